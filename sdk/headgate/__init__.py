@@ -1,0 +1,1 @@
+"""Headgate: a pluggable scheduling SDK for stream processing."""

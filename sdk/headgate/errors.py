@@ -1,0 +1,46 @@
+"""The errors that Headgate raises. An expected failure is not among them: it is a status with reasons."""
+
+from __future__ import annotations
+
+
+class HeadgateError(Exception):
+    """Base of every error that is raised on purpose; its text is meant for the user."""
+
+    exit_code = 3
+
+
+class DocumentError(HeadgateError, ValueError):
+    """A document or a value of the model breaks its schema or contradicts itself.
+
+    `pointer` is the JSON pointer (RFC 6901) of the part at fault, "" for the whole document.
+    """
+
+    exit_code = 2
+
+    def __init__(self, pointer: str, message: str) -> None:
+        self.pointer = pointer
+        self.message = message
+        super().__init__(f"{pointer or '/'}: {message}")
+
+
+class PluginError(HeadgateError):
+    """A plugin that was asked for is not there, is quarantined, or lacks the hook that is needed."""
+
+    exit_code = 3
+
+
+class OptionError(HeadgateError, ValueError):
+    """An option of a plugin is unknown or its value does not fit."""
+
+    exit_code = 2
+
+
+class EngineError(HeadgateError):
+    """An engine cannot be started, reached or used as asked."""
+
+    exit_code = 4
+
+
+def pointer(*parts: str | int) -> str:
+    """Join parts to a JSON pointer, escaped as RFC 6901 asks."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)

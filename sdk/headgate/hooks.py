@@ -1,0 +1,174 @@
+"""The hooks a plugin may implement. What it implements says what it is: scheduler, monitor, executor.
+
+A plugin is one object, named by its entry point in the group `headgate`. Hooks are called by name on the
+plugin that a user chose, through `headgate.host.PluginHost`, except where a contract says *every plugin*.
+An implementation may take any subset of a hook's arguments.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pluggy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import click
+
+    from headgate.model import Observation, Plan, Receipt, Request
+
+GROUP = "headgate"
+HOOKSPEC_VERSION = 1
+
+hookspec = pluggy.HookspecMarker(GROUP)
+hookimpl = pluggy.HookimplMarker(GROUP)
+
+
+@attrs.frozen(kw_only=True)
+class NoOptions:
+    """The options of a plugin that has none."""
+
+
+@attrs.frozen(kw_only=True)
+class Description:
+    """What a plugin says of itself.
+
+    Attributes:
+        summary: One sentence; the first line of a docstring serves.
+        options: An attrs class whose fields, defaults and types are the plugin's options.
+        paper: Where the algorithm comes from, "" if nowhere.
+        capabilities: What the conformance kit may expect, from `headgate.testing.CAPABILITIES`.
+        hookspec: The hook specification it was written for.
+    """
+
+    summary: str
+    options: type = NoOptions
+    paper: str = ""
+    capabilities: frozenset[str] = frozenset()
+    hookspec: int = HOOKSPEC_VERSION
+
+
+@attrs.frozen(kw_only=True)
+class Verdict:
+    """Whether a new plan is called for, and why (the system analyser of D-Storm, section 5.4)."""
+
+    replan: bool
+    state: str = "normal"
+    reasons: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Workload:
+    """A named request that shows what a scheduler is for."""
+
+    name: str
+    summary: str
+    build: Callable[[], Request]
+
+
+@attrs.frozen(kw_only=True)
+class Claim:
+    """A printed figure and the computation that reproduces it.
+
+    `verify` returns what this code finds; the claim holds when it is within `tolerance` (relative) of `printed`.
+    A claim whose `expected` is False is known not to reproduce; `note` says why.
+    """
+
+    id: str
+    source: str
+    statement: str
+    printed: float | str
+    verify: Callable[[], float | str]
+    tolerance: float = 0.0
+    expected: bool = True
+    note: str = ""
+
+
+class Spec:
+    """Hooks of every plugin."""
+
+    @hookspec
+    def headgate_describe(self) -> Description:  # type: ignore[empty-body]
+        """Say what the plugin is. Required, constant, and cheap: no import of an engine, no I/O."""
+
+
+class SchedulerSpec:
+    """Hooks of a scheduler. A scheduler is a pure function of its arguments."""
+
+    @hookspec
+    def headgate_schedule(self, request: Request, options: Any) -> Plan:  # type: ignore[empty-body]
+        """Decide where every task runs.
+
+        `options` is an instance of the class named in the description. The same request, options and seed give
+        the same plan, in any process and for any order of the request's nodes, topologies and components: ties
+        are broken by id, randomness comes from `request.seed` alone. There is no I/O, no clock, no change of an
+        argument. A task that cannot be placed is a status with reasons (`Problem.plan` makes them), never an
+        exception. Planning ends within `request.limits.deadline` seconds, or the host holds the running
+        assignment; at most `request.limits.max_moves` running tasks move.
+        """
+
+    @hookspec
+    def headgate_analyse(self, observation: Observation, options: Any) -> Verdict:  # type: ignore[empty-body]
+        """Judge whether the observation calls for a new plan. Optional; pure. Without it every round plans."""
+
+    @hookspec
+    def headgate_workloads(self) -> Sequence[Workload]:  # type: ignore[empty-body]
+        """Name requests on which the scheduler is worth trying. Optional; cheap: `build` does the work."""
+
+    @hookspec
+    def headgate_claims(self) -> Sequence[Claim]:  # type: ignore[empty-body]
+        """Name the printed figures that `headgate reproduce` recomputes. Optional; cheap."""
+
+
+class MonitorSpec:
+    """Hooks of a monitor."""
+
+    @hookspec
+    def headgate_observe(self, target: Any, window: float) -> Observation:  # type: ignore[empty-body]
+        """Measure an engine for about `window` seconds and say what was seen.
+
+        `target` is the engine handle that the adapter's own connect function returns. The observation's
+        assignment is where tasks *were seen to run*, not where they were asked to. The hook returns within
+        `window` plus its own documented budget; what it could not measure it leaves out.
+        """
+
+
+class ExecutorSpec:
+    """Hooks of an executor: what makes a plan true on an engine."""
+
+    @hookspec
+    def headgate_preflight(self, target: Any, plan: Plan) -> Sequence[str]:  # type: ignore[empty-body]
+        """Say what the target cannot enforce, one sentence each; nothing if all of it. Light, without effect."""
+
+    @hookspec
+    def headgate_execute(self, target: Any, plan: Plan) -> Receipt:  # type: ignore[empty-body]
+        """Carry out the plan's moves in order. A step that fails is in the receipt; it is not raised."""
+
+    @hookspec
+    def headgate_rollback(self, target: Any, receipt: Receipt) -> Receipt:  # type: ignore[empty-body]
+        """Restore what the receipt's `undo` holds. Idempotent, and safe when nothing was executed."""
+
+
+class LoopSpec:
+    """Hooks around a round, called on every plugin that has them."""
+
+    @hookspec
+    def headgate_review(self, request: Request, plan: Plan) -> Sequence[str]:  # type: ignore[empty-body]
+        """Object to a plan before it is carried out: one sentence an objection; any objection holds it. Pure."""
+
+    @hookspec
+    def headgate_on_round(self, record: Mapping[str, Any]) -> None:
+        """Hear what a round did (the journal's record). What it raises is logged and forgotten."""
+
+
+class CommandSpec:
+    """Hooks that extend the command line."""
+
+    @hookspec
+    def headgate_commands(self) -> Sequence[click.Command]:  # type: ignore[empty-body]
+        """Add commands or groups to `headgate`. Cheap: an engine is imported when a command runs."""
+
+
+SPECS: tuple[type, ...] = (Spec, SchedulerSpec, MonitorSpec, ExecutorSpec, LoopSpec, CommandSpec)

@@ -1,0 +1,39 @@
+"""The words every part of Headgate speaks: immutable values, Storm's terms where Storm has one."""
+
+from headgate.model.cluster import Cluster, Node, Slot
+from headgate.model.frozen import FrozenMap, Resources
+from headgate.model.metrics import Flow, Metrics, NodeSample, TaskSample, TopologySample
+from headgate.model.plan import Move, MoveKind, Plan, Provenance, Reason, Receipt, Scores, Status, Step
+from headgate.model.request import Limits, Observation, Profile, Request
+from headgate.model.topology import Component, Kind, Stream, Task, Topology
+
+__all__ = [
+    "Cluster",
+    "Component",
+    "Flow",
+    "FrozenMap",
+    "Kind",
+    "Limits",
+    "Metrics",
+    "Move",
+    "MoveKind",
+    "Node",
+    "NodeSample",
+    "Observation",
+    "Plan",
+    "Profile",
+    "Provenance",
+    "Reason",
+    "Receipt",
+    "Request",
+    "Resources",
+    "Scores",
+    "Slot",
+    "Status",
+    "Step",
+    "Stream",
+    "Task",
+    "TaskSample",
+    "Topology",
+    "TopologySample",
+]

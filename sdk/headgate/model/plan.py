@@ -1,0 +1,133 @@
+"""What a scheduler answers, and what an executor did with it."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from headgate.model.cluster import Slot
+from headgate.model.frozen import FrozenMap
+
+
+class Status(enum.StrEnum):
+    """How planning ended."""
+
+    OK = "ok"
+    """Every task has a slot."""
+    INFEASIBLE = "infeasible"
+    """Some task cannot be placed; `reasons` say which resource, need and have; the rest may be assigned."""
+    HELD = "held"
+    """The scheduler failed (raised, overran, answered nonsense): the running assignment stands."""
+
+
+@attrs.frozen(kw_only=True)
+class Reason:
+    """Why a plan is not OK: a code, whom it concerns, and where it applies the resource, need and have."""
+
+    code: str
+    subject: str
+    message: str
+    resource: str | None = None
+    need: float | None = None
+    have: float | None = None
+
+
+class MoveKind(enum.StrEnum):
+    """What a step does to one task."""
+
+    PLACE = "place"
+    MIGRATE = "migrate"
+    EVICT = "evict"
+
+
+@attrs.frozen(kw_only=True)
+class Move:
+    """One step from the running assignment to the planned one.
+
+    An `evict` takes a running task off its slot (`target` is None); a `place` follows if it goes elsewhere.
+    """
+
+    kind: MoveKind
+    task: str
+    source: Slot | None = None
+    target: Slot | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Scores:
+    """The figures by which every scheduler is compared; `headgate.score` computes them, nobody else.
+
+    Attributes:
+        unit: What traffic is counted in, `tuples/s` or `bytes/s`.
+        traffic: All traffic between different tasks.
+        inter_node: Traffic between tasks on different nodes (Eq. 5.2 of D-Storm).
+        share: inter_node / traffic, 0 where there is none.
+        nodes_used: Nodes that host a task (Eq. 5.3).
+        workers: Slots that host a task.
+        cost: Sum of the prices of the nodes used, per hour; None where a node used has no price.
+        utilisation: Largest used share of any resource on any node.
+        sustainable: Factor by which every rate may grow until a node's CPU is full; None without CPU demand.
+        balance: Smallest over largest CPU utilisation among the nodes used, 1 = even; None without demand.
+        moves: Running tasks that change their slot.
+        unplaced: Tasks without a slot.
+    """
+
+    unit: str = "tuples/s"
+    traffic: float = 0.0
+    inter_node: float = 0.0
+    share: float = 0.0
+    nodes_used: int = 0
+    workers: int = 0
+    cost: float | None = None
+    utilisation: float = 0.0
+    sustainable: float | None = None
+    balance: float | None = None
+    moves: int = 0
+    unplaced: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class Provenance:
+    """What made a plan: enough to make it again, byte for byte."""
+
+    scheduler: str = ""
+    version: str = ""
+    options: FrozenMap[str, object] = FrozenMap()
+    seed: int = 0
+    request: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Plan:
+    """The answer to a request. `assignment` maps task ids to slots; `moves` lead there in order."""
+
+    status: Status = Status.OK
+    reasons: tuple[Reason, ...] = ()
+    assignment: FrozenMap[str, Slot] = FrozenMap()
+    moves: tuple[Move, ...] = ()
+    scores: Scores = Scores()
+    parallelism: FrozenMap[str, int] = FrozenMap()
+    input_rate: float | None = None
+    provenance: Provenance = Provenance()
+    explanation: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Step:
+    """One thing an executor did for a plan, whether it worked, and what the engine said."""
+
+    action: str
+    subject: str
+    done: bool = True
+    message: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Receipt:
+    """What an executor did, step by step, and the assignment to restore to undo it."""
+
+    done: bool = True
+    level: str = ""
+    steps: tuple[Step, ...] = ()
+    undo: FrozenMap[str, Slot] = FrozenMap()

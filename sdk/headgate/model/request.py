@@ -1,0 +1,86 @@
+"""What a scheduler is asked, and what a monitor answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.model.cluster import Cluster, Slot
+from headgate.model.frozen import FrozenMap
+from headgate.model.metrics import Metrics
+from headgate.model.topology import Topology
+
+if TYPE_CHECKING:
+    from headgate.problem import Problem
+
+
+@attrs.frozen(kw_only=True)
+class Profile:
+    """Cost of a component on a machine type: CPU = e * rate + met (heterogeneity paper, Eq. 5).
+
+    `e` in percent-seconds per tuple, `met` in percent of the machine, `alpha` is the selectivity.
+    """
+
+    topology: str
+    component: str
+    machine_type: str
+    e: float
+    met: float = 0.0
+    alpha: float = 1.0
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """What bounds one round: seconds to plan, and how many running tasks may move (None = any)."""
+
+    deadline: float = 5.0
+    max_moves: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Observation:
+    """The state of an engine as a monitor saw it: what there is, what runs where, what it did."""
+
+    cluster: Cluster = Cluster()
+    topologies: tuple[Topology, ...] = ()
+    assignment: FrozenMap[str, Slot] = FrozenMap()
+    metrics: Metrics = Metrics()
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """One question to a scheduler. `assignment` maps the ids of running tasks to their slots."""
+
+    cluster: Cluster = Cluster()
+    topologies: tuple[Topology, ...] = ()
+    assignment: FrozenMap[str, Slot] = FrozenMap()
+    metrics: Metrics = Metrics()
+    profiles: tuple[Profile, ...] = ()
+    limits: Limits = Limits()
+    seed: int = 0
+
+    @classmethod
+    def of(cls, observation: Observation, *, limits: Limits | None = None, seed: int = 0) -> Request:
+        """Ask about what a monitor saw."""
+        return cls(
+            cluster=observation.cluster,
+            topologies=observation.topologies,
+            assignment=observation.assignment,
+            metrics=observation.metrics,
+            limits=limits or Limits(),
+            seed=seed,
+        )
+
+    def problem(self, *, measured: bool = True) -> Problem:
+        """The array view that algorithms compute on.
+
+        Args:
+            measured: Take demands and traffic from `metrics` where they are there; False uses declarations alone.
+
+        Raises:
+            DocumentError: The request contradicts itself (see `headgate.check.check_request`).
+        """
+        from headgate.problem import Problem
+
+        return Problem.of(self, measured=measured)

@@ -1,0 +1,115 @@
+"""The order in which tasks move, such that no node is overloaded on the way."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.model import Move, MoveKind, Slot
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from headgate.problem import Problem
+
+
+@attrs.frozen(kw_only=True)
+class Route:
+    """Ordered moves, the slots that they lead to, and how many migrations the limit left undone."""
+
+    moves: tuple[Move, ...]
+    slots: dict[int, Slot]
+    dropped: int = 0
+
+
+def order_moves(problem: Problem, target: dict[int, Slot]) -> Route:
+    """Order the way from the running assignment to `target` (slot by task index).
+
+    Capacity holds after every move: a task enters a node when it has room there and its slot holds no other
+    topology. When all wait for each other, the lowest waiting task is evicted first and placed later. After
+    `limits.max_moves` running tasks have moved, the others stay; a new task that then has no room is not placed.
+    """
+    return _Walk(problem, target).run()
+
+
+class _Walk:
+    def __init__(self, problem: Problem, target: dict[int, Slot]) -> None:
+        self.problem = problem
+        self.target = target
+        self.at = self._running()
+        self.free: NDArray[np.float64] = problem.capacity.copy()
+        self.tenants: dict[Slot, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        self.moves: list[Move] = []
+        limit = problem.request.limits.max_moves
+        self.left = problem.n if limit is None else limit
+        for task, slot in self.at.items():
+            self._enter(task, slot)
+
+    def _running(self) -> dict[int, Slot]:
+        problem = self.problem
+        assignment, ids = problem.request.assignment, problem.task_ids
+        return {task: assignment[ids[task]] for task in range(problem.n) if problem.current[task] >= 0}
+
+    def run(self) -> Route:
+        pending = [task for task in sorted(self.target) if self.at.get(task) != self.target[task]]
+        leaving = [task for task in sorted(self.at) if task not in self.target]
+        for task in leaving:
+            self._step(MoveKind.EVICT, task, None)
+        while pending:
+            waiting = [task for task in pending if not self._try(task)]
+            if len(waiting) == len(pending) and not self._break_cycle(waiting):
+                break
+            pending = waiting
+        dropped = sum(task in self.at for task in pending)
+        return Route(moves=tuple(self.moves), slots=dict(self.at), dropped=dropped)
+
+    def _try(self, task: int) -> bool:
+        """Make the move if it is allowed and there is room; say whether it was made."""
+        runs = task in self.at
+        if (runs and not self.left) or not self._has_room(task):
+            return False
+        self.left -= runs
+        self._step(MoveKind.MIGRATE if runs else MoveKind.PLACE, task, self.target[task])
+        return True
+
+    def _break_cycle(self, waiting: list[int]) -> bool:
+        victim = next((task for task in waiting if task in self.at), None)
+        if victim is None or not self.left:
+            return False
+        self.left -= 1
+        self._step(MoveKind.EVICT, victim, None)
+        return True
+
+    def _has_room(self, task: int) -> bool:
+        slot, problem = self.target[task], self.problem
+        node = problem.node_index[slot.node]
+        others = self.tenants[slot].keys() - {int(problem.topology[task])}
+        if others:
+            return False
+        source = self.at.get(task)
+        if source is not None and source.node == slot.node:
+            return True
+        return bool((self.free[node] >= problem.demand[task]).all())
+
+    def _step(self, kind: MoveKind, task: int, slot: Slot | None) -> None:
+        source = self.at.pop(task, None)
+        if source is not None:
+            self._leave(task, source)
+        if slot is not None:
+            self.at[task] = slot
+            self._enter(task, slot)
+        self.moves.append(Move(kind=kind, task=self.problem.task_ids[task], source=source, target=slot))
+
+    def _enter(self, task: int, slot: Slot) -> None:
+        self.free[self.problem.node_index[slot.node]] -= self.problem.demand[task]
+        self.tenants[slot][int(self.problem.topology[task])] += 1
+
+    def _leave(self, task: int, slot: Slot) -> None:
+        self.free[self.problem.node_index[slot.node]] += self.problem.demand[task]
+        tenants, topology = self.tenants[slot], int(self.problem.topology[task])
+        tenants[topology] -= 1
+        if not tenants[topology]:
+            del tenants[topology]

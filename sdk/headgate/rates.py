@@ -1,0 +1,71 @@
+"""Tuples per second on every stream of a topology, from spout rates and selectivities."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
+
+from headgate.errors import DocumentError
+from headgate.model import Kind, Stream, Topology
+
+
+def stream_rates(topology: Topology, where: str = "") -> tuple[float, ...]:
+    """Rate of each stream, tuples/s, in the order of `topology.streams`.
+
+    A stream's own `rate` wins. Otherwise its source's output flows down it: a spout's `rate`, a bolt's input
+    times its selectivity; whole on a `copy` stream, in equal parts over the source's `split` streams. A source
+    without a known rate contributes 0.
+
+    Args:
+        topology: Its streams may form cycles only through streams that state their rate.
+        where: JSON pointer of the topology, for errors.
+
+    Raises:
+        DocumentError: A cycle of streams has no stated rate.
+    """
+    rates = [stream.rate for stream in topology.streams]
+    if all(rate is not None for rate in rates):
+        return tuple(rate for rate in rates if rate is not None)
+    output = _outputs(topology, where)
+    splits: dict[str, int] = defaultdict(int)
+    for stream in topology.streams:
+        splits[stream.source] += stream.fanout == "split"
+    return tuple(_rate(stream, output, splits) for stream in topology.streams)
+
+
+def _rate(stream: Stream, output: dict[str, float], splits: dict[str, int]) -> float:
+    if stream.rate is not None:
+        return stream.rate
+    whole = output[stream.source]
+    return whole / splits[stream.source] if stream.fanout == "split" else whole
+
+
+def _outputs(topology: Topology, where: str) -> dict[str, float]:
+    components = {component.id: component for component in topology.components}
+    output: dict[str, float] = {}
+    received: dict[str, float] = defaultdict(float)
+    splits: dict[str, int] = defaultdict(int)
+    leaving: dict[str, list[Stream]] = defaultdict(list)
+    for stream in topology.streams:
+        leaving[stream.source].append(stream)
+        splits[stream.source] += stream.fanout == "split"
+    for name in _order(topology, where):
+        component = components[name]
+        emitted = component.rate if component.kind is Kind.SPOUT else None
+        output[name] = emitted if emitted is not None else received[name] * component.selectivity
+        for stream in leaving[name]:
+            received[stream.target] += _rate(stream, output, splits)
+    return output
+
+
+def _order(topology: Topology, where: str) -> tuple[str, ...]:
+    before: dict[str, set[str]] = {component.id: set() for component in topology.components}
+    for stream in topology.streams:
+        if stream.rate is None:
+            before[stream.target].add(stream.source)
+    try:
+        return tuple(TopologicalSorter(before).static_order())
+    except CycleError as error:
+        cycle = " -> ".join(reversed(error.args[1]))
+        message = f"streams of {topology.id!r} form a cycle without a rate: {cycle}; give one of them a rate"
+        raise DocumentError(f"{where}/streams", message) from None

@@ -1,0 +1,68 @@
+"""What is left of a cluster while a scheduler places tasks one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.problem import Problem
+
+
+class Room:
+    """Free capacity and free slots, and the node of every task placed so far.
+
+    A topology needs one slot on each node it uses, and one more each time its worker's heap limit is full
+    (tasks go to the first worker with heap left). Fixed tasks are placed from the start.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.free: NDArray[np.float64] = problem.capacity.copy()
+        """float64 (m, r): capacity not yet taken."""
+        self.free_slots: NDArray[np.int64] = problem.slots.copy()
+        """int64 (m,): slots not yet taken."""
+        self.node_of: NDArray[np.int64] = np.full(problem.n, -1, dtype=np.int64)
+        """int64 (n,): node of each task placed, -1 for the others."""
+        self._widest: dict[int, NDArray[np.float64]] = {}
+        self._workers: dict[tuple[int, int], list[float]] = {}
+        for task in np.flatnonzero(problem.fixed >= 0).tolist():
+            self.place(task, int(problem.fixed[task]))
+
+    def fits(self, task: int) -> NDArray[np.bool_]:
+        """Whether the task has room on each node, bool (m,)."""
+        problem = self._problem
+        enough = (self.free >= problem.demand[task]).all(axis=1)
+        return enough & self.has_worker(task)
+
+    def has_worker(self, task: int) -> NDArray[np.bool_]:
+        """Whether each node has a worker with heap left for the task, or a free slot for a new one, bool (m,)."""
+        problem = self._problem
+        topology, heap = int(problem.topology[task]), problem.heap[task]
+        fresh = (self.free_slots > 0) if heap <= problem.heap_limit[topology] else np.zeros(problem.m, bool)
+        widest = self._widest.get(topology)
+        return fresh if widest is None else fresh | (widest >= heap)
+
+    def place(self, task: int, node: int) -> None:
+        """Put the task on the node, whether it fits or not; a worker is opened where none has heap left."""
+        problem = self._problem
+        self.node_of[task] = node
+        self.free[node] -= problem.demand[task]
+        self._open_worker(int(problem.topology[task]), node, float(problem.heap[task]))
+
+    def _open_worker(self, topology: int, node: int, heap: float) -> None:
+        limit = float(self._problem.heap_limit[topology])
+        workers = self._workers.setdefault((topology, node), [])
+        for number, left in enumerate(workers):
+            if left >= heap:
+                workers[number] = left - heap
+                break
+        else:
+            workers.append(limit - heap)
+            self.free_slots[node] -= 1
+        if topology not in self._widest:
+            self._widest[topology] = np.full(self._problem.m, -np.inf)
+        self._widest[topology][node] = max(workers)

@@ -1,0 +1,57 @@
+"""Every figure that tables show, computed in one place for every scheduler alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headgate.model import FrozenMap, Scores, Slot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.problem import Problem
+
+
+def score(problem: Problem, assignment: FrozenMap[str, Slot]) -> Scores:
+    """Score an assignment; see `Scores` for the meaning of each figure."""
+    node_of = problem.node_of(assignment)
+    scale = problem.traffic.scale
+    inter, total = problem.traffic.inter_node(node_of), problem.traffic.total
+    used = np.unique(node_of[node_of >= 0])
+    usage = np.zeros_like(problem.capacity)
+    np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
+    ratio = np.divide(usage, problem.capacity, out=np.full(usage.shape, np.inf), where=problem.capacity > 0)
+    ratio[usage == 0] = 0.0
+    before = problem.request.assignment
+    return Scores(
+        unit=problem.traffic.unit,
+        traffic=total / scale,
+        inter_node=inter / scale,
+        share=inter / total if total else 0.0,
+        nodes_used=len(used),
+        workers=len(set(assignment.values())),
+        cost=_cost(problem, used),
+        utilisation=float(ratio.max(initial=0.0)),
+        sustainable=_sustainable(ratio[:, 0]),
+        balance=_balance(ratio[used, 0]),
+        moves=sum(before.get(task, slot) != slot for task, slot in assignment.items()),
+        unplaced=problem.n - len(assignment),
+    )
+
+
+def _cost(problem: Problem, used: NDArray[np.int64]) -> float | None:
+    nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
+    prices = [nodes[index].price for index in used.tolist()]
+    known = [price for price in prices if price is not None]
+    return round(sum(known), 9) if len(known) == len(prices) and known else None
+
+
+def _sustainable(cpu: NDArray[np.float64]) -> float | None:
+    fullest = float(cpu.max(initial=0.0))
+    return 1.0 / fullest if fullest > 0 else None
+
+
+def _balance(cpu: NDArray[np.float64]) -> float | None:
+    return float(cpu.min() / cpu.max()) if len(cpu) and cpu.max() > 0 else None

@@ -1,0 +1,125 @@
+"""From nodes to slots: which worker process of its node each task goes to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headgate.model import Reason, Slot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.problem import Problem
+
+
+@attrs.define
+class _Worker:
+    """A worker process in the making: its port (None until one is found), heap left, and its tasks."""
+
+    topology: int
+    left: float
+    port: int | None = None
+    tasks: list[int] = attrs.Factory(list)
+
+    def add(self, task: int, heap: float) -> None:
+        self.tasks.append(task)
+        self.left -= heap
+
+
+def assign_slots(problem: Problem, node_of: NDArray[np.int64]) -> tuple[dict[int, Slot], list[Reason]]:
+    """Give every placed task a slot of its node.
+
+    A topology has one worker on a node unless its heap limit asks for more. A task that stays on its node keeps
+    its slot where that can be: every touched slot is a restarted process. A new worker takes the lowest port that
+    nobody uses now, then the lowest that is given up.
+
+    Returns:
+        Slot by task index, and a reason for each node whose slots do not suffice; its tasks have no slot then.
+    """
+    slots: dict[int, Slot] = {}
+    reasons: list[Reason] = []
+    by_node: dict[int, list[int]] = defaultdict(list)
+    for task, node in enumerate(node_of.tolist()):
+        if node >= 0:
+            by_node[node].append(task)
+    ports = _ports(problem)
+    running = _running(problem)
+    used = _used(problem, running)
+    for node in sorted(by_node):
+        workers = _pack(problem, by_node[node], node, running)
+        if len(workers) > len(ports[node]):
+            workers = _pack(problem, by_node[node], -1, running)
+        if len(workers) > len(ports[node]):
+            reasons.append(_too_few(problem.node_ids[node], len(workers), len(ports[node])))
+            continue
+        _name_ports(workers, ports[node], used.get(node, set()))
+        for worker in workers:
+            slot = Slot(problem.node_ids[node], worker.port if worker.port is not None else 0)
+            slots.update(dict.fromkeys(worker.tasks, slot))
+    return slots, reasons
+
+
+def _ports(problem: Problem) -> list[tuple[int, ...]]:
+    nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
+    return [tuple(sorted(node.slots)) for node in nodes]
+
+
+def _running(problem: Problem) -> dict[int, int]:
+    """Port of each task that runs on a live slot, by task index."""
+    assignment, ids = problem.request.assignment, problem.task_ids
+    return {task: assignment[ids[task]].port for task in np.flatnonzero(problem.current >= 0).tolist()}
+
+
+def _used(problem: Problem, running: dict[int, int]) -> dict[int, set[int]]:
+    used: dict[int, set[int]] = defaultdict(set)
+    for task, port in running.items():
+        used[int(problem.current[task])].add(port)
+    return used
+
+
+def _pack(problem: Problem, tasks: list[int], node: int, running: dict[int, int]) -> list[_Worker]:
+    """Workers for the tasks of a node; those that run on `node` keep their port as long as its heap allows."""
+    workers: dict[int, list[_Worker]] = defaultdict(list)
+    kept: dict[int, _Worker] = {}
+    rest = []
+    for task in tasks:
+        topology, heap = int(problem.topology[task]), float(problem.heap[task])
+        port = running.get(task) if problem.current[task] == node else None
+        if port is None:
+            rest.append(task)
+            continue
+        if port not in kept:
+            kept[port] = _Worker(topology, float(problem.heap_limit[topology]), port)
+            workers[topology].append(kept[port])
+        if kept[port].topology == topology and kept[port].left >= heap:
+            kept[port].add(task, heap)
+        else:
+            rest.append(task)
+    for task in sorted(rest, key=lambda each: (-problem.heap[each], each)):
+        _first_fit(workers[int(problem.topology[task])], task, problem)
+    return [worker for group in workers.values() for worker in group]
+
+
+def _first_fit(workers: list[_Worker], task: int, problem: Problem) -> None:
+    topology, heap = int(problem.topology[task]), float(problem.heap[task])
+    worker = next((each for each in workers if each.left >= heap), None)
+    if worker is None:
+        worker = _Worker(topology, float(problem.heap_limit[topology]))
+        workers.append(worker)
+    worker.add(task, heap)
+
+
+def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) -> None:
+    kept = {worker.port for worker in workers}
+    free = iter(sorted((port for port in ports if port not in kept), key=lambda port: (port in used, port)))
+    for worker in sorted((each for each in workers if each.port is None), key=lambda each: min(each.tasks)):
+        worker.port = next(free)
+
+
+def _too_few(node: str, need: int, have: int) -> Reason:
+    message = f"node {node} has {have} slots, the workers planned on it need {need}; add slots or spread topologies"
+    return Reason(code="slots", subject=node, message=message, resource="slots", need=need, have=have)

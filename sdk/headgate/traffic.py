@@ -1,0 +1,186 @@
+"""Traffic between tasks, as integers: uniform streams as blocks, measured flows as sparse rows (CSR)."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+EXACT_BITS = 46
+"""All traffic together stays below 2**46 units: sums, and their products with small weights, are exact in float64."""
+
+
+@attrs.frozen(eq=False)
+class Blocks:
+    """Uniform streams. Each task of [source_start, source_stop) sends `rate` to each of [target_start, target_stop).
+
+    All five arrays have one entry a block, int64; `rate` is in units for *one pair* of tasks. A task that is in
+    both ranges sends nothing to itself.
+    """
+
+    source_start: NDArray[np.int64]
+    source_stop: NDArray[np.int64]
+    target_start: NDArray[np.int64]
+    target_stop: NDArray[np.int64]
+    rate: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rate)
+
+
+@attrs.frozen(eq=False)
+class Sparse:
+    """Flows of single pairs in CSR form: row i holds what task i sends. int64 throughout, columns ascending."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    rate: NDArray[np.int64]
+
+    @cached_property
+    def sources(self) -> NDArray[np.int64]:
+        """Row of every entry."""
+        return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int64), np.diff(self.indptr))
+
+    @classmethod
+    def of(
+        cls, n: int, sources: NDArray[np.int64], targets: NDArray[np.int64], rate: NDArray[np.int64]
+    ) -> Sparse:
+        """Build from coordinates; entries of one pair add up, and a task's flow to itself is dropped."""
+        keep = (sources != targets) & (rate > 0)
+        key = sources[keep] * n + targets[keep]
+        pairs, inverse = np.unique(key, return_inverse=True)
+        total = np.zeros(len(pairs), dtype=np.int64)
+        np.add.at(total, inverse, rate[keep])
+        indptr = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(np.bincount(pairs // n, minlength=n) if n else [], out=indptr[1:])
+        return cls(indptr, pairs % n if n else pairs, total)
+
+
+@attrs.frozen(eq=False)
+class Traffic:
+    """All traffic between n tasks in integer units; `scale` units are one tuple/s (or byte/s, see `unit`).
+
+    A power of two is chosen as `scale`, so that every sum of rates is exact in int64 and in float64: engines that
+    add in different orders agree to the last bit.
+    """
+
+    n: int
+    blocks: Blocks
+    sparse: Sparse
+    scale: float = 1.0
+    unit: str = "tuples/s"
+
+    @cached_property
+    def symmetric(self) -> Sparse:
+        """The sparse part with both directions added: entry (i, j) is what i and j exchange."""
+        sources, targets = self.sparse.sources, self.sparse.indices
+        return Sparse.of(
+            self.n,
+            np.concatenate([sources, targets]),
+            np.concatenate([targets, sources]),
+            np.concatenate([self.sparse.rate, self.sparse.rate]),
+        )
+
+    @cached_property
+    def total(self) -> int:
+        """All traffic between different tasks, in units."""
+        blocks = self.blocks
+        width = (blocks.source_stop - blocks.source_start) * (blocks.target_stop - blocks.target_start)
+        both = np.minimum(blocks.source_stop, blocks.target_stop) - np.maximum(
+            blocks.source_start, blocks.target_start
+        )
+        pairs = width - np.maximum(both, 0)
+        return int((pairs * blocks.rate).sum()) + int(self.sparse.rate.sum())
+
+    def inter_node(self, node_of: NDArray[np.int64]) -> int:
+        """Traffic between tasks on different nodes, in units (Eq. 5.2 of D-Storm).
+
+        Args:
+            node_of: Node index of each task, shape (n,); -1 is nowhere, and on no node together with anything.
+        """
+        apart = (node_of[self.sparse.sources] != node_of[self.sparse.indices]) | (
+            node_of[self.sparse.indices] < 0
+        )
+        sparse = int(self.sparse.rate[apart].sum())
+        uniform = self.total - int(self.sparse.rate.sum())
+        return sparse + uniform - self._together(node_of)
+
+    def _together(self, node_of: NDArray[np.int64]) -> int:
+        """Traffic of the blocks between tasks on one node, in units."""
+        blocks, counts, together = self.blocks, _Counts(node_of), 0
+        for a0, a1, b0, b1, rate in zip(
+            blocks.source_start.tolist(),
+            blocks.source_stop.tolist(),
+            blocks.target_start.tolist(),
+            blocks.target_stop.tolist(),
+            blocks.rate.tolist(),
+            strict=True,
+        ):
+            pairs = counts.common(a0, a1, b0, b1)
+            itself = counts.placed(max(a0, b0), min(a1, b1))
+            together += rate * (pairs - itself)
+        return together
+
+
+class _Counts:
+    """How many tasks of an index range are on each node; remembered by range."""
+
+    def __init__(self, node_of: NDArray[np.int64]) -> None:
+        self._node_of = node_of
+        self._known: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+
+    def _of(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if (start, stop) not in self._known:
+            nodes, count = np.unique(self._node_of[start:stop], return_counts=True)
+            self._known[start, stop] = (nodes[nodes >= 0], count[nodes >= 0])
+        return self._known[start, stop]
+
+    def common(self, a0: int, a1: int, b0: int, b1: int) -> int:
+        nodes_a, count_a = self._of(a0, a1)
+        nodes_b, count_b = self._of(b0, b1)
+        _, at_a, at_b = np.intersect1d(nodes_a, nodes_b, assume_unique=True, return_indices=True)
+        return int((count_a[at_a] * count_b[at_b]).sum())
+
+    def placed(self, start: int, stop: int) -> int:
+        return int((self._node_of[start:stop] >= 0).sum()) if stop > start else 0
+
+
+Range = tuple[int, int]
+
+
+def build(
+    n: int,
+    uniform: Sequence[tuple[Range, Range, float]],
+    flows: Sequence[tuple[int, int, float]],
+    unit: str = "tuples/s",
+) -> Traffic:
+    """Make the traffic of n tasks.
+
+    Args:
+        n: Number of tasks.
+        uniform: Index range of the senders, of the receivers, and the rate of one pair.
+        flows: Sender, receiver, rate.
+        unit: What the rates count.
+    """
+    pair = np.array([rate for _, _, rate in uniform], dtype=np.float64)
+    single = np.array([rate for _, _, rate in flows], dtype=np.float64)
+    total = math.fsum(
+        rate * (a[1] - a[0]) * (b[1] - b[0]) for a, b, rate in uniform
+    ) + math.fsum(single.tolist())
+    scale = 2.0 ** (EXACT_BITS - math.ceil(math.log2(total))) if total > 0 else 1.0
+    ranges = np.array([[*a, *b] for a, b, _ in uniform], dtype=np.int64).reshape(-1, 4)
+    blocks = Blocks(*(np.ascontiguousarray(column) for column in ranges.T), _units(pair, scale))
+    ends = np.array([[source, target] for source, target, _ in flows], dtype=np.int64).reshape(-1, 2)
+    return Traffic(n, blocks, Sparse.of(n, ends[:, 0], ends[:, 1], _units(single, scale)), scale, unit)
+
+
+def _units(rate: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
+    return np.rint(rate * scale).astype(np.int64)
