@@ -49,13 +49,15 @@ def build_problem(request: Request, *, measured: bool) -> Problem:
     movable = np.array([part.movable for part in parts], dtype=bool)[component]
     problem = Problem(
         request=request,
+        measured=measured,
         tasks=tasks,
         resources=names,
         demand=_steps(demand),
         capacity=_steps(_table([node.capacity for node in nodes], names)),
         heap=_steps(np.array([part.task_heap for part in parts], dtype=np.float64)[component]),
         heap_limit=np.array(
-            [np.inf if each.worker_heap is None else each.worker_heap for each in topologies], dtype=np.float64
+            [np.inf if each.worker_heap is None else each.worker_heap for each in topologies],
+            dtype=np.float64,
         ),
         component=component,
         topology=topology,
@@ -102,13 +104,9 @@ def _measure(demand: NDArray[np.float64], metrics: Metrics, tasks: tuple[Task, .
 
 def _current(request: Request, tasks: tuple[Task, ...]) -> NDArray[np.int64]:
     nodes = sorted(request.cluster.nodes, key=lambda node: node.id)
-    alive = {
-        (node.id, port): index for index, node in enumerate(nodes) for port in node.slots
-    }
+    alive = {(node.id, port): index for index, node in enumerate(nodes) for port in node.slots}
     slots = (request.assignment.get(task.id) for task in tasks) if request.assignment else (None for _ in tasks)
-    return np.array(
-        [-1 if slot is None else alive.get((slot.node, slot.port), -1) for slot in slots], dtype=np.int64
-    )
+    return np.array([-1 if slot is None else alive.get((slot.node, slot.port), -1) for slot in slots], dtype=np.int64)
 
 
 def _traffic(
@@ -154,15 +152,12 @@ def _uniform(
     return [(senders, receivers, rate * copies / (n_senders * n_receivers))]
 
 
-def _flows(
-    request: Request, tasks: tuple[Task, ...]
-) -> tuple[list[tuple[int, int, float]], str, set[str]]:
+def _flows(request: Request, tasks: tuple[Task, ...]) -> tuple[list[tuple[int, int, float]], str, set[str]]:
     """Measured flows by task index, in bytes/s if every flow has bytes, and the topologies they cover."""
     measured = request.metrics.flows
     index = {task.id: number for number, task in enumerate(tasks)}
     in_bytes = bool(measured) and all(flow.bytes is not None for flow in measured)
     flows = [
-        (index[flow.source], index[flow.target], (flow.bytes if in_bytes else flow.tuples) or 0.0)
-        for flow in measured
+        (index[flow.source], index[flow.target], (flow.bytes if in_bytes else flow.tuples) or 0.0) for flow in measured
     ]
     return flows, "bytes/s" if in_bytes else "tuples/s", {tasks[source].topology for source, _, _ in flows}

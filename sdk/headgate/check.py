@@ -44,6 +44,8 @@ def check_request(request: Request) -> None:
         _check_topology(topology, index)
     _check_size(request)
     _check_references(request)
+    for name in ("deadline", "max_moves"):
+        _amount(getattr(request.limits, name), "limits", name)
 
 
 def _check_topology(topology: Topology, index: int) -> None:
@@ -96,9 +98,7 @@ def _check_references(request: Request) -> None:
         _amount(flow.bytes, "metrics", "flows", index, "bytes")
 
 
-def _samples(
-    samples: tuple[object, ...], subject: str, known: set[str], amounts: tuple[str, ...], name: str
-) -> None:
+def _samples(samples: tuple[object, ...], subject: str, known: set[str], amounts: tuple[str, ...], name: str) -> None:
     _unique((getattr(sample, subject) for sample in samples), subject, "metrics", name)
     for index, sample in enumerate(samples):
         _known(getattr(sample, subject), known, subject, "metrics", name, index, subject)

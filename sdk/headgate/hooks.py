@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pluggy
+from collections.abc import Callable
+from headgate.model import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import click
 
-    from headgate.model import Observation, Plan, Receipt, Request
+    from headgate.model import Observation, Plan, Receipt
 
 GROUP = "headgate"
 HOOKSPEC_VERSION = 1

@@ -43,6 +43,7 @@ def make_plan(problem: Problem, node_of: NDArray[np.int64], explanation: str = "
         assignment=assignment,
         moves=route.moves,
         scores=score(problem, assignment),
+        measured=problem.measured,
         explanation=explanation,
     )
 

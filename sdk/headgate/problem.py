@@ -10,11 +10,10 @@ import numpy as np
 
 from headgate.model import Plan, Request, Slot, Task
 from headgate.traffic import Traffic
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from headgate.model import FrozenMap
     from headgate.room import Room
@@ -32,6 +31,7 @@ class Problem:
 
     Attributes:
         request: Where it comes from.
+        measured: Whether measured demands and traffic were taken where there are any.
         tasks: The tasks, length n.
         resources: Names of the resources: cpu, memory, then further ones by name.
         demand: float64 (n, r), what each task needs, exact multiples of `STEP`.
@@ -47,6 +47,7 @@ class Problem:
     """
 
     request: Request
+    measured: bool
     tasks: tuple[Task, ...]
     resources: tuple[str, ...]
     demand: NDArray[np.float64]

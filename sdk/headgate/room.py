@@ -36,7 +36,8 @@ class Room:
         """Whether the task has room on each node, bool (m,)."""
         problem = self._problem
         enough = (self.free >= problem.demand[task]).all(axis=1)
-        return enough & self.has_worker(task)
+        fits: NDArray[np.bool_] = enough & self.has_worker(task)
+        return fits
 
     def has_worker(self, task: int) -> NDArray[np.bool_]:
         """Whether each node has a worker with heap left for the task, or a free slot for a new one, bool (m,)."""

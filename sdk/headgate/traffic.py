@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
 
 EXACT_BITS = 46
 """All traffic together stays below 2**46 units: sums, and their products with small weights, are exact in float64."""
@@ -50,9 +50,7 @@ class Sparse:
         return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int64), np.diff(self.indptr))
 
     @classmethod
-    def of(
-        cls, n: int, sources: NDArray[np.int64], targets: NDArray[np.int64], rate: NDArray[np.int64]
-    ) -> Sparse:
+    def of(cls, n: int, sources: NDArray[np.int64], targets: NDArray[np.int64], rate: NDArray[np.int64]) -> Sparse:
         """Build from coordinates; entries of one pair add up, and a task's flow to itself is dropped."""
         keep = (sources != targets) & (rate > 0)
         key = sources[keep] * n + targets[keep]
@@ -94,9 +92,7 @@ class Traffic:
         """All traffic between different tasks, in units."""
         blocks = self.blocks
         width = (blocks.source_stop - blocks.source_start) * (blocks.target_stop - blocks.target_start)
-        both = np.minimum(blocks.source_stop, blocks.target_stop) - np.maximum(
-            blocks.source_start, blocks.target_start
-        )
+        both = np.minimum(blocks.source_stop, blocks.target_stop) - np.maximum(blocks.source_start, blocks.target_start)
         pairs = width - np.maximum(both, 0)
         return int((pairs * blocks.rate).sum()) + int(self.sparse.rate.sum())
 
@@ -106,9 +102,7 @@ class Traffic:
         Args:
             node_of: Node index of each task, shape (n,); -1 is nowhere, and on no node together with anything.
         """
-        apart = (node_of[self.sparse.sources] != node_of[self.sparse.indices]) | (
-            node_of[self.sparse.indices] < 0
-        )
+        apart = (node_of[self.sparse.sources] != node_of[self.sparse.indices]) | (node_of[self.sparse.indices] < 0)
         sparse = int(self.sparse.rate[apart].sum())
         uniform = self.total - int(self.sparse.rate.sum())
         return sparse + uniform - self._together(node_of)
@@ -172,12 +166,11 @@ def build(
     """
     pair = np.array([rate for _, _, rate in uniform], dtype=np.float64)
     single = np.array([rate for _, _, rate in flows], dtype=np.float64)
-    total = math.fsum(
-        rate * (a[1] - a[0]) * (b[1] - b[0]) for a, b, rate in uniform
-    ) + math.fsum(single.tolist())
+    total = math.fsum(rate * (a[1] - a[0]) * (b[1] - b[0]) for a, b, rate in uniform) + math.fsum(single.tolist())
     scale = 2.0 ** (EXACT_BITS - math.ceil(math.log2(total))) if total > 0 else 1.0
     ranges = np.array([[*a, *b] for a, b, _ in uniform], dtype=np.int64).reshape(-1, 4)
-    blocks = Blocks(*(np.ascontiguousarray(column) for column in ranges.T), _units(pair, scale))
+    a0, a1, b0, b1 = (np.ascontiguousarray(column) for column in ranges.T)
+    blocks = Blocks(a0, a1, b0, b1, _units(pair, scale))
     ends = np.array([[source, target] for source, target, _ in flows], dtype=np.int64).reshape(-1, 2)
     return Traffic(n, blocks, Sparse.of(n, ends[:, 0], ends[:, 1], _units(single, scale)), scale, unit)
 

@@ -100,13 +100,18 @@ class Provenance:
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """The answer to a request. `assignment` maps task ids to slots; `moves` lead there in order."""
+    """The answer to a request. `assignment` maps task ids to slots; `moves` lead there in order.
+
+    `measured` tells whether measured demands or declared ones alone were planned with: what the plan promises
+    to fit. Scores are computed on measured demands where there are any, for every scheduler alike.
+    """
 
     status: Status = Status.OK
     reasons: tuple[Reason, ...] = ()
     assignment: FrozenMap[str, Slot] = FrozenMap()
     moves: tuple[Move, ...] = ()
     scores: Scores = Scores()
+    measured: bool = True
     parallelism: FrozenMap[str, int] = FrozenMap()
     input_rate: float | None = None
     provenance: Provenance = Provenance()

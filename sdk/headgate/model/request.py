@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -59,6 +59,7 @@ class Request:
     profiles: tuple[Profile, ...] = ()
     limits: Limits = Limits()
     seed: int = 0
+    _problems: dict[bool, Any] = attrs.field(init=False, eq=False, repr=False, factory=dict)
 
     @classmethod
     def of(cls, observation: Observation, *, limits: Limits | None = None, seed: int = 0) -> Request:
@@ -73,7 +74,7 @@ class Request:
         )
 
     def problem(self, *, measured: bool = True) -> Problem:
-        """The array view that algorithms compute on.
+        """The array view that algorithms compute on, built once and kept.
 
         Args:
             measured: Take demands and traffic from `metrics` where they are there; False uses declarations alone.
@@ -83,4 +84,7 @@ class Request:
         """
         from headgate.problem import Problem
 
-        return Problem.of(self, measured=measured)
+        if measured not in self._problems:
+            self._problems[measured] = Problem.of(self, measured=measured)
+        problem: Problem = self._problems[measured]
+        return problem

@@ -1,0 +1,1 @@
+"""Apache Storm: its topologies read, and (with the bridge on Nimbus) its cluster scheduled."""

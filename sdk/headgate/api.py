@@ -1,0 +1,117 @@
+"""What a program calls: plan one request with one scheduler, or compare several."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.documents import digest, read, structure
+from headgate.host import PluginHost
+from headgate.model import Plan, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@attrs.frozen(kw_only=True)
+class Row:
+    """One scheduler in a comparison: its plan, and the seconds it took on this machine, checks included."""
+
+    scheduler: str
+    plan: Plan
+    seconds: float
+
+
+@attrs.frozen(kw_only=True)
+class Comparison:
+    """Several schedulers on one request, in the order asked."""
+
+    request: str
+    rows: tuple[Row, ...]
+
+
+def plan(
+    request: Request | Mapping[str, Any] | str | Path,
+    scheduler: str = "dstorm",
+    *,
+    options: Mapping[str, Any] | None = None,
+    deadline: float | None = None,
+    max_moves: int | None = None,
+    seed: int | None = None,
+    host: PluginHost | None = None,
+) -> Plan:
+    """Plan a request with the scheduler of a name.
+
+    Args:
+        request: A request, its document as plain data, or the path of its file.
+        scheduler: Name of an installed scheduler.
+        options: The scheduler's options by name; text is converted.
+        deadline: Seconds to plan, instead of the request's own limit.
+        max_moves: Running tasks that may move, instead of the request's own limit.
+        seed: Instead of the request's own.
+        host: The plugins to use; all that are installed by default.
+
+    Returns:
+        A plan; whether it is feasible is its status, never an exception.
+
+    Raises:
+        DocumentError: The request breaks its schema or contradicts itself.
+        PluginError: There is no such scheduler.
+        OptionError: An option is unknown or does not fit.
+    """
+    asked = limited(load_request(request), deadline=deadline, max_moves=max_moves, seed=seed)
+    return (host or PluginHost.load()).schedule(scheduler, asked, options)
+
+
+def compare(
+    request: Request | Mapping[str, Any] | str | Path,
+    schedulers: Iterable[str] | None = None,
+    *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    deadline: float | None = None,
+    host: PluginHost | None = None,
+) -> Comparison:
+    """Plan one request with several schedulers, all installed ones by default; see `plan`.
+
+    `options` maps a scheduler's name to its options.
+    """
+    host = host or PluginHost.load()
+    asked = limited(load_request(request), deadline=deadline)
+    chosen = tuple(schedulers) if schedulers is not None else host.schedulers
+    asked.problem()
+    rows = tuple(_row(host, name, asked, (options or {}).get(name)) for name in chosen)
+    return Comparison(request=digest(asked), rows=rows)
+
+
+def _row(host: PluginHost, name: str, request: Request, options: Mapping[str, Any] | None) -> Row:
+    begin = time.perf_counter()
+    made = host.schedule(name, request, options)
+    return Row(scheduler=name, plan=made, seconds=time.perf_counter() - begin)
+
+
+def load_request(request: Request | Mapping[str, Any] | str | Path) -> Request:
+    """A request from whatever form it has; see `plan`."""
+    if isinstance(request, Request):
+        return request
+    if isinstance(request, str | Path):
+        return read(request, Request)
+    return structure(dict(request), Request)
+
+
+def limited(
+    request: Request,
+    *,
+    deadline: float | None = None,
+    max_moves: int | None = None,
+    seed: int | None = None,
+) -> Request:
+    """The request with some of its limits replaced."""
+    limits = request.limits
+    if deadline is not None:
+        limits = attrs.evolve(limits, deadline=deadline)
+    if max_moves is not None:
+        limits = attrs.evolve(limits, max_moves=max_moves)
+    return attrs.evolve(request, limits=limits, seed=request.seed if seed is None else seed)
