@@ -29,6 +29,7 @@ DAYS = 365
 """Days of the year 2013, which is replayed again and again."""
 BATCHES_A_YEAR = 5
 """Micro-batches that hold one year."""
+COLUMNS = ["dest", "day", "arr_delay"]
 SCHEMA = "dest string, day long, arr_delay double"
 STAGES: FrozenMap[str, int] = FrozenMap({"feeds": 0, "airports": 1})
 """Rank of each component's stage in the job of a micro-batch."""
@@ -36,12 +37,12 @@ STAGES: FrozenMap[str, int] = FrozenMap({"feeds": 0, "airports": 1})
 
 @attrs.frozen
 class Airport:
-    """What arrived at one airport: flights, those with a known delay, minutes of delay in sum and at worst."""
+    """What went to one airport: flights, those with a known delay, minutes of delay in sum and at worst."""
 
     flights: int
     arrived: int
     delay: float
-    worst: float
+    worst: float | None
 
 
 @functools.cache
@@ -113,12 +114,17 @@ def emit(folder: str, ticks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     import pyarrow as pa
 
     for batch in ticks:
-        for value in batch.column("value").to_pylist():
-            day, feed = divmod(value, FEEDS)
-            rows = _reader(str(_file(Path(folder), feed))).get_batch(day % DAYS)
-            days = pa.array([day] * len(rows), pa.int64())
-            columns = [rows.column("dest"), days, rows.column("arr_delay")]
-            yield pa.record_batch(columns, names=["dest", "day", "arr_delay"])
+        days = [_day(folder, value) for value in batch.column("value").to_pylist()]
+        yield from pa.Table.from_batches(days).combine_chunks().to_batches()
+
+
+def _day(folder: str, value: int) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    day, feed = divmod(value, FEEDS)
+    rows = _reader(str(_file(Path(folder), feed))).get_batch(day % DAYS)
+    days = pa.array([day] * len(rows), pa.int64())
+    return pa.record_batch([rows.column("dest"), days, rows.column("arr_delay")], names=COLUMNS)
 
 
 @attrs.frozen(kw_only=True)
@@ -214,11 +220,11 @@ class FlightsQuery:
 
         An empty tuple says that no row was lost and none counted twice.
         """
-        done = _days_done(query)
         days, found = self.streamed(spark)
-        wanted = self.answer(max(days, done))
+        covered = max(days, _days_done(query))
+        wanted = self.answer(covered)
         return tuple(
-            f"{airport}: the stream says {found.get(airport)}, {max(days, done)} days hold {wanted.get(airport)}"
+            f"{airport}: the stream says {found.get(airport)}, {covered} days hold {wanted.get(airport)}"
             for airport in sorted(found.keys() | wanted.keys())
             if found.get(airport) != wanted.get(airport)
         )
@@ -241,20 +247,17 @@ def _statistics(frame: pd.DataFrame, times: int) -> dict[str, Airport]:
     delays = frame.groupby("dest")["arr_delay"]
     table = delays.agg(["size", "count", "sum", "max"])
     return {
-        str(row.Index): Airport(int(row.size * times), int(row.count * times), row.sum * times, row.max)
-        for row in table.itertuples()
+        str(airport): Airport(
+            int(flights) * times, int(arrived) * times, float(delay) * times, float(worst) if arrived else None
+        )
+        for airport, flights, arrived, delay, worst in table.itertuples()
     }
 
 
 def _add(one: Airport, two: Airport) -> Airport:
-    return Airport(
-        one.flights + two.flights, one.arrived + two.arrived, one.delay + two.delay, max(one.worst, two.worst)
-    )
+    worst = max((each.worst for each in (one, two) if each.worst is not None), default=None)
+    return Airport(one.flights + two.flights, one.arrived + two.arrived, one.delay + two.delay, worst)
 
 
 def _airport(row: Any) -> Airport:
-    """An airport from a row; nothing arrived there is a sum of 0 and a worst delay of nan, as in pandas."""
-    nothing = row["arrived"] == 0
-    return Airport(
-        row["flights"], row["arrived"], 0.0 if nothing else row["delay"], float("nan") if nothing else row["worst"]
-    )
+    return Airport(row["flights"], row["arrived"], row["delay"] or 0.0, row["worst"])

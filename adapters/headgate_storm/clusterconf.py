@@ -7,7 +7,6 @@ compressed Thrift struct StormTopology, and `*conf.ser`, its compressed JSON con
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import zipfile
 import zlib
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 NAMES = tuple(BATCHES)
 """The clusters that can be imported."""
 CODE, CONF = "code.ser", "conf.ser"
-MAX_BYTES = 64 << 20
+MAX_BYTES = 16 << 20
 """A file that unpacks to more than this is taken for garbage."""
 
 
@@ -73,7 +72,7 @@ def _topology(path: str, code: bytes, conf: bytes) -> Topology:
 
 def _unpack(archive: zipfile.ZipFile, member: str) -> bytes:
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(archive.read(member))) as file:
+        with archive.open(member) as packed, gzip.GzipFile(fileobj=packed) as file:
             data = file.read(MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise DocumentError("", f"{member} is not compressed with gzip: {error}") from None

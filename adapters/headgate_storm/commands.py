@@ -89,10 +89,11 @@ def _print(rows: list[Summary]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table()
-    for field in attrs.fields(Summary):
-        left = field.name in ("cluster", "file")
-        table.add_column(field.name.replace("_", " "), justify="left" if left else "right")
+    table = Table("", box=None)
     for row in rows:
-        table.add_row(*(f"{cell:,.0f}" if isinstance(cell, float | int) else cell for cell in attrs.astuple(row)))
+        table.add_column(row.cluster, overflow="fold")
+    for field in attrs.fields(Summary)[1:]:
+        cells = [getattr(row, field.name) for row in rows]
+        shown = (cell if isinstance(cell, str) else f"{cell:,.0f}" for cell in cells)
+        table.add_row(field.name.replace("_", " "), *shown)
     Console().print(table)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import attrs
 
 from headgate.model import Cluster, Node, Resources
 
@@ -19,7 +21,8 @@ NETWORK_UNITS = 50.0
 """Units of the generic resource `network.resource.units` that every supervisor offers."""
 
 
-class Batch(NamedTuple):
+@attrs.frozen
+class Batch:
     """Equal supervisors of one rack; CPU in points, memory in MB."""
 
     rack: int
@@ -80,9 +83,7 @@ def cluster_of(name: str) -> Cluster:
 def _nodes(batches: tuple[Batch, ...]) -> Iterator[Node]:
     seen: Counter[int] = Counter()
     for batch in batches:
-        capacity = Resources(
-            {"cpu": batch.cpu, "memory": batch.memory, "network.resource.units": NETWORK_UNITS}
-        )
+        capacity = Resources({"cpu": batch.cpu, "memory": batch.memory, "network.resource.units": NETWORK_UNITS})
         for _ in range(batch.count):
             number = seen[batch.rack]
             seen[batch.rack] += 1

@@ -7,15 +7,17 @@ An implementation may take any subset of a hook's arguments.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pluggy
-from collections.abc import Callable
+
 from headgate.model import Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import click
 
@@ -126,6 +128,17 @@ class SchedulerSpec:
 
 class MonitorSpec:
     """Hooks of a monitor."""
+
+    @hookspec
+    def headgate_open(  # type: ignore[empty-body]
+        self, application: Sequence[str], address: str | None
+    ) -> AbstractContextManager[Any]:
+        """Reach an engine and yield the target that the other hooks take.
+
+        `application` is what the user wants to run there (a file and its arguments; empty to attach), `address`
+        the engine's address, None to start one on this machine. Leaving the context ends what it started, and
+        nothing else. Raises `EngineError` when the engine is out of reach.
+        """
 
     @hookspec
     def headgate_observe(self, target: Any, window: float) -> Observation:  # type: ignore[empty-body]

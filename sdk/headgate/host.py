@@ -13,10 +13,10 @@ import pluggy
 from headgate.errors import PluginError
 from headgate.hooks import GROUP, HOOKSPEC_VERSION, SPECS, Claim, Description, Verdict, Workload
 from headgate.options import make_options
-from headgate.safety import run_scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import click
 
@@ -123,6 +123,8 @@ class PluginHost:
             OptionError: An option does not fit.
             PluginError: There is no such scheduler.
         """
+        from headgate.safety import run_scheduler
+
         plugin = self._get(name, "headgate_schedule")
         if not isinstance(options, plugin.description.options):
             options = self.options(name, options)
@@ -137,6 +139,13 @@ class PluginHost:
             options = self.options(name, options)
         verdict: Verdict = plugin.caller.headgate_analyse(observation=observation, options=options)
         return verdict
+
+    def open(self, name: str, application: Sequence[str], address: str | None) -> AbstractContextManager[Any]:
+        """Reach an engine; the context yields the target that the other calls take."""
+        reached: AbstractContextManager[Any] = self._call(
+            name, "headgate_open", application=tuple(application), address=address
+        )
+        return reached
 
     def observe(self, name: str, target: Any, window: float) -> Observation:
         """Measure an engine for a window of seconds."""

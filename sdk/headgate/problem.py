@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from headgate.model import Plan, Request, Slot, Task
 from headgate.traffic import Traffic
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

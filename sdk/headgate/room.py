@@ -28,7 +28,7 @@ class Room:
         self.node_of: NDArray[np.int64] = np.full(problem.n, -1, dtype=np.int64)
         """int64 (n,): node of each task placed, -1 for the others."""
         self._widest: dict[int, NDArray[np.float64]] = {}
-        self._workers: dict[tuple[int, int], list[float]] = {}
+        self._workers: list[dict[int, list[float]]] = [{} for _ in range(problem.m)]
         for task in np.flatnonzero(problem.fixed >= 0).tolist():
             self.place(task, int(problem.fixed[task]))
 
@@ -38,6 +38,23 @@ class Room:
         enough = (self.free >= problem.demand[task]).all(axis=1)
         fits: NDArray[np.bool_] = enough & self.has_worker(task)
         return fits
+
+    def fits_on(self, task: int, node: int) -> bool:
+        """Whether the task has room on one node; the same as `fits(task)[node]`, without looking at others."""
+        problem = self._problem
+        if not (self.free[node] >= problem.demand[task]).all():
+            return False
+        topology, heap = int(problem.topology[task]), problem.heap[task]
+        fresh = self.free_slots[node] > 0 and heap <= problem.heap_limit[topology]
+        return bool(fresh or self.heap_left(topology, node) >= heap)
+
+    def heap_left(self, topology: int, node: int) -> float:
+        """MB of heap in the emptiest worker of a topology on a node, -inf if it has none there."""
+        return max(self._workers[node].get(topology, ()), default=-np.inf)
+
+    def topologies_on(self, node: int) -> tuple[int, ...]:
+        """Indices of the topologies that have a worker on the node."""
+        return tuple(self._workers[node])
 
     def has_worker(self, task: int) -> NDArray[np.bool_]:
         """Whether each node has a worker with heap left for the task, or a free slot for a new one, bool (m,)."""
@@ -56,7 +73,7 @@ class Room:
 
     def _open_worker(self, topology: int, node: int, heap: float) -> None:
         limit = float(self._problem.heap_limit[topology])
-        workers = self._workers.setdefault((topology, node), [])
+        workers = self._workers[node].setdefault(topology, [])
         for number, left in enumerate(workers):
             if left >= heap:
                 workers[number] = left - heap

@@ -1,0 +1,112 @@
+"""One daemon of an engine: a process in a session of its own, its log, and a sure end for all it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+@attrs.frozen(kw_only=True)
+class Daemon:
+    """A process and everything in its session, which bears its pid.
+
+    `born` is the start time of the process in clock ticks since boot: with it a pid that was given to another
+    process meanwhile is told apart. A session id is not given away while a process of the session lives.
+    """
+
+    name: str
+    pid: int
+    born: int
+    log: Path
+
+    @classmethod
+    def start(cls, name: str, command: Sequence[str], *, log: Path, env: Mapping[str, str]) -> Daemon:
+        """Start a command in a session of its own, both its outputs in the log."""
+        with log.open("ab") as sink:
+            process = subprocess.Popen(
+                command, env=dict(env), stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
+            )
+        process.returncode = 0  # reaped in `members`: without this, Popen warns when it is collected
+        return cls(name=name, pid=process.pid, born=_born(process.pid) or 0, log=log)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process itself runs."""
+        _reap(self.pid)
+        return _born(self.pid) == self.born
+
+    def members(self) -> tuple[int, ...]:
+        """Pids of every process of its session, its own included."""
+        _reap(self.pid)
+        if _born(self.pid) not in (None, self.born):
+            return ()
+        pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+        return tuple(pid for pid in pids if _session(pid) == self.pid)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to every process of the session."""
+        for pid in self.members():
+            _send(pid, number)
+
+    def tail(self, lines: int = 15) -> str:
+        """The end of its log."""
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return "\n".join(text.splitlines()[-lines:])
+
+
+def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
+    """End daemons and all they started: ask each to end, after `grace` seconds kill what is left."""
+    left = [daemon for daemon in daemons if daemon.members()]
+    for daemon in left:
+        if daemon.alive:
+            _send(daemon.pid, signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while left and time.monotonic() < deadline:
+        time.sleep(0.05)
+        left = [daemon for daemon in left if daemon.members()]
+    while left:
+        for daemon in left:
+            daemon.signal(signal.SIGKILL)
+        time.sleep(0.05)
+        left = [daemon for daemon in left if daemon.members()]
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def _reap(pid: int) -> None:
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of /proc/<pid>/stat from the state on (the third), empty if the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _born(pid: int) -> int | None:
+    fields = _stat(pid)
+    return int(fields[19]) if fields and fields[0] != "Z" else None
+
+
+def _session(pid: int) -> int | None:
+    fields = _stat(pid)
+    return int(fields[3]) if fields and fields[0] != "Z" else None

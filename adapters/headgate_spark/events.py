@@ -1,0 +1,250 @@
+"""Spark's own events, as values: the same JSON comes from the live listener and from an event log."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeAlias
+
+import attrs
+
+SCOPES = ("headgate.scope", "sql.streaming.queryId", "spark.jobGroup.id")
+"""Local properties that name a job's placement; the first that is set counts."""
+PYTHON_TIMES = ("time to execute Python code", "time to run Python workers")
+"""Wall milliseconds in Python worker processes, per task: the first from Spark 4.1, the second from 4.0."""
+
+
+@attrs.frozen(kw_only=True)
+class TaskEnd:
+    """One attempt of one task has ended.
+
+    Attributes:
+        task: Id of the attempt, unique in the application; the map output tracker calls it the map id.
+        partition: Which partition it computed: the task's index in its component.
+        run: Seconds on the executor. `cpu`: CPU seconds of the JVM thread, without Python workers.
+        python: Wall seconds in Python workers; None if the stage has none or Spark is older than 4.0.
+        local: Shuffle bytes read from the executor's own host. `remote`: from other hosts.
+        read: Rows read from shuffles. `written`: rows written to the next. `written_bytes`: their bytes.
+        taken: Rows read from a source. `output`: rows written to a sink.
+        started, ended: Seconds since the epoch, by the driver's clock.
+    """
+
+    stage: int
+    attempt: int
+    task: int
+    partition: int
+    executor: str
+    host: str
+    started: float
+    ended: float
+    locality: str
+    failed: bool
+    run: float = 0.0
+    cpu: float = 0.0
+    python: float | None = None
+    taken: int = 0
+    output: int = 0
+    local: int = 0
+    remote: int = 0
+    read: int = 0
+    written: int = 0
+    written_bytes: int = 0
+    memory: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class StageShape:
+    """A stage of a job: number of tasks, and the stages whose output it reads."""
+
+    stage: int
+    tasks: int
+    parents: tuple[int, ...]
+
+
+@attrs.frozen(kw_only=True)
+class JobStart:
+    """A job has begun: one micro-batch of a query, or one action.
+
+    `scope` is the first of `SCOPES` that is set, `query` the streaming query's id, `batch` its micro-batch.
+    """
+
+    job: int
+    time: float
+    stages: tuple[StageShape, ...]
+    scope: str | None
+    query: str | None
+    batch: int | None
+
+    def ordinal(self, stage: int) -> int:
+        """Rank of a stage among the job's stages by id, the same in every micro-batch."""
+        return sorted(each.stage for each in self.stages).index(stage)
+
+
+@attrs.frozen(kw_only=True)
+class JobEnd:
+    """A job has ended."""
+
+    job: int
+    time: float
+    succeeded: bool
+
+
+@attrs.frozen(kw_only=True)
+class StageSubmitted:
+    """An attempt of a stage starts to run tasks."""
+
+    stage: int
+    attempt: int
+
+
+@attrs.frozen(kw_only=True)
+class StageCompleted:
+    """An attempt of a stage has ended; `reason` says why it failed, "" if it did not."""
+
+    stage: int
+    attempt: int
+    reason: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class ExecutorAdded:
+    """An executor has registered."""
+
+    executor: str
+    host: str
+    cores: int
+    time: float
+
+
+@attrs.frozen(kw_only=True)
+class ExecutorRemoved:
+    """An executor is gone."""
+
+    executor: str
+    reason: str
+    time: float
+
+
+Event: TypeAlias = (
+    TaskEnd | JobStart | JobEnd | StageSubmitted | StageCompleted | ExecutorAdded | ExecutorRemoved
+)
+
+
+def parse(text: str) -> Event | None:
+    """Read one event; None for a kind that says nothing about placement or load.
+
+    Raises:
+        ValueError: The text is not JSON. KeyError: An event lacks a field that every Spark since 3.5 writes.
+    """
+    document = json.loads(text)
+    reader = _READERS.get(document["Event"])
+    return None if reader is None else reader(document)
+
+
+def _task_end(document: dict[str, Any]) -> TaskEnd:
+    info = document["Task Info"]
+    return TaskEnd(
+        stage=document["Stage ID"],
+        attempt=document["Stage Attempt ID"],
+        task=info["Task ID"],
+        partition=_partition(info),
+        executor=info["Executor ID"],
+        host=info["Host"],
+        started=info["Launch Time"] / 1e3,
+        ended=info["Finish Time"] / 1e3,
+        locality=info["Locality"],
+        failed=info["Failed"] or info["Killed"] or document["Task End Reason"]["Reason"] != "Success",
+        python=_python(info["Accumulables"]),
+        **_measured(document.get("Task Metrics")),
+    )
+
+
+def _partition(info: dict[str, Any]) -> int:
+    """A stage that is tried again runs the missing partitions alone; its indices start at 0 then."""
+    partition: int = info.get("Partition ID", -1)
+    return partition if partition >= 0 else int(info["Index"])
+
+
+def _measured(metrics: dict[str, Any] | None) -> dict[str, Any]:
+    if not metrics:
+        return {}
+    read, write = metrics["Shuffle Read Metrics"], metrics["Shuffle Write Metrics"]
+    return {
+        "run": metrics["Executor Run Time"] / 1e3,
+        "cpu": metrics["Executor CPU Time"] / 1e9,
+        "taken": metrics["Input Metrics"]["Records Read"],
+        "output": metrics["Output Metrics"]["Records Written"],
+        "local": read["Local Bytes Read"],
+        "remote": read["Remote Bytes Read"],
+        "read": read["Total Records Read"],
+        "written": write["Shuffle Records Written"],
+        "written_bytes": write["Shuffle Bytes Written"],
+        "memory": metrics.get("Peak Execution Memory", 0),
+    }
+
+
+def _python(accumulables: list[dict[str, Any]]) -> float | None:
+    """Seconds in Python workers; several Python operators of one stage add up."""
+    for name in PYTHON_TIMES:
+        found = [float(each["Update"]) for each in accumulables if each.get("Name") == name and "Update" in each]
+        if found:
+            return sum(found) / 1e3
+    return None
+
+
+def _job_start(document: dict[str, Any]) -> JobStart:
+    properties = document.get("Properties") or {}
+    batch = properties.get("streaming.sql.batchId")
+    return JobStart(
+        job=document["Job ID"],
+        time=document["Submission Time"] / 1e3,
+        stages=tuple(
+            StageShape(stage=info["Stage ID"], tasks=info["Number of Tasks"], parents=tuple(info["Parent IDs"]))
+            for info in document["Stage Infos"]
+        ),
+        scope=next((properties[name] for name in SCOPES if properties.get(name)), None),
+        query=properties.get("sql.streaming.queryId"),
+        batch=None if batch is None else int(batch),
+    )
+
+
+def _job_end(document: dict[str, Any]) -> JobEnd:
+    succeeded = document["Job Result"]["Result"] == "JobSucceeded"
+    return JobEnd(job=document["Job ID"], time=document["Completion Time"] / 1e3, succeeded=succeeded)
+
+
+def _stage_submitted(document: dict[str, Any]) -> StageSubmitted:
+    info = document["Stage Info"]
+    return StageSubmitted(stage=info["Stage ID"], attempt=info["Stage Attempt ID"])
+
+
+def _stage_completed(document: dict[str, Any]) -> StageCompleted:
+    info = document["Stage Info"]
+    reason = info.get("Failure Reason", "")
+    return StageCompleted(stage=info["Stage ID"], attempt=info["Stage Attempt ID"], reason=reason)
+
+
+def _executor_added(document: dict[str, Any]) -> ExecutorAdded:
+    info = document["Executor Info"]
+    return ExecutorAdded(
+        executor=document["Executor ID"],
+        host=info["Host"],
+        cores=info["Total Cores"],
+        time=document["Timestamp"] / 1e3,
+    )
+
+
+def _executor_removed(document: dict[str, Any]) -> ExecutorRemoved:
+    return ExecutorRemoved(
+        executor=document["Executor ID"], reason=document["Removed Reason"], time=document["Timestamp"] / 1e3
+    )
+
+
+_READERS = {
+    "SparkListenerTaskEnd": _task_end,
+    "SparkListenerJobStart": _job_start,
+    "SparkListenerJobEnd": _job_end,
+    "SparkListenerStageSubmitted": _stage_submitted,
+    "SparkListenerStageCompleted": _stage_completed,
+    "SparkListenerExecutorAdded": _executor_added,
+    "SparkListenerExecutorRemoved": _executor_removed,
+}

@@ -1,0 +1,1 @@
+"""D-Storm: dynamic resource-efficient scheduling by multidimensional first fit decreasing."""

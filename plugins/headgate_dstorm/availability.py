@@ -1,0 +1,20 @@
+"""The order in which nodes are opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from headgate.problem import Problem
+
+
+def by_availability(problem: Problem) -> list[int]:
+    """Nodes in descending order of Eq. 5.4, equal ones by index; a resource that no task needs is skipped."""
+    total = problem.demand.sum(axis=0)
+    needed = total > 0
+    if not needed.any():
+        return list(range(problem.m))
+    availability = (problem.n * problem.capacity[:, needed] / total[needed]).min(axis=1)
+    return np.argsort(-availability, kind="stable").tolist()

@@ -1,0 +1,48 @@
+"""What a user may set: the paper's parameters, and one option for each thing the paper leaves open."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+from attrs import validators as check
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """Options of D-Storm; the defaults are those of section 5.5.1.2 where it names a value.
+
+    Attributes:
+        alpha: Weight of traffic that a task brings onto the node at once (Eq. 5.5).
+        beta: Weight of traffic that may follow it there (Eq. 5.5).
+        threshold: Usage of a node's critical resource above which beta counts as 0 (D_Threshold).
+        threshold_usage: Whether that usage is taken `before` the candidate is placed or `after`.
+        costless: Where a task comes that brings traffic and adds nothing to the critical resource, for which
+            Eq. 5.5 divides by zero: `first` (infinite priority) or `last` (none).
+        measured: Take demands and traffic from measurements where there are any; False uses declarations.
+        fallback: What follows when nodes run out before tasks do (line 6 of Algorithm 1): `none` leaves the rest
+            unplaced, with reasons; `repair` tries first fit and then one exchange for each.
+        latency_constraint: Milliseconds of complete latency that no topology may exceed.
+        consolidation_threshold: Utilisation below which a node counts as little used.
+        throughput_tolerance: Share of the offered load by which throughput may fall short and still match it.
+        scheduling_interval: Seconds that should lie between two new plans.
+    """
+
+    alpha: float = attrs.field(default=10.0, validator=[check.ge(0), check.lt(float("inf"))])
+    beta: float = attrs.field(default=1.0, validator=[check.ge(0), check.lt(float("inf"))])
+    threshold: float = attrs.field(default=0.8, validator=check.ge(0))
+    threshold_usage: Literal["before", "after"] = attrs.field(
+        default="before", validator=check.in_(("before", "after"))
+    )
+    costless: Literal["first", "last"] = attrs.field(default="first", validator=check.in_(("first", "last")))
+    measured: bool = True
+    fallback: Literal["none", "repair"] = attrs.field(default="none", validator=check.in_(("none", "repair")))
+    latency_constraint: float = attrs.field(default=500.0, validator=check.gt(0))
+    consolidation_threshold: float = attrs.field(default=0.5, validator=[check.gt(0), check.le(1)])
+    throughput_tolerance: float = attrs.field(default=0.05, validator=[check.ge(0), check.lt(1)])
+    scheduling_interval: float = attrs.field(default=600.0, validator=check.ge(0))
+
+    @property
+    def printed_reading(self) -> bool:
+        """Whether the incremental engine covers these options; the literal algorithm covers all."""
+        return self.threshold_usage == "before" and self.costless == "first"

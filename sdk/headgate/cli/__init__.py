@@ -1,0 +1,1 @@
+"""The command line: data on stdout, messages on stderr, `--json` everywhere."""

@@ -1,0 +1,25 @@
+"""`headgate conform`: does a scheduler keep the contract?"""
+
+from __future__ import annotations
+
+import click
+
+from headgate.cli.output import emit, json_option, table
+
+MARK = {"ok": "[green]ok[/]", "failed": "[red]FAILED[/]", "skipped": "[yellow]skipped[/]"}
+
+
+@click.command("conform")
+@click.argument("name")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cases.")
+@json_option
+@click.pass_context
+def command(context: click.Context, /, *, name: str, seed: int, as_json: bool) -> None:
+    """Check the scheduler NAME against every rule of the contract, a line each."""
+    from headgate.documents import unstructure
+    from headgate.testing.conform import conform
+
+    found = conform(name, seed=seed)
+    rows = [(MARK[row.status], row.rule, row.detail) for row in found.rows]
+    emit(unstructure(found), table(f"{name}", ("", "rule", "detail"), rows), as_json=as_json)
+    context.exit(0 if found.passed else 1)

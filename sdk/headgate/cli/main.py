@@ -1,0 +1,78 @@
+"""`headgate`: the group of all commands, and the one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import NoReturn
+
+import click
+
+from headgate.errors import HeadgateError
+
+BUILT_IN = {
+    "compare": "headgate.cli.compare",
+    "conform": "headgate.cli.conform",
+    "doctor": "headgate.cli.doctor",
+    "plan": "headgate.cli.plan",
+    "plugins": "headgate.cli.plugins",
+    "reproduce": "headgate.cli.reproduce",
+    "run": "headgate.cli.run",
+    "schema": "headgate.cli.schema",
+}
+"""Commands of the core: name, and the module that holds `command`."""
+
+EPILOG = "Exit codes: 0 done, 1 infeasible or findings, 2 wrong use or input, 3 plugin failed, 4 engine out of reach."
+
+
+class Commands(click.Group):
+    """Commands that are imported when they are used; those of plugins join the built-in ones."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands, sorted."""
+        return sorted({*BUILT_IN, *self._of_plugins(), *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name in BUILT_IN:
+            found: click.Command = importlib.import_module(BUILT_IN[cmd_name]).command
+            return found
+        return super().get_command(ctx, cmd_name) or self._of_plugins().get(cmd_name)
+
+    def _of_plugins(self) -> dict[str, click.Command]:
+        from headgate.host import PluginHost
+
+        merged: dict[str, click.Command] = {}
+        for command in PluginHost.load().commands():
+            name = command.name or ""
+            known = merged.get(name)
+            if isinstance(known, click.Group) and isinstance(command, click.Group):
+                known.commands.update(command.commands)
+            else:
+                merged[name] = command
+        return merged
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="headgate", prog_name="headgate")
+def headgate() -> None:
+    """Plan, compare and run schedulers for stream processing."""
+
+
+def main() -> NoReturn:
+    """Run the command line; a user's mistake is one message and an exit code, never a traceback."""
+    try:
+        code = headgate.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except HeadgateError as error:
+        click.echo(f"headgate: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)

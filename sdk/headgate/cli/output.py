@@ -1,0 +1,55 @@
+"""Where a command's data and messages go."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console, RenderableType
+
+WIDTH = 120
+"""Columns of a table when stdout is no terminal."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console that keeps its width when piped and obeys NO_COLOR."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else WIDTH, highlight=False)
+
+
+def say(message: str) -> None:
+    """A message for the person, on stderr."""
+    click.echo(message, err=True)
+
+
+def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:
+    """Print data on stdout: as JSON, or as what a person would rather read."""
+    if as_json:
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    out = console()
+    for each in renderables:
+        out.print(each)
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> Any:
+    """A table; the columns in `numbers` are right-aligned."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for column in columns:
+        made.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*("" if cell is None else str(cell) for cell in row))
+    return made

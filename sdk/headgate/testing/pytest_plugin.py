@@ -1,0 +1,27 @@
+"""Fixtures for authors of plugins; loaded by pytest through the entry point `headgate`, so it imports nothing heavy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from headgate.host import PluginHost
+    from headgate.testing.cases import Cases
+
+
+@pytest.fixture(scope="session")
+def headgate_host() -> PluginHost:
+    """Every installed plugin, loaded once."""
+    from headgate.host import PluginHost
+
+    return PluginHost.load()
+
+
+@pytest.fixture(scope="session")
+def headgate_cases() -> Cases:
+    """The seeded requests that `headgate conform` uses."""
+    from headgate.testing.cases import make_cases
+
+    return make_cases()
