@@ -107,6 +107,21 @@ class Traffic:
         uniform = self.total - int(self.sparse.rate.sum())
         return sparse + uniform - self._together(node_of)
 
+    def between(self, node_of: NDArray[np.int64], m: int) -> NDArray[np.float64]:
+        """Traffic from each node to each other one in tuples/s (or bytes/s), shape (m, m); the diagonal is local."""
+        matrix = np.zeros((m, m))
+        blocks = self.blocks
+        for a0, a1, b0, b1, rate in zip(
+            blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate, strict=True
+        ):
+            senders, receivers = (_count(node_of[start:stop], m) for start, stop in ((a0, a1), (b0, b1)))
+            matrix += rate * np.outer(senders, receivers)
+            matrix -= rate * np.diag(_count(node_of[max(a0, b0) : max(min(a1, b1), max(a0, b0))], m))
+        sources, targets = node_of[self.sparse.sources], node_of[self.sparse.indices]
+        placed = (sources >= 0) & (targets >= 0)
+        np.add.at(matrix, (sources[placed], targets[placed]), self.sparse.rate[placed])
+        return matrix / self.scale
+
     def _together(self, node_of: NDArray[np.int64]) -> int:
         """Traffic of the blocks between tasks on one node, in units."""
         blocks, counts, together = self.blocks, _Counts(node_of), 0
@@ -122,6 +137,10 @@ class Traffic:
             itself = counts.placed(max(a0, b0), min(a1, b1))
             together += rate * (pairs - itself)
         return together
+
+
+def _count(node_of: NDArray[np.int64], m: int) -> NDArray[np.int64]:
+    return np.bincount(node_of[node_of >= 0], minlength=m)
 
 
 class _Counts:

@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Plan REQUEST with several schedulers and compare what they decide."""
     from headgate.api import compare
-    from headgate.cli.figures import comparison_table, reasons
+    from headgate.cli.tables import comparison_table, reasons
     from headgate.documents import unstructure, write_text
     from headgate.host import PluginHost
 

@@ -41,7 +41,7 @@ def command(
 ) -> None:
     """Plan REQUEST with one scheduler and print figures and moves."""
     from headgate.api import limited
-    from headgate.cli.figures import plan_tables, reasons
+    from headgate.cli.tables import plan_tables, reasons
     from headgate.documents import unstructure, write
     from headgate.host import PluginHost
 

@@ -87,7 +87,7 @@ def _rounds(loop: Any, rounds: int | None, interval: float, *, replan: bool) -> 
 
 
 def _report(done: Round, *, as_json: bool) -> None:
-    from headgate.cli.figures import moves_table
+    from headgate.cli.tables import moves_table
     from headgate.documents import unstructure
 
     if as_json:

@@ -1,4 +1,4 @@
-"""How plans and comparisons look to a person."""
+"""Plans and comparisons as tables of a terminal."""
 
 from __future__ import annotations
 
@@ -6,41 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from headgate.cli.output import table
+from headgate.figures import SCORE_COLUMNS, percent, quantity, score_cells
 
 if TYPE_CHECKING:
     from headgate.api import Comparison
-    from headgate.model import Move, Plan, Request, Scores
+    from headgate.model import Move, Plan, Request
 
 SHOWN_MOVES = 12
 SHOWN_REASONS = 8
-
-
-def quantity(amount: float | None, digits: int = 3) -> str:
-    """A number as people read it: 12,345 or 0.457, and - where there is none."""
-    if amount is None:
-        return "-"
-    return f"{amount:,.0f}" if abs(amount) >= 1000 or amount == int(amount) else f"{amount:.{digits}g}"
-
-
-def percent(share: float) -> str:
-    """A share as a percentage."""
-    return f"{share:.1%}"
-
-
-def score_cells(scores: Scores) -> tuple[str, ...]:
-    """The cells of a comparison that come from scores, in the order of `SCORE_COLUMNS`."""
-    return (
-        percent(scores.share),
-        quantity(scores.inter_node),
-        str(scores.nodes_used),
-        str(scores.workers),
-        percent(scores.utilisation),
-        quantity(scores.cost),
-        str(scores.moves),
-    )
-
-
-SCORE_COLUMNS = ("between nodes", "traffic between", "nodes", "workers", "fullest", "cost/h", "moves")
 
 
 def comparison_table(comparison: Comparison, request: Request) -> Any:
