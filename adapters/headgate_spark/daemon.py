@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import FrameType
 
 
 @attrs.frozen(kw_only=True)
@@ -31,12 +33,14 @@ class Daemon:
     @classmethod
     def start(cls, name: str, command: Sequence[str], *, log: Path, env: Mapping[str, str]) -> Daemon:
         """Start a command in a session of its own, both its outputs in the log."""
-        with log.open("ab") as sink:
-            process = subprocess.Popen(
-                command, env=dict(env), stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
-            )
-        process.returncode = 0  # reaped in `members`: without this, Popen warns when it is collected
-        return cls(name=name, pid=process.pid, born=_born(process.pid) or 0, log=log)
+        write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        outputs = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(log), write, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ]
+        pid = os.posix_spawn(command[0], command, env, file_actions=outputs, setsid=True)
+        return cls(name=name, pid=pid, born=_born(pid) or 0, log=log)
 
     @property
     def alive(self) -> bool:
@@ -80,18 +84,31 @@ def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
         left = [daemon for daemon in left if daemon.members()]
 
 
-def _send(pid: int, number: signal.Signals) -> None:
+@contextlib.contextmanager
+def exit_on_sigterm() -> Iterator[None]:
+    """Turn SIGTERM into SystemExit, so that `finally` and `with` clean up; nothing outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _exit)
     try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _exit(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def _reap(pid: int) -> None:
-    try:
+    with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        pass
 
 
 def _stat(pid: int) -> list[str]:

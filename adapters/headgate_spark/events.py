@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SCOPES = ("headgate.scope", "sql.streaming.queryId", "spark.jobGroup.id")
 """Local properties that name a job's placement; the first that is set counts."""
@@ -48,7 +51,6 @@ class TaskEnd:
     read: int = 0
     written: int = 0
     written_bytes: int = 0
-    memory: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -124,9 +126,7 @@ class ExecutorRemoved:
     time: float
 
 
-Event: TypeAlias = (
-    TaskEnd | JobStart | JobEnd | StageSubmitted | StageCompleted | ExecutorAdded | ExecutorRemoved
-)
+Event: TypeAlias = TaskEnd | JobStart | JobEnd | StageSubmitted | StageCompleted | ExecutorAdded | ExecutorRemoved
 
 
 def parse(text: str) -> Event | None:
@@ -178,7 +178,6 @@ def _measured(metrics: dict[str, Any] | None) -> dict[str, Any]:
         "read": read["Total Records Read"],
         "written": write["Shuffle Records Written"],
         "written_bytes": write["Shuffle Bytes Written"],
-        "memory": metrics.get("Peak Execution Memory", 0),
     }
 
 
@@ -239,7 +238,7 @@ def _executor_removed(document: dict[str, Any]) -> ExecutorRemoved:
     )
 
 
-_READERS = {
+_READERS: dict[str, Callable[[dict[str, Any]], Event]] = {
     "SparkListenerTaskEnd": _task_end,
     "SparkListenerJobStart": _job_start,
     "SparkListenerJobEnd": _job_end,

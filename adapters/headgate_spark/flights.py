@@ -8,6 +8,7 @@ between feeds and airports crosses nodes. Any five consecutive batches are one w
 from __future__ import annotations
 
 import functools
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,14 +80,15 @@ def prepare(folder: Path) -> None:
     import pyarrow as pa
 
     frame = flights()
-    feed = frame["carrier"].map(feeds_by_carrier(frame["carrier"].value_counts().to_dict()))
+    carriers = {str(name): int(rows) for name, rows in frame["carrier"].value_counts().items()}
+    feed = frame["carrier"].map(feeds_by_carrier(carriers))
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(FEEDS):
         rows = frame[feed == number]
         table = pa.Table.from_pandas(rows[["dest", "arr_delay"]], preserve_index=False)
         ends = rows["day"].searchsorted(range(DAYS + 1))
         with pa.ipc.new_file(str(_file(folder, number)), table.schema) as writer:
-            for start, stop in zip(ends[:-1], ends[1:], strict=True):
+            for start, stop in itertools.pairwise(ends):
                 writer.write_batch(_one_batch(table.slice(start, stop - start)))
 
 
@@ -168,7 +170,7 @@ class FlightsQuery:
         )
         rows = ticks.mapInArrow(functools.partial(emit, str(self.folder / "feeds")), SCHEMA)
         delay = fn.col("arr_delay")
-        return (
+        frame: DataFrame = (
             rows.repartition(FEEDS, "dest")
             .groupBy("dest")
             .agg(
@@ -179,6 +181,7 @@ class FlightsQuery:
                 fn.max("day").alias("day"),
             )
         )
+        return frame
 
     def start(self, spark: SparkSession) -> StreamingQuery:
         """Prepare the feeds if need be and start; the query's tasks are placed under the scope `name`."""
@@ -198,7 +201,7 @@ class FlightsQuery:
                 .start()
             )
         finally:
-            spark.sparkContext.setLocalProperty("headgate.scope", None)  # type: ignore[arg-type]
+            spark.sparkContext.setLocalProperty("headgate.scope", None)
 
     def answer(self, days: int) -> dict[str, Airport]:
         """The answer over the first `days` days, without Spark."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 import attrs
 
 from headgate_spark.events import Event, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart, StageCompleted, TaskEnd
-
-if TYPE_CHECKING:
-    from headgate_spark.shuffle import Shuffle
+from headgate_spark.shuffle import Shuffle
 
 KEPT = 256
 """Finished jobs that are remembered."""
@@ -110,6 +107,4 @@ class History:
             self._job_of.pop(each.stage, None)
         tasks = tuple(running.tasks[key] for key in sorted(running.tasks))
         shuffles = tuple({(each.source, each.target): each for each in running.shuffles}.values())
-        self.jobs.append(
-            Job(start=running.start, end=event, tasks=tasks, failed=running.failed, shuffles=shuffles)
-        )
+        self.jobs.append(Job(start=running.start, end=event, tasks=tasks, failed=running.failed, shuffles=shuffles))

@@ -17,16 +17,11 @@ GET_JAVA = "Install a Java 17 runtime (for example `apt install openjdk-17-jre-h
 
 @attrs.frozen(kw_only=True)
 class Java:
-    """A Java runtime: the `java` program and its major version; its compiler if it comes with one."""
+    """A Java runtime: the `java` program, its major version, and `javac` if it comes with it."""
 
     program: Path
     version: int
-
-    @property
-    def compiler(self) -> Path | None:
-        """`javac` of the same installation, None in a bare runtime."""
-        compiler = self.program.resolve().with_name("javac")
-        return compiler if compiler.is_file() else None
+    compiler: Path | None = None
 
 
 def find_java(minimum: int = 17) -> Java:
@@ -43,7 +38,8 @@ def find_java(minimum: int = 17) -> Java:
     where = f"JAVA_HOME={home}" if home else "PATH"
     if program is None or not Path(program).is_file():
         raise EngineError(f"Spark needs Java, and {where} has none. {GET_JAVA}")
-    java = Java(program=Path(program), version=_version(program))
+    compiler = Path(program).resolve().with_name("javac")
+    java = Java(program=Path(program), version=_version(program), compiler=compiler if compiler.is_file() else None)
     if java.version < minimum:
         raise EngineError(f"{program} is Java {java.version}, and this Spark needs {minimum}. {GET_JAVA}")
     return java

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -9,7 +10,6 @@ import re
 import shutil
 import signal
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from headgate.errors import EngineError
-from headgate_spark.daemon import Daemon, end
+from headgate_spark.daemon import Daemon, end, exit_on_sigterm
 from headgate_spark.jar import SparkHome, spark_home
 from headgate_spark.java import find_java
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import FrameType, TracebackType
+    from collections.abc import Iterator, Sequence
 
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
@@ -70,7 +69,7 @@ class LocalSpark:
     _home: SparkHome = attrs.field(init=False, default=None)
     _daemons: dict[str, Daemon] = attrs.field(init=False, factory=dict)
     _work: Path = attrs.field(init=False, default=None)
-    _handler: Any = attrs.field(init=False, default=None)
+    _guard: contextlib.ExitStack = attrs.field(init=False, factory=contextlib.ExitStack)
 
     @property
     def daemons(self) -> tuple[Daemon, ...]:
@@ -134,26 +133,15 @@ class LocalSpark:
         return master_state(self.ui_port)
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            self._handler = signal.signal(signal.SIGTERM, _exit)
-        try:
-            return self.start()
-        except BaseException:
-            self._restore_handler()
-            raise
+        with contextlib.ExitStack() as guard:
+            guard.enter_context(exit_on_sigterm())
+            self.start()
+            guard.callback(self.stop)
+            self._guard = guard.pop_all()
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self.stop()
-        finally:
-            self._restore_handler()
-
-    def _restore_handler(self) -> None:
-        if self._handler is not None:
-            signal.signal(signal.SIGTERM, self._handler)
-            self._handler = None
+    def __exit__(self, *_error: object) -> None:
+        self._guard.close()
 
     def _hosts(self) -> list[str]:
         return sorted(set(self._daemons) - {MASTER_HOST})
@@ -204,7 +192,7 @@ class LocalSpark:
             if set(wanted) <= set(self.alive_workers()):
                 return
 
-    def _patience(self, complaint: str) -> Any:
+    def _patience(self, complaint: str) -> Iterator[None]:
         """Yield until the timeout, then raise the complaint; raise at once when a daemon died."""
         deadline = time.monotonic() + self.timeout
         while time.monotonic() < deadline:
@@ -225,7 +213,3 @@ def master_state(ui_port: int) -> dict[str, Any]:
     finally:
         connection.close()
     return answer
-
-
-def _exit(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from headgate_spark.driver import running_gateway, scala_context
 from headgate_spark.events import StageCompleted, parse
 from headgate_spark.history import History
-from headgate_spark.shuffle import MapOutputs, Shuffle
+from headgate_spark.shuffle import Shuffle, read_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-    from headgate_spark.events import ExecutorAdded
+    from headgate_spark.driver import running_gateway, scala_context
+from headgate_spark.events import ExecutorAdded
     from headgate_spark.history import Job
 
 CAPACITY = 20_000
@@ -77,15 +79,15 @@ class EventRecorder:
         self.failures: list[str] = []
         """What could not be read of an event or a shuffle, latest last, at most 100."""
 
-    def start(self) -> EventRecorder:
+    def start(self) -> Self:
         """Begin to listen; does nothing if it listens already."""
         if self._listener is not None:
             return self
         from pyspark.java_gateway import ensure_callback_server_started
 
-        ensure_callback_server_started(self._context._gateway)  # noqa: SLF001
-        self._to_json = self._context._jvm.org.apache.spark.util.JsonProtocol.sparkEventToJsonString  # noqa: SLF001
-        self._outputs = MapOutputs(self._context)
+        gateway = running_gateway()
+        ensure_callback_server_started(gateway)
+        self._to_json = gateway.jvm.org.apache.spark.util.JsonProtocol.sparkEventToJsonString
         self._thread = threading.Thread(target=self._run, name="headgate-recorder", daemon=True)
         self._thread.start()
         self._listener = _Listener(self._hear)
@@ -101,7 +103,7 @@ class EventRecorder:
         self._queue.put(None)
         self._thread.join()
 
-    def __enter__(self) -> EventRecorder:
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, *_error: object) -> None:
@@ -137,7 +139,7 @@ class EventRecorder:
 
     @property
     def _scala(self) -> Any:
-        return self._context._jsc.sc()  # noqa: SLF001
+        return scala_context(self._context)
 
     def _hear(self, event: Any) -> None:
         try:
@@ -164,6 +166,6 @@ class EventRecorder:
 
     def _ask_tracker(self, event: StageCompleted) -> None:
         for target, reduces, maps in self._history.exchanges(event):
-            sizes = self._outputs.sizes(maps, reduces)
+            sizes = read_sizes(maps, reduces)
             if sizes is not None:
                 self._history.add_shuffle(Shuffle(source=event.stage, target=target, sizes=sizes))

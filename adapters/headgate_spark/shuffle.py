@@ -6,21 +6,21 @@ the tasks' own metrics are exact, but name no sender. Sizes scaled to the metric
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
+
+from headgate_spark.driver import running_gateway
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-    from pyspark import SparkContext
-
     from headgate_spark.history import Job
 
-MAX_CELLS = 20_000
-"""A larger exchange is not read: one call to the JVM a cell, some 0.1 ms each. Its flows are left out."""
+MAX_CELLS = 1_000_000
+"""A larger exchange (map tasks x reduce partitions) is not read; its flows are left out."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -47,54 +47,27 @@ class Exchange:
     rows: NDArray[np.float64]
 
 
-class MapOutputs:
-    """Reads the map output tracker of a driver over py4j.
+def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float64] | None:
+    """Bytes of each block that some map tasks wrote, in one call to the driver of this process.
 
-    SparkEnv would be the official door; its class cannot be reflected in Spark 4.3 without a missing dependency.
+    Args:
+        maps: Partition of each map id (the id of the successful task attempt).
+        reduces: Number of reduce partitions.
+
+    Returns:
+        float64 (maps, reduces), or None: too large, the driver lacks the adapter's jar (level soft), or Spark has forgotten the shuffle.
     """
+    from py4j.java_gateway import JavaClass
 
-    def __init__(self, context: SparkContext) -> None:
-        java: Any = context
-        scheduler = java._jsc.sc().dagScheduler()  # noqa: SLF001
-        kind = java._jvm.java.lang.Class.forName("org.apache.spark.scheduler.DAGScheduler")  # noqa: SLF001
-        field = kind.getDeclaredField("mapOutputTracker")
-        field.setAccessible(True)
-        self._statuses: Any = field.get(scheduler).shuffleStatuses()
-
-    def sizes(self, maps: Mapping[int, int], reduces: int) -> NDArray[np.float64] | None:
-        """Bytes of each block that some map tasks wrote.
-
-        Args:
-            maps: Partition of each map id (the id of the successful task attempt).
-            reduces: Number of reduce partitions.
-
-        Returns:
-            float64 (maps, reduces), or None: too large, or Spark has forgotten the shuffle.
-        """
-        width = max(maps.values()) + 1
-        if width * reduces > MAX_CELLS:
-            return None
-        for statuses in self._newest_first():
-            found = next((each for each in statuses if each is not None), None)
-            if found is not None and found.mapId() in maps:
-                return _read(statuses, maps, width, reduces)
+    helper = running_gateway().jvm.headgate.spark.ShuffleSizes
+    if len(maps) * reduces > MAX_CELLS or not isinstance(helper, JavaClass):
         return None
-
-    def _newest_first(self) -> Iterator[Any]:
-        ids = self._statuses.keys().mkString(",")
-        for number in sorted((int(each) for each in ids.split(",") if each), reverse=True):
-            status = self._statuses.get(number)
-            if status.isDefined():
-                yield status.get().mapStatuses()
-
-
-def _read(statuses: Any, maps: Mapping[int, int], width: int, reduces: int) -> NDArray[np.float64]:
-    sizes = np.zeros((width, reduces))
-    for status in statuses:
-        partition = None if status is None else maps.get(status.mapId())
-        if partition is not None:
-            sizes[partition] = [status.getSizeForBlock(reduce) for reduce in range(reduces)]
-    return sizes
+    rows = np.frombuffer(helper.read(max(maps), reduces), dtype=">i8").reshape(-1, reduces + 1)
+    sizes = np.zeros((max(maps.values()) + 1, reduces))
+    for row in rows:
+        if row[0] in maps:
+            sizes[maps[int(row[0])]] = row[1:]
+    return sizes if len(rows) else None
 
 
 def exchanges(job: Job) -> Iterator[Exchange]:

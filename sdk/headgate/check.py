@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headgate.errors import DocumentError, pointer
-from headgate.model import MoveKind, Plan, Reason, Slot, Status
+from headgate.model import FrozenMap, MoveKind, Plan, Reason, Slot, Status
 from headgate.rates import stream_rates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from headgate.model import Request, Topology
     from headgate.problem import Problem
@@ -135,16 +135,17 @@ def check_plan(problem: Problem, plan: Plan) -> tuple[Reason, ...]:
     """Find what is wrong with a plan; nothing if it may be carried out.
 
     Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its
-    heap limit; no node is overloaded, at the end or after any move (a node that was overloaded before may stay
-    so, but takes nothing); fixed tasks stay; moves lead from the running assignment to the planned one, within
+    heap limit; no node is overloaded, at the end or after any move (a node or worker that was overloaded before may
+    stay so, but takes nothing); fixed tasks stay; moves lead from the running assignment to the planned one, within
     the move limit.
     """
     return tuple(_violations(problem, plan))
 
 
 def _violations(problem: Problem, plan: Plan) -> Iterable[Reason]:
-    if not isinstance(plan, Plan):
-        yield Reason(code="type", subject="plan", message=f"a Plan is expected, not {type(plan).__name__}")
+    malformed = _malformed(plan)
+    if malformed:
+        yield Reason(code="type", subject="plan", message=malformed)
         return
     unknown = [task for task in plan.assignment if task not in problem.task_index]
     known = {(node.id, port) for node in problem.request.cluster.nodes for port in node.slots}
@@ -164,6 +165,21 @@ def _violations(problem: Problem, plan: Plan) -> Iterable[Reason]:
     yield from _moves(problem, plan)
 
 
+def _malformed(plan: object) -> str:
+    """Say what is not of its type in what should be a plan; scores and provenance are the host's, so not looked at."""
+    if not isinstance(plan, Plan):
+        return f"a Plan is expected, not {type(plan).__name__}"
+    numbers = [plan.input_rate, *plan.parallelism.values()]
+    numbers += [number for reason in plan.reasons for number in (reason.need, reason.have)]
+    if not all(number is None or math.isfinite(number) for number in numbers):
+        return "a number of the plan is infinite or NaN"
+    if plan.status not in (Status.OK, Status.INFEASIBLE) or not isinstance(plan.status, Status):
+        return f"the status is {plan.status!r}; a scheduler says ok or infeasible"
+    if not isinstance(plan.assignment, FrozenMap) or not all(isinstance(at, Slot) for at in plan.assignment.values()):
+        return "the assignment is no FrozenMap of task ids to slots"
+    return ""
+
+
 def _capacity(problem: Problem, plan: Plan) -> Iterable[Reason]:
     node_of = problem.node_of(plan.assignment)
     usage, before = np.zeros_like(problem.capacity), np.zeros_like(problem.capacity)
@@ -178,20 +194,28 @@ def _capacity(problem: Problem, plan: Plan) -> Iterable[Reason]:
 
 
 def _workers(problem: Problem, plan: Plan) -> Iterable[Reason]:
-    heap: Counter[tuple[Slot, int]] = Counter()
-    for task, slot in plan.assignment.items():
-        index = problem.task_index[task]
-        heap[slot, int(problem.topology[index])] += float(problem.heap[index])  # type: ignore[assignment]
+    heap = _heaps(problem, plan.assignment)
+    live = (task for task, node in zip(problem.task_ids, problem.current.tolist(), strict=True) if node >= 0)
+    before = _heaps(problem, {task: problem.request.assignment[task] for task in live})
     tenants = Counter(slot for slot, _ in heap)
     for slot, count in tenants.items():
-        if count > 1:
+        if count > 1 and any((slot, topology) not in before for other, topology in heap if other == slot):
             message = f"slot {slot} would host {count} topologies; a worker process serves one"
             yield Reason(code="shared-slot", subject=str(slot), message=message)
     for (slot, topology), need in heap.items():
         have = float(problem.heap_limit[topology])
-        if need > have:
+        if need > max(have, before.get((slot, topology), 0.0)):
             message = f"the worker in {slot} would need {need:g} MB of heap, {have:g} are allowed"
             yield Reason(code="heap", subject=str(slot), message=message, resource="heap", need=need, have=have)
+
+
+def _heaps(problem: Problem, assignment: Mapping[str, Slot]) -> dict[tuple[Slot, int], float]:
+    """MB of heap in use by slot and topology."""
+    heap: dict[tuple[Slot, int], float] = defaultdict(float)
+    for task, slot in assignment.items():
+        index = problem.task_index[task]
+        heap[slot, int(problem.topology[index])] += float(problem.heap[index])
+    return heap
 
 
 def _fixed(problem: Problem, plan: Plan) -> Iterable[Reason]:

@@ -154,7 +154,12 @@ def canonical(request: Request) -> str:
 
 def digest(request: Request) -> str:
     """Name a request by its content: SHA-256 of its canonical text."""
-    return "sha256:" + hashlib.sha256(canonical(request).encode()).hexdigest()
+    return fingerprint(canonical(request))
+
+
+def fingerprint(text: str) -> str:
+    """SHA-256 of a text, with its name."""
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def _sorted(request: Request) -> Request:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 from collections import Counter
 from importlib.metadata import EntryPoint, entry_points, version
 from typing import TYPE_CHECKING, Any
@@ -72,7 +74,8 @@ class PluginHost:
             wanted = set(names)
             found = [each for each in found if each.name in wanted]
         count = Counter(entry.name for entry in found)
-        results = [_load(entry, count[entry.name]) for entry in sorted(found, key=lambda each: each.name)]
+        with contextlib.redirect_stdout(sys.stderr):
+            results = [_load(entry, count[entry.name]) for entry in sorted(found, key=lambda each: each.name)]
         return cls(
             [each for each in results if isinstance(each, Loaded)],
             [each for each in results if isinstance(each, Quarantined)],
@@ -265,6 +268,10 @@ def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginMana
     description: Description = found[0]
     if description.hookspec != HOOKSPEC_VERSION:
         raise PluginError(f"is written for hooks {description.hookspec}, this is {HOOKSPEC_VERSION}")
+    if not isinstance(description.summary, str) or not description.summary.strip():
+        raise PluginError("its description has no summary; a docstring does")
+    if not isinstance(description.capabilities, frozenset):
+        raise PluginError(f"its capabilities {description.capabilities!r} are no frozenset")
     if not attrs.has(description.options):
         raise PluginError(f"its options {description.options!r} are no attrs class")
     return description

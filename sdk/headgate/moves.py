@@ -28,9 +28,10 @@ class Route:
 def order_moves(problem: Problem, target: dict[int, Slot]) -> Route:
     """Order the way from the running assignment to `target` (slot by task index).
 
-    Capacity holds after every move: a task enters a node when it has room there and its slot holds no other
-    topology. When all wait for each other, the lowest waiting task is evicted first and placed later. After
-    `limits.max_moves` running tasks have moved, the others stay; a new task that then has no room is not placed.
+    Capacity holds after every move: a task enters a node when it has room there, and its slot when that has heap left
+    and holds no other topology. When all wait for each other, the lowest waiting task is evicted first and placed
+    later. After `limits.max_moves` running tasks have moved or been evicted, the others stay; a new task that then
+    has no room is not placed.
     """
     return _Walk(problem, target).run()
 
@@ -42,6 +43,7 @@ class _Walk:
         self.at = self._running()
         self.free: NDArray[np.float64] = problem.capacity.copy()
         self.tenants: dict[Slot, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        self.heap: dict[Slot, float] = defaultdict(float)
         self.moves: list[Move] = []
         limit = problem.request.limits.max_moves
         self.left = problem.n if limit is None else limit
@@ -56,14 +58,16 @@ class _Walk:
     def run(self) -> Route:
         pending = [task for task in sorted(self.target) if self.at.get(task) != self.target[task]]
         leaving = [task for task in sorted(self.at) if task not in self.target]
-        for task in leaving:
+        for task in leaving[: self.left]:
             self._step(MoveKind.EVICT, task, None)
+        dropped = len(leaving[self.left :])
+        self.left -= len(leaving) - dropped
         while pending:
             waiting = [task for task in pending if not self._try(task)]
             if len(waiting) == len(pending) and not self._break_cycle(waiting):
                 break
             pending = waiting
-        dropped = sum(task in self.at for task in pending)
+        dropped += sum(task in self.at for task in pending)
         return Route(moves=tuple(self.moves), slots=dict(self.at), dropped=dropped)
 
     def _try(self, task: int) -> bool:
@@ -85,14 +89,15 @@ class _Walk:
 
     def _has_room(self, task: int) -> bool:
         slot, problem = self.target[task], self.problem
-        node = problem.node_index[slot.node]
-        others = self.tenants[slot].keys() - {int(problem.topology[task])}
-        if others:
+        topology = int(problem.topology[task])
+        if self.tenants[slot].keys() - {topology}:
+            return False
+        if self.heap[slot] + float(problem.heap[task]) > problem.heap_limit[topology]:
             return False
         source = self.at.get(task)
         if source is not None and source.node == slot.node:
             return True
-        return bool((self.free[node] >= problem.demand[task]).all())
+        return bool((self.free[problem.node_index[slot.node]] >= problem.demand[task]).all())
 
     def _step(self, kind: MoveKind, task: int, slot: Slot | None) -> None:
         source = self.at.pop(task, None)
@@ -106,9 +111,11 @@ class _Walk:
     def _enter(self, task: int, slot: Slot) -> None:
         self.free[self.problem.node_index[slot.node]] -= self.problem.demand[task]
         self.tenants[slot][int(self.problem.topology[task])] += 1
+        self.heap[slot] += float(self.problem.heap[task])
 
     def _leave(self, task: int, slot: Slot) -> None:
         self.free[self.problem.node_index[slot.node]] += self.problem.demand[task]
+        self.heap[slot] -= float(self.problem.heap[task])
         tenants, topology = self.tenants[slot], int(self.problem.topology[task])
         tenants[topology] -= 1
         if not tenants[topology]:

@@ -21,7 +21,7 @@ DETAILED = 12
 TASKS = 200
 
 COLOURS = ("#2f6f9f", "#d9822b", "#4c9a52", "#8e5ea2", "#b3453f", "#5f7f8f", "#a08a2a", "#c06c9a")
-CELL, GAP, PAD, TOP, BAND = 26, 4, 10, 26, 150
+CELL, GAP, PAD, TOP, HEAD, BAND = 26, 4, 10, 26, 40, 150
 
 
 def placement_svg(problem: Problem, assignment: FrozenMap[str, Slot]) -> str:
@@ -56,9 +56,9 @@ def _layout(problem: Problem, node_of: NDArray[np.int64]) -> list[tuple[float, f
     x, boxes = float(PAD), []
     for node in range(problem.m):
         held = int((node_of == node).sum())
-        columns = max(3, round(8 * problem.capacity[node, 0] / most))
+        columns = max(4, round(8 * problem.capacity[node, 0] / most))
         rows = max(2, math.ceil(held / columns))
-        width, height = columns * (CELL + GAP) + GAP + 2 * PAD, rows * (CELL + GAP) + GAP + TOP + PAD
+        width, height = columns * (CELL + GAP) + GAP + 2 * PAD, rows * (CELL + GAP) + GAP + HEAD + PAD
         boxes.append((x, float(TOP), float(width), float(height)))
         x += width + 6 * PAD
     tallest = max((height for *_, height in boxes), default=0.0)
@@ -74,8 +74,8 @@ def _box_parts(
         name, have = escape(problem.node_ids[node]), problem.capacity[node, 0]
         yield f'<rect class="node" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"/>'
         yield f'<text class="name" x="{x + PAD:g}" y="{y + 18:g}">{name}</text>'
-        load = f"{used[node]:.0f} of {have:.0f} points"
-        yield f'<text class="load" x="{x + width - PAD:g}" y="{y + 18:g}" text-anchor="end">{load}</text>'
+        load = f"CPU {used[node]:.0f} of {have:.0f}"
+        yield f'<text class="load" x="{x + PAD:g}" y="{y + 33:g}">{load}</text>'
         yield from _cells(problem, np.flatnonzero(node_of == node).tolist(), x, y, width)
     yield from _bands(problem.traffic.between(node_of, problem.m), places, problem.traffic.unit)
     yield from _legend(problem, places)
@@ -85,7 +85,7 @@ def _cells(problem: Problem, tasks: list[int], x: float, y: float, width: float)
     columns = int((width - 2 * PAD) // (CELL + GAP))
     for place, task in enumerate(tasks):
         left = x + PAD + GAP + (place % columns) * (CELL + GAP)
-        top = y + TOP + (place // columns) * (CELL + GAP)
+        top = y + HEAD + (place // columns) * (CELL + GAP)
         colour = COLOURS[int(problem.component[task]) % len(COLOURS)]
         title = escape(problem.task_ids[task])
         yield (

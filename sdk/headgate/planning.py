@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.problem import Problem
+    from headgate.room import Room
 
 SHOWN = 5
 """Unplaced tasks that get a reason of their own; one more reason counts the others."""
@@ -52,36 +53,49 @@ def _unplaced(problem: Problem, node_of: NDArray[np.int64]) -> list[Reason]:
     missing = np.flatnonzero(node_of < 0).tolist()
     if not missing:
         return []
-    free = problem.capacity.copy()
-    placed = node_of >= 0
-    np.subtract.at(free, node_of[placed], problem.demand[placed])
-    reasons = [_why(problem, task, free) for task in missing[:SHOWN]]
+    room = problem.room()
+    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
+        room.place(task, int(node_of[task]))
+    reasons = [_why(problem, task, room) for task in missing[:SHOWN]]
     if len(missing) > SHOWN:
         message = f"{len(missing) - SHOWN} more of {problem.n} tasks are unplaced"
         reasons.append(Reason(code="unplaced", subject="tasks", message=message))
     return reasons
 
 
-def _why(problem: Problem, task: int, free: NDArray[np.float64]) -> Reason:
+def _why(problem: Problem, task: int, room: Room) -> Reason:
     """Name the resource that is shortest for the task on the node with the most left of it."""
-    name = problem.task_ids[task]
+    name, demand = problem.task_ids[task], problem.demand[task]
     if not problem.m:
-        return Reason(code="nodes", subject=name, message=f"{name} has no node to go to: the cluster is empty")
+        message = f"{name} has no node to go to: the cluster is empty"
+        return Reason(code="nodes", subject=name, message=message, resource="nodes", need=1.0, have=0.0)
     limit = problem.heap_limit[problem.topology[task]]
     if problem.heap[task] > limit:
         message = f"{name} needs {problem.heap[task]:g} MB of heap, a worker of its topology may have {limit:g}"
         need, have = float(problem.heap[task]), float(limit)
         return Reason(code="heap", subject=name, message=message, resource="heap", need=need, have=have)
-    demand = problem.demand[task]
-    ratio = np.divide(free, demand, out=np.full(free.shape, np.inf), where=demand > 0).min(axis=1)
-    node = int(ratio.argmax())
-    if ratio[node] >= 1:
-        message = f"{name} has room on node {problem.node_ids[node]}, but the scheduler did not place it"
-        return Reason(code="slots", subject=name, message=f"{message} (slots or heap are used up)")
-    short = int(np.where(demand > 0, free[node] / np.where(demand > 0, demand, 1), np.inf).argmin())
-    resource, need, have = problem.resources[short], float(demand[short]), float(free[node, short])
+    spare = np.where(room.free < 0, -np.inf, np.inf)  # a node that is overloaded in anything takes nothing
+    ratio = np.divide(room.free, demand, out=spare, where=demand > 0)
+    wide = ratio.min(axis=1) >= 1
+    if wide.any():
+        return _no_worker(problem, task, wide, room)
+    node = int(ratio.min(axis=1).argmax())
+    short = int(ratio[node].argmin())
+    resource, need, have = problem.resources[short], float(demand[short]), float(room.free[node, short])
     message = f"{name} needs {need:g} {resource}, the node with most room, {problem.node_ids[node]}, has {have:g}"
     return Reason(code="capacity", subject=name, message=message, resource=resource, need=need, have=have)
+
+
+def _no_worker(problem: Problem, task: int, wide: NDArray[np.bool_], room: Room) -> Reason:
+    """Say why a task is not on any of the `wide` nodes, which have the capacity for it."""
+    name = problem.task_ids[task]
+    both = wide & room.has_worker(task)
+    if both.any():
+        message = f"{name} has room on node {problem.node_ids[int(both.argmax())]}, but the scheduler did not place it"
+        return Reason(code="declined", subject=name, message=message)
+    node = problem.node_ids[int(wide.argmax())]
+    message = f"{name} needs a slot or heap in a worker; the nodes with the capacity for it, as {node}, have neither"
+    return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
 
 
 def _limited(problem: Problem, dropped: int) -> Reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 
@@ -43,7 +44,7 @@ def _rate(stream: Stream, output: dict[str, float], splits: dict[str, int]) -> f
 def _outputs(topology: Topology, where: str) -> dict[str, float]:
     components = {component.id: component for component in topology.components}
     output: dict[str, float] = {}
-    received: dict[str, float] = defaultdict(float)
+    received: dict[str, list[float]] = defaultdict(list)
     splits: dict[str, int] = defaultdict(int)
     leaving: dict[str, list[Stream]] = defaultdict(list)
     for stream in topology.streams:
@@ -52,9 +53,9 @@ def _outputs(topology: Topology, where: str) -> dict[str, float]:
     for name in _order(topology, where):
         component = components[name]
         emitted = component.rate if component.kind is Kind.SPOUT else None
-        output[name] = emitted if emitted is not None else received[name] * component.selectivity
+        output[name] = emitted if emitted is not None else math.fsum(received[name]) * component.selectivity
         for stream in leaving[name]:
-            received[stream.target] += _rate(stream, output, splits)
+            received[stream.target].append(_rate(stream, output, splits))
     return output
 
 

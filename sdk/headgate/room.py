@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.problem import Problem
+
+NO_WORKER = (-math.inf,)
 
 
 class Room:
@@ -27,6 +30,9 @@ class Room:
         """int64 (m,): slots not yet taken."""
         self.node_of: NDArray[np.int64] = np.full(problem.n, -1, dtype=np.int64)
         """int64 (n,): node of each task placed, -1 for the others."""
+        self._topology: list[int] = problem.topology.tolist()
+        self._heap: list[float] = problem.heap.tolist()
+        self._limit: list[float] = problem.heap_limit.tolist()
         self._widest: dict[int, NDArray[np.float64]] = {}
         self._workers: list[dict[int, list[float]]] = [{} for _ in range(problem.m)]
         for task in np.flatnonzero(problem.fixed >= 0).tolist():
@@ -34,23 +40,22 @@ class Room:
 
     def fits(self, task: int) -> NDArray[np.bool_]:
         """Whether the task has room on each node, bool (m,)."""
-        problem = self._problem
-        enough = (self.free >= problem.demand[task]).all(axis=1)
-        fits: NDArray[np.bool_] = enough & self.has_worker(task)
+        fits = self.has_worker(task)
+        for resource, need in enumerate(self._problem.demand[task].tolist()):
+            fits &= self.free[:, resource] >= need
         return fits
 
     def fits_on(self, task: int, node: int) -> bool:
         """Whether the task has room on one node; the same as `fits(task)[node]`, without looking at others."""
-        problem = self._problem
-        if not (self.free[node] >= problem.demand[task]).all():
+        if not (self.free[node] >= self._problem.demand[task]).all():
             return False
-        topology, heap = int(problem.topology[task]), problem.heap[task]
-        fresh = self.free_slots[node] > 0 and heap <= problem.heap_limit[topology]
+        topology, heap = self._topology[task], self._heap[task]
+        fresh = self.free_slots[node] > 0 and heap <= self._limit[topology]
         return bool(fresh or self.heap_left(topology, node) >= heap)
 
     def heap_left(self, topology: int, node: int) -> float:
         """MB of heap in the emptiest worker of a topology on a node, -inf if it has none there."""
-        return max(self._workers[node].get(topology, ()), default=-np.inf)
+        return max(self._workers[node].get(topology, NO_WORKER))
 
     def topologies_on(self, node: int) -> tuple[int, ...]:
         """Indices of the topologies that have a worker on the node."""
@@ -66,20 +71,18 @@ class Room:
 
     def place(self, task: int, node: int) -> None:
         """Put the task on the node, whether it fits or not; a worker is opened where none has heap left."""
-        problem = self._problem
         self.node_of[task] = node
-        self.free[node] -= problem.demand[task]
-        self._open_worker(int(problem.topology[task]), node, float(problem.heap[task]))
+        self.free[node] -= self._problem.demand[task]
+        self._open_worker(self._topology[task], node, self._heap[task])
 
     def _open_worker(self, topology: int, node: int, heap: float) -> None:
-        limit = float(self._problem.heap_limit[topology])
         workers = self._workers[node].setdefault(topology, [])
         for number, left in enumerate(workers):
             if left >= heap:
                 workers[number] = left - heap
                 break
         else:
-            workers.append(limit - heap)
+            workers.append(self._limit[topology] - heap)
             self.free_slots[node] -= 1
         if topology not in self._widest:
             self._widest[topology] = np.full(self._problem.m, -np.inf)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.check import check_plan
-from headgate.documents import digest, unstructure
+from headgate.documents import canonical, fingerprint, loads, unstructure
 from headgate.model import FrozenMap, Plan, Provenance, Reason, Status
 from headgate.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headgate.model import Request
+    from headgate.model import Request, Slot
+    from headgate.problem import Problem
 
 
 @attrs.define
@@ -29,34 +30,58 @@ class _Outcome:
 def run_scheduler(name: str, version: str, schedule: Callable[..., Any], *, request: Request, options: Any) -> Plan:
     """Call `schedule(request=..., options=...)` and return its plan if it keeps every rule, else a HELD one.
 
+    It gets a copy of the request, so that the arrays that its plan is checked on are not those it could write to.
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
     What it prints goes to stderr, so that data on stdout stays data.
     """
-    problem = request.problem()
-    running, before = request.assignment, digest(request)
+    problem, before, lent = request.problem(), canonical(request), attrs.evolve(request)
+    live = _live(problem)
     provenance = Provenance(
         scheduler=name,
         version=version,
         options=FrozenMap(unstructure(options)),
         seed=request.seed,
-        request=before,
+        request=fingerprint(before),
     )
-    plan, reasons = _attempt(name, schedule, request, options)
-    if digest(request) != before:
+    plan: Plan
+    plan, reasons = _attempt(name, schedule, lent, options)
+    if not _is_still(lent, before):
         reasons = (_reason("mutation", name, "changed its request, which it must not"),)
-    if plan is not None and not reasons:
-        basis = plan.measured if isinstance(plan, Plan) else True
-        reasons = check_plan(request.problem(measured=basis), plan)
+        problem = loads(before, type(request)).problem()
+    elif not reasons:
+        reasons = _faults(name, request, plan)
     if reasons:
-        live = {task: slot for task, slot in running.items() if problem.current[problem.task_index[task]] >= 0}
-        plan = Plan(status=Status.HELD, reasons=tuple(reasons), assignment=FrozenMap(live))
-    assert plan is not None
+        plan = Plan(status=Status.HELD, reasons=reasons, assignment=live)
     return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment))
 
 
-def _attempt(
-    name: str, schedule: Callable[..., Any], request: Request, options: Any
-) -> tuple[Plan | None, tuple[Reason, ...]]:
+def _live(problem: Problem) -> FrozenMap[str, Slot]:
+    """Where tasks run now, without those whose slot is gone."""
+    running = problem.request.assignment
+    return FrozenMap(
+        {task: running[task] for task, node in zip(problem.task_ids, problem.current, strict=True) if node >= 0}
+    )
+
+
+def _is_still(request: Request, text: str) -> bool:
+    try:
+        return canonical(request) == text
+    except Exception:  # noqa: BLE001 - what was changed may not even be a request any more
+        return False
+
+
+def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
+    """What is wrong with an answer, whatever it is."""
+    try:
+        basis = plan.measured if isinstance(plan, Plan) else True
+        found = check_plan(request.problem(measured=bool(basis)), plan)
+    except Exception as error:  # noqa: BLE001 - a plan may hold anything
+        message = f"answered a plan that cannot be read ({type(error).__name__}: {error})"
+        return (_reason("type", name, message),)
+    return tuple(attrs.evolve(reason, message=f"{name} is held: {reason.message}") for reason in found)
+
+
+def _attempt(name: str, schedule: Callable[..., Any], request: Request, options: Any) -> tuple[Any, tuple[Reason, ...]]:
     outcome = _Outcome()
 
     def call() -> None:
@@ -75,7 +100,7 @@ def _attempt(
     if outcome.error is not None:
         message = f"raised {type(outcome.error).__name__}: {outcome.error}"
         return None, (_reason("raised", name, message),)
-    return outcome.value, () if outcome.value is not None else (_reason("type", name, "answered None"),)
+    return outcome.value, ()
 
 
 def _reason(code: str, name: str, message: str) -> Reason:

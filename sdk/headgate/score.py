@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.model import FrozenMap, Scores, Slot
+from headgate.problem import STEP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,8 +23,7 @@ def score(problem: Problem, assignment: FrozenMap[str, Slot]) -> Scores:
     used = np.unique(node_of[node_of >= 0])
     usage = np.zeros_like(problem.capacity)
     np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
-    ratio = np.divide(usage, problem.capacity, out=np.full(usage.shape, np.inf), where=problem.capacity > 0)
-    ratio[usage == 0] = 0.0
+    ratio = usage / np.maximum(problem.capacity, STEP)  # finite where a node has nothing of a resource it is using
     before = problem.request.assignment
     return Scores(
         unit=problem.traffic.unit,

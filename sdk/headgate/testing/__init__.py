@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headgate.testing.capabilities import CAPABILITIES
     from headgate.testing.cases import Cases, make_cases
-    from headgate.testing.conform import Conformance, conform
+    from headgate.testing.conform import Conformance
     from headgate.testing.contract import SchedulerContract
     from headgate.testing.reference import FirstFit
     from headgate.testing.rules import RULES
@@ -26,7 +26,6 @@ _HOME = {
     "RULES": "rules",
     "SchedulerContract": "contract",
     "clusters": "strategies",
-    "conform": "conform",
     "make_cases": "cases",
     "requests": "strategies",
     "topologies": "strategies",
@@ -40,7 +39,6 @@ __all__ = [
     "FirstFit",
     "SchedulerContract",
     "clusters",
-    "conform",
     "make_cases",
     "requests",
     "topologies",

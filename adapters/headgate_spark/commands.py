@@ -1,0 +1,68 @@
+"""The commands `headgate spark up`, `down` and `status`. Data goes to stdout, messages to stderr."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+def _cores(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    cores = tuple(int(each) if each.strip().isdigit() else 0 for each in value.split(","))
+    if min(cores) < 1 or len(cores) > 200:
+        raise click.BadParameter(f"{value!r} is no list of cores: expected whole numbers such as 4,2,1")
+    return cores
+
+
+@click.group()
+def spark() -> None:
+    """Run a local Spark cluster: nodes of different size on loopback addresses."""
+
+
+@spark.command()
+@click.option("--workers", "cores", default="4,2,1", show_default=True, callback=_cores, help="Cores of each Worker.")
+@click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
+def up(cores: tuple[int, ...], *, as_json: bool) -> None:
+    """Start a Master and Workers, and leave them running."""
+    from headgate_spark.local import worker_specs
+    from headgate_spark.standing import up as start
+
+    click.echo(f"starting a Spark Master and {len(cores)} Workers ...", err=True)
+    standing = start(worker_specs(cores))
+    _show(standing.describe(), as_json=as_json)
+    click.echo("end it with: headgate spark down", err=True)
+
+
+@spark.command()
+@click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
+def down(*, as_json: bool) -> None:
+    """End the cluster that `up` started; without effect if there is none."""
+    from headgate_spark.standing import down as end
+
+    ended = end()
+    if as_json:
+        click.echo(json.dumps({"ended": [each.name for each in ended.daemons] if ended else []}))
+    click.echo(f"ended the cluster at {ended.master_url}" if ended else "no local Spark cluster runs", err=True)
+
+
+@spark.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
+def status(*, as_json: bool) -> None:
+    """Show the cluster that `up` started; exit code 1 if there is none."""
+    from headgate_spark.standing import Standing
+
+    running = Standing.read()
+    if running is None:
+        click.echo("no local Spark cluster runs: start one with `headgate spark up`", err=True)
+        raise SystemExit(1)
+    _show(running.describe(), as_json=as_json)
+
+
+def _show(cluster: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(cluster))
+        return
+    click.echo(f"{cluster['master_url']}  {cluster['ui']}")
+    for worker in cluster["workers"]:
+        click.echo(f"{worker['host']}  {worker['cores']} cores  {worker['memory']} MB  {worker['state']}")

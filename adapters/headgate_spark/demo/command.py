@@ -1,0 +1,115 @@
+"""The command `headgate demo`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from headgate.cli.output import console, emit, json_option, say, table
+from headgate.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate.host import PluginHost
+    from headgate_spark.local import WorkerSpec
+
+CORES = (4, 2, 1)
+
+
+class Progress:
+    """Messages on stderr, each with the seconds since the start."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+
+    def __call__(self, message: str) -> None:
+        """Say what is being done now."""
+        say(f"[{time.monotonic() - self._begin:4.0f} s] {message}")
+
+
+@click.group("demo", invoke_without_command=True)
+@click.option(
+    "--load", default=0.8, show_default=True, type=click.FloatRange(0.05, 1.0), help="Share of CPU to plan for."
+)
+@click.option(
+    "-o",
+    "--output",
+    default="headgate-demo",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for demo.json and demo.html.",
+)
+@click.option("--offline", is_flag=True, help="Only the part that needs no Java.")
+@json_option
+@click.pass_context
+def demo(context: click.Context, /, *, load: float, output: Path, offline: bool, as_json: bool) -> None:
+    """Place a real PySpark query on a real three-node cluster, and measure what that wins."""
+    if context.invoked_subcommand is not None:
+        return
+    from headgate.host import PluginHost
+    from headgate_spark.local import worker_specs
+
+    host, workers = PluginHost.load(), worker_specs(CORES)
+    missing = _missing()
+    if not (offline or missing):
+        _real(host, workers, load, output, as_json=as_json)
+        return
+    _offline(host, workers, load, as_json=as_json)
+    if missing and not offline:
+        say(f"the part on a real cluster was left out: {missing}")
+        context.exit(4)
+
+
+def _missing() -> str:
+    """What the real part lacks on this machine, "" if nothing."""
+    from headgate_spark.jar import spark_home
+    from headgate_spark.java import find_java
+
+    try:
+        find_java()
+        spark_home()
+    except EngineError as error:
+        return str(error)
+    return ""
+
+
+def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, *, as_json: bool) -> None:
+    from headgate.api import compare
+    from headgate.documents import unstructure
+    from headgate_spark.demo.offline import offline_request
+    from headgate_spark.demo.show import OFFLINE, offline_rows
+    from headgate_spark.flights import FlightsQuery
+
+    request = offline_request(FlightsQuery(folder=Path()), workers, load)
+    compared = compare(
+        request, [name for name in ("even", "resource-aware", "dstorm") if name in host.schedulers], host=host
+    )
+    title = f"planned offline: 12 feeds and 12 partitions of airports on nodes of {', '.join(map(str, CORES))} cores"
+    emit(unstructure(compared), table(title, OFFLINE, offline_rows(compared), numbers=OFFLINE[2:]), as_json=as_json)
+
+
+def _real(host: PluginHost, workers: Sequence[WorkerSpec], load: float, output: Path, *, as_json: bool) -> None:
+    from headgate.documents import write_text
+    from headgate_spark.demo.run import run
+    from headgate_spark.demo.show import MEASURED, NOTE, measured_data, measured_page, measured_rows, verdict
+
+    progress = Progress()
+    with tempfile.TemporaryDirectory(prefix="headgate-demo-", ignore_cleanup_errors=True) as folder:
+        found = run(host, workers, load, Path(folder), progress, console(stderr=True).print)
+    write_text(output / "demo.json", json.dumps(measured_data(found), indent=2) + "\n")
+    write_text(output / "demo.html", measured_page(found))
+    title = f"{found.phases[0].measured.rows:,} flights a placement, Spark {found.spark}, planned for {load:.0%} load"
+    emit(
+        measured_data(found), table(title, MEASURED, measured_rows(found.phases), numbers=MEASURED[1:]), as_json=as_json
+    )
+    say(NOTE)
+    say(verdict(found))
+    progress(f"wrote {output / 'demo.json'} and {output / 'demo.html'}")
+    if found.differences:
+        raise EngineError(f"rows were lost or counted twice: {'; '.join(found.differences[:3])}")

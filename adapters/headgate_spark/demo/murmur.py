@@ -1,0 +1,38 @@
+"""Where Spark sends a key: its own variant of MurmurHash3 (x86, 32 bits)."""
+
+from __future__ import annotations
+
+MASK = 0xFFFFFFFF
+SEED = 42
+
+
+def partition(key: str, count: int) -> int:
+    """Partition of a string key under Spark SQL's hash partitioning into `count` partitions."""
+    value = _hash(key.encode())
+    return (value - (1 << 32) if value >> 31 else value) % count
+
+
+def _hash(data: bytes) -> int:
+    """Whole little-endian words first; each byte that is left is a word of its own, signed, unlike the original."""
+    whole = len(data) // 4 * 4
+    words = [int.from_bytes(data[start : start + 4], "little") for start in range(0, whole, 4)]
+    words += [(byte - 256 if byte > 127 else byte) & MASK for byte in data[whole:]]
+    state = SEED
+    for word in words:
+        state = _mix(state, word)
+    return _finish(state ^ len(data))
+
+
+def _mix(state: int, word: int) -> int:
+    word = _rotate(word * 0xCC9E2D51 & MASK, 15) * 0x1B873593 & MASK
+    return (_rotate(state ^ word, 13) * 5 + 0xE6546B64) & MASK
+
+
+def _finish(state: int) -> int:
+    state = (state ^ state >> 16) * 0x85EBCA6B & MASK
+    state = (state ^ state >> 13) * 0xC2B2AE35 & MASK
+    return state ^ state >> 16
+
+
+def _rotate(value: int, bits: int) -> int:
+    return (value << bits | value >> (32 - bits)) & MASK

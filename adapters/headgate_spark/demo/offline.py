@@ -1,0 +1,63 @@
+"""The demo's question without an engine: who would send how many rows to whom, known from the data alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.growth import at_load, declared_from_measured
+from headgate.model import Cluster, Flow, Metrics, Node, Request, Resources, Task, TaskSample
+from headgate_spark.demo.murmur import partition
+from headgate_spark.flights import DAYS, FEEDS, FlightsQuery, feeds_by_carrier, flights
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate_spark.local import WorkerSpec
+
+SECONDS_A_DAY = 86_400.0
+
+
+def offline_request(query: FlightsQuery, workers: Sequence[WorkerSpec], load: float) -> Request:
+    """The flights query on a cluster of these Workers, at a load, every row taken to cost the same.
+
+    Traffic is in rows per second at the speed of the year 2013, times the factor that gives the load.
+    """
+    topology = query.topology()
+    frame = flights()
+    feed = frame["carrier"].map(feeds_by_carrier(dict(Counter(frame["carrier"]))))
+    airport = frame["dest"].map({name: partition(name, FEEDS) for name in frame["dest"].unique()})
+    rate = 1.0 / (DAYS * SECONDS_A_DAY)
+    flows = tuple(
+        Flow(
+            source=Task(topology.id, "feeds", source).id,
+            target=Task(topology.id, "airports", target).id,
+            tuples=float(rows) * rate,
+        )
+        for (source, target), rows in sorted(Counter(zip(feed, airport, strict=True)).items())
+    )
+    request = Request(
+        cluster=Cluster(nodes=tuple(_node(worker) for worker in workers)),
+        topologies=(topology,),
+        metrics=Metrics(window=DAYS * SECONDS_A_DAY, tasks=_tasks(flows), flows=flows),
+    )
+    return declared_from_measured(at_load(request, load))
+
+
+def _node(worker: WorkerSpec) -> Node:
+    return Node(id=worker.host, capacity=Resources(cpu=100.0 * worker.cores, memory=worker.memory_mb))
+
+
+def _tasks(flows: tuple[Flow, ...]) -> tuple[TaskSample, ...]:
+    rows: dict[str, float] = {}
+    for flow in flows:
+        for end in (flow.source, flow.target):
+            rows[end] = rows.get(end, 0.0) + (flow.tuples or 0.0)
+    return tuple(TaskSample(task=task, cpu=rows[task], source="rows") for task in sorted(rows))
+
+
+def without_assignment(request: Request) -> Request:
+    """The request as if nothing ran: what a scheduler that never moves running tasks has to be asked."""
+    return attrs.evolve(request, assignment=type(request.assignment)())

@@ -1,0 +1,132 @@
+"""What the demo does on the cluster, phase by phase: plan, re-place the running query, measure a year of rows."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.documents import digest
+from headgate.errors import EngineError
+from headgate.growth import at_load, declared_from_measured
+from headgate.model import FrozenMap, Observation, Plan, Request, Slot, Status
+from headgate_spark.flights import BATCHES_A_YEAR
+from headgate_spark.monitor import Totals, nodes, observation, totals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headgate.host import PluginHost
+    from headgate_spark.history import Job
+    from headgate_spark.target import SparkTarget
+
+WARM_UP = 2
+"""Batches that start the Python workers and are not measured."""
+TIMEOUT = 120.0
+"""Seconds that the batches of one phase may take."""
+
+
+@attrs.frozen(kw_only=True)
+class Trial:
+    """A scheduler to try: its name, its options, and the load that it plans for (share of all CPU)."""
+
+    label: str
+    scheduler: str
+    options: FrozenMap[str, Any] = FrozenMap()
+    load: float
+
+
+@attrs.frozen(kw_only=True)
+class Phase:
+    """One placement and a year of rows under it.
+
+    Attributes:
+        label: What the table calls it.
+        plan: The plan that was carried out; None where Spark decided alone.
+        seconds: Time to plan.
+        asked: What was asked of the scheduler, None without a plan.
+        measured: Totals of the batches.
+        placed: Where tasks were seen to run in the last of them.
+        warnings: What preflight said.
+    """
+
+    label: str
+    plan: Plan | None = None
+    seconds: float = 0.0
+    asked: Request | None = None
+    measured: Totals
+    placed: FrozenMap[str, Slot]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def nodes_used(self) -> int:
+        """Nodes on which tasks were seen."""
+        return len({slot.node for slot in self.placed.values()})
+
+
+def warm_up(target: SparkTarget) -> None:
+    """Wait until the query's first batches are done."""
+    _batches(target, WARM_UP)
+
+
+def alone(target: SparkTarget, label: str = "Spark alone") -> tuple[Phase, Observation]:
+    """Measure a year placed by Spark itself: before anything is asked. The observation is the pilot run."""
+    jobs = _batches(target, BATCHES_A_YEAR)
+    seen = observation(target, jobs)
+    return Phase(label=label, measured=totals(target, jobs), placed=seen.assignment), seen
+
+
+def question(target: SparkTarget, pilot: Observation, running: FrozenMap[str, Slot], load: float) -> Request:
+    """What a scheduler is asked: the pilot run's costs and traffic at a load, and where tasks run now."""
+    request = Request.of(attrs.evolve(pilot, assignment=running))
+    live = attrs.evolve(request.cluster, nodes=nodes(target.spark))
+    return declared_from_measured(at_load(attrs.evolve(request, cluster=live), load))
+
+
+def carry_out(
+    host: PluginHost, target: SparkTarget, trial: Trial, request: Request, show: Callable[[Plan], None]
+) -> Phase:
+    """Plan, show the plan, re-place the running query, and measure a year under the new placement.
+
+    Raises:
+        EngineError: The scheduler has no feasible plan, or the engine cannot carry it out.
+    """
+    begin = time.perf_counter()
+    plan = host.schedule(trial.scheduler, request, trial.options)
+    seconds = time.perf_counter() - begin
+    if plan.status is not Status.OK:
+        why = "; ".join(reason.message for reason in plan.reasons[:3])
+        raise EngineError(f"{trial.label}: the plan for request {digest(request)[:15]} is {plan.status}: {why}")
+    show(plan)
+    warnings = tuple(host.preflight("spark", target, plan))
+    receipt = host.execute("spark", target, plan)
+    if not receipt.done:
+        host.rollback("spark", target, receipt)
+        failed = "; ".join(step.message for step in receipt.steps if not step.done)
+        raise EngineError(f"{trial.label}: the plan was not carried out: {failed}")
+    jobs = _batches(target, BATCHES_A_YEAR)
+    return Phase(
+        label=trial.label,
+        plan=plan,
+        seconds=seconds,
+        asked=request,
+        measured=totals(target, jobs, plan.assignment),
+        placed=observation(target, jobs).assignment,
+        warnings=warnings,
+    )
+
+
+def _batches(target: SparkTarget, count: int) -> tuple[Job, ...]:
+    """The next batches that begin from now on.
+
+    Raises:
+        EngineError: They were not done in time.
+    """
+    recorder = target.recorder
+    dropped = recorder.dropped
+    jobs: tuple[Job, ...] = recorder.wait(target.scope, count, since=time.time(), timeout=TIMEOUT)[:count]
+    if len(jobs) < count or recorder.dropped > dropped:
+        lost = recorder.dropped - dropped
+        raise EngineError(f"{len(jobs)} of {count} batches ended in {TIMEOUT:g} s, {lost} events were lost")
+    return jobs

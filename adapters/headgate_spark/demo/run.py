@@ -1,0 +1,165 @@
+"""The demo from the first daemon to the last: cluster, session, query, phases, and the check that no row was lost."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.cli.tables import moves_table
+from headgate.figures import percent
+from headgate.model import FrozenMap, Request
+from headgate_spark.demo.phases import Phase, Trial, alone, carry_out, question, warm_up
+from headgate_spark.flights import STAGES, FlightsQuery
+from headgate_spark.local import LocalSpark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from headgate.host import PluginHost
+    from headgate.model import Plan
+    from headgate_spark.local import WorkerSpec
+    from headgate_spark.target import SparkTarget
+
+LIGHT = 0.2
+"""The load after the drop, at which D-Storm should need fewer nodes."""
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """What the demo found.
+
+    Attributes:
+        spark: Version of the engine. `load`: share of all CPU that was planned for.
+        phases: Each placement, in the order tried; the first is Spark's own.
+        question: What the schedulers were asked first.
+        days: Days of flights that were processed in all.
+        differences: Where the stream's statistics differ from the batch answer over the same days; none expected.
+        seconds: How long all of it took.
+    """
+
+    spark: str
+    load: float
+    phases: tuple[Phase, ...]
+    question: Request
+    days: int
+    differences: tuple[str, ...]
+    seconds: float
+
+
+def trials(load: float) -> tuple[Trial, ...]:
+    """The schedulers that the demo tries; the static ones are asked to place a running query anew."""
+    anew = FrozenMap({"rebalance": True})
+    return (
+        Trial(label="even", scheduler="even", options=anew, load=load),
+        Trial(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
+        Trial(label="dstorm", scheduler="dstorm", load=load),
+        Trial(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT),
+    )
+
+
+def run(
+    host: PluginHost,
+    workers: Sequence[WorkerSpec],
+    load: float,
+    folder: Path,
+    say: Callable[[str], None],
+    show: Callable[[Any], None],
+) -> Result:
+    """Run the demo on a cluster of its own; every process that it starts ends with it.
+
+    Args:
+        host: The plugins.
+        workers: The nodes.
+        load: Share of all CPU to plan for.
+        folder: Scratch space.
+        say: Takes progress messages.
+        show: Takes tables for a person.
+
+    Raises:
+        EngineError: Cluster, session or query fail, or a plan cannot be made or carried out.
+    """
+    begin = time.monotonic()
+    sizes = ", ".join(f"{worker.host} ({worker.cores} cores)" for worker in workers)
+    say(f"starting a Spark Master and {len(workers)} Workers: {sizes}")
+    with LocalSpark(tuple(workers)) as cluster:
+        say(f"the Master at {cluster.master_url} lists every Worker alive; starting the session")
+        with _query(cluster, workers, folder, say) as (target, query, handle):
+            phases, first = _phases(host, target, load, say, show)
+            say("comparing the stream's statistics with the batch answer over the same rows")
+            days, differences = _answer(query, handle, target.spark)
+            version = str(target.spark.version)
+    return Result(
+        spark=version,
+        load=load,
+        phases=phases,
+        question=first,
+        days=days,
+        differences=differences,
+        seconds=time.monotonic() - begin,
+    )
+
+
+@contextlib.contextmanager
+def _query(
+    cluster: LocalSpark, workers: Sequence[WorkerSpec], folder: Path, say: Callable[[str], None]
+) -> Iterator[tuple[SparkTarget, FlightsQuery, Any]]:
+    """The session with the running flights query; both are stopped at the end."""
+    from headgate_spark.placement import Placement
+    from headgate_spark.recorder import EventRecorder
+    from headgate_spark.session import session
+    from headgate_spark.target import SparkTarget
+
+    spark = session(cluster.master_url, "headgate demo", hosts=[worker.host for worker in workers])
+    try:
+        spark.sparkContext.setLogLevel("ERROR")
+        with EventRecorder(spark) as recorder:
+            flights = FlightsQuery(folder=folder)
+            say("starting the streaming query: 12 feeds by carrier, re-keyed by destination, statistics per airport")
+            handle = flights.start(spark)
+            target = SparkTarget(
+                spark=spark,
+                topology=flights.topology(),
+                scope=flights.name,
+                stages=STAGES,
+                placement=Placement(spark),
+                recorder=recorder,
+            )
+            try:
+                yield target, flights, handle
+            finally:
+                handle.stop()
+    finally:
+        spark.stop()
+
+
+def _phases(
+    host: PluginHost, target: SparkTarget, load: float, say: Callable[[str], None], show: Callable[[Any], None]
+) -> tuple[tuple[Phase, ...], Request]:
+    say("warming up (the first batches start Python workers)")
+    warm_up(target)
+    say("measuring a year of flights as Spark places it by itself")
+    first, pilot = alone(target)
+    phases = [first]
+    for trial in trials(load):
+        asked = question(target, pilot, phases[-1].placed, trial.load)
+
+        def tell(plan: Plan, label: str = trial.label) -> None:
+            before, after = percent(phases[-1].measured.share), percent(plan.scores.share)
+            say(f"{label}: traffic between nodes should go from {before} to {after}; re-placing the running query")
+            show(moves_table(plan))
+
+        phases.append(carry_out(host, target, trial, asked, tell))
+        measured = phases[-1].measured
+        say(f"{trial.label}: {percent(measured.share)} measured, {measured.hits} of {measured.asked} tasks where asked")
+    return tuple(phases), question(target, pilot, first.placed, load)
+
+
+def _answer(query: FlightsQuery, handle: Any, spark: Any) -> tuple[int, tuple[str, ...]]:
+    """Days processed and differences, with the query stopped between two batches."""
+    handle.stop()
+    days, _ = query.streamed(spark)
+    return days, query.check(handle, spark)

@@ -1,0 +1,132 @@
+"""The demo's results: one table, the same numbers as JSON, and a page with a picture of each placement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headgate.figures import percent, quantity
+from headgate.picture import placement_svg
+from headgate.report import Panel, Table, page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate.api import Comparison
+    from headgate_spark.demo.phases import Phase
+    from headgate_spark.demo.run import Result
+
+MEASURED = (
+    "placement",
+    "planned",
+    "measured",
+    "MB between nodes",
+    "MB in all",
+    "nodes",
+    "moved",
+    "plan ms",
+    "hits / asked",
+)
+OFFLINE = ("placement", "status", "rows between nodes", "nodes", "fullest node", "plan ms")
+NOTE = "All nodes share the cores of this machine: bytes compare, times do not."
+
+
+def measured_rows(phases: Sequence[Phase]) -> list[tuple[str, ...]]:
+    """Cells of the table of a real run, in the order of `MEASURED`."""
+    return [
+        (
+            phase.label,
+            percent(phase.plan.scores.share) if phase.plan else "-",
+            percent(phase.measured.share),
+            f"{phase.measured.remote / 1e6:.2f}",
+            f"{(phase.measured.remote + phase.measured.local) / 1e6:.2f}",
+            str(phase.nodes_used),
+            percent(phase.plan.scores.utilisation) if phase.plan else "-",
+            str(phase.plan.scores.moves) if phase.plan else "-",
+            f"{phase.seconds * 1000:.1f}" if phase.plan else "-",
+            f"{phase.measured.hits} / {phase.measured.asked}" if phase.plan else "-",
+        )
+        for phase in phases
+    ]
+
+
+def verdict(found: Result) -> str:
+    """Whether the streams' statistics are right, in a sentence."""
+    if found.differences:
+        return f"{len(found.differences)} airports differ from the batch answer over the same {found.days:,} days"
+    return f"Every airport's statistics equal the batch answer over the same {found.days:,} days: nothing was lost."
+
+
+def measured_data(found: Result) -> dict[str, Any]:
+    """The numbers of a real run, ready for JSON."""
+    return {
+        "spark": found.spark,
+        "load": found.load,
+        "days": found.days,
+        "differences": list(found.differences),
+        "seconds": found.seconds,
+        "phases": [
+            {
+                "placement": phase.label,
+                "planned_share": phase.plan.scores.share if phase.plan else None,
+                "measured_share": phase.measured.share,
+                "bytes_between_nodes": phase.measured.remote,
+                "bytes": phase.measured.remote + phase.measured.local,
+                "rows": phase.measured.rows,
+                "batches": phase.measured.batches,
+                "batch_seconds": phase.measured.seconds,
+                "nodes_used": phase.nodes_used,
+                "utilisation": phase.plan.scores.utilisation if phase.plan else None,
+                "moved": phase.plan.scores.moves if phase.plan else None,
+                "plan_seconds": phase.seconds if phase.plan else None,
+                "hits": phase.measured.hits,
+                "asked": phase.measured.asked,
+                "failed_tasks": phase.measured.failed,
+                "assignment": {task: str(slot) for task, slot in sorted(phase.placed.items())},
+            }
+            for phase in found.phases
+        ],
+    }
+
+
+def measured_page(found: Result) -> str:
+    """A page with the table and a picture of each placement as it was seen."""
+    rows = found.phases[0].measured.rows
+    intro = (
+        "A streaming query over the flights that left New York in 2013 ran on Spark "
+        f"{found.spark}: 12 feeds by carrier, re-keyed by destination, statistics kept per airport. "
+        f"Each placement processed the same {rows:,} flights while the query kept running.",
+        f"Schedulers planned for the rate that would keep {found.load:.0%} of the cluster's CPU busy, from costs and "
+        "traffic measured while Spark placed the query alone.",
+        verdict(found),
+    )
+    phases = found.phases
+    table = Table(columns=MEASURED, rows=tuple(measured_rows(phases)), caption=NOTE)
+    panels = [
+        Panel(
+            title=phase.label,
+            svg=placement_svg((phase.asked or found.question).problem(), phase.placed),
+            caption=_caption(phase),
+        )
+        for phase in phases
+    ]
+    return page("Headgate: one query, several placements", intro, [table, *panels])
+
+
+def _caption(phase: Phase) -> str:
+    moved = f"{phase.measured.remote / 1e6:.2f} MB of {(phase.measured.remote + phase.measured.local) / 1e6:.2f} MB"
+    return f"{moved} went from node to node while a year of rows was processed. Lines show the planned traffic."
+
+
+def offline_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """Cells of the table of the offline part, in the order of `OFFLINE`."""
+    return [
+        (
+            row.scheduler,
+            str(row.plan.status),
+            percent(row.plan.scores.share),
+            str(row.plan.scores.nodes_used),
+            percent(row.plan.scores.utilisation),
+            quantity(row.seconds * 1000),
+        )
+        for row in comparison.rows
+    ]

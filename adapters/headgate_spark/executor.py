@@ -1,0 +1,80 @@
+"""Make a plan true on Spark: push its places, say what was done, and take it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headgate.errors import EngineError
+from headgate.model import FrozenMap, Receipt, Step
+from headgate_spark.session import HARD, connect, executors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from headgate.model import Plan, Slot
+    from headgate_spark.target import SparkTarget
+
+
+def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
+    """What the session cannot enforce of a plan, one sentence each."""
+    level = connect(target.spark)
+    if level != HARD or target.placement is None:
+        return (f"tasks cannot be placed at level {level}: make the session with headgate_spark.session.session(...)",)
+    return (*_unknown_stages(target, plan), *_dead_nodes(target, plan))
+
+
+def execute(target: SparkTarget, plan: Plan) -> Receipt:
+    """Ask for the plan's assignment: all of it at once, from the next stage or micro-batch on.
+
+    A task of the topology that the plan leaves out is left to Spark. The steps are the plan's moves of this
+    topology, in order; whether tasks then ran there is for the monitor to say.
+    """
+    level = connect(target.spark)
+    known = target.tasks()
+    moves = [move for move in plan.moves if move.task in known]
+    undo = FrozenMap(target.asked())
+    message = _try_ask(target, plan.assignment)
+    steps = tuple(
+        Step(
+            action=move.kind, subject=move.task, done=not message, message=message or f"at {move.target or 'any host'}"
+        )
+        for move in moves
+    )
+    return Receipt(done=not message, level=level, steps=steps, undo=undo)
+
+
+def rollback(target: SparkTarget, receipt: Receipt) -> Receipt:
+    """Ask for what was asked before the receipt's plan. Without effect if that plan was not carried out."""
+    level = connect(target.spark)
+    if not receipt.done:
+        return Receipt(level=level)
+    undo = FrozenMap(target.asked())
+    message = _try_ask(target, receipt.undo)
+    step = Step(action="restore", subject=target.scope, done=not message, message=message)
+    return Receipt(done=not message, level=level, steps=(step,), undo=undo)
+
+
+def _try_ask(target: SparkTarget, assignment: Mapping[str, Slot]) -> str:
+    """Ask for an assignment; the reason why it could not be, "" if it was."""
+    try:
+        target.ask(assignment)
+    except EngineError as error:
+        return str(error)
+    return ""
+
+
+def _unknown_stages(target: SparkTarget, plan: Plan) -> Iterator[str]:
+    wanted = {task.component for task in target.topology.tasks() if task.id in plan.assignment}
+    for component in sorted(wanted - set(target.stages)):
+        yield (
+            f"component {component!r} of {target.topology.id!r} has no stage: give SparkTarget.stages its ordinal, "
+            f"known are {dict(target.stages)}"
+        )
+
+
+def _dead_nodes(target: SparkTarget, plan: Plan) -> Iterator[str]:
+    alive = set(executors(target.spark).values())
+    known = target.tasks()
+    wanted = {slot.node for task, slot in plan.assignment.items() if task in known}
+    for node in sorted(wanted - alive):
+        yield f"no executor is alive on node {node!r}, so its tasks would run anywhere; alive are {sorted(alive)}"

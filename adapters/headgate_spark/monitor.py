@@ -1,0 +1,263 @@
+"""What a placed application did: an observation for schedulers, totals for comparing placements."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.errors import EngineError
+from headgate.model import (
+    Cluster,
+    Flow,
+    FrozenMap,
+    Metrics,
+    Node,
+    NodeSample,
+    Observation,
+    Resources,
+    Slot,
+    Task,
+    TaskSample,
+    TopologySample,
+)
+from headgate_spark.driver import scala_context
+from headgate_spark.shuffle import exchanges
+from headgate_spark.target import PORT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from headgate_spark.events import TaskEnd
+    from headgate_spark.history import Job
+    from headgate_spark.target import SparkTarget
+
+BUDGET = 30.0
+"""Seconds beyond the window that `observe` may wait for one complete micro-batch."""
+
+
+def observe(target: SparkTarget, window: float) -> Observation:
+    """Watch for `window` seconds, and longer until one batch has begun and ended, at most `BUDGET` seconds longer.
+
+    Batches that were running already are left out: they may be half in an earlier placement. What no batch showed
+    is left out too; the cluster is there in any case.
+
+    Raises:
+        EngineError: Nothing listens to the session.
+    """
+    since = time.time()
+    recorder = _recorder(target)
+    time.sleep(window)
+    jobs = recorder.wait(target.scope, 1, since=since, timeout=BUDGET)
+    earlier = [job.end.time for job in recorder.jobs(target.scope) if job.end.time <= since]
+    return observation(target, jobs, begin=max(earlier, default=None))
+
+
+def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None = None) -> Observation:
+    """What some finished jobs of a target say, and the nodes that are alive now.
+
+    Args:
+        target: What was watched.
+        jobs: Consecutive jobs, oldest first.
+        begin: When the time that they stand for began, the end of the job before; by default the first one's start.
+            Rates are averages from then to the end of the last.
+    """
+    cluster = Cluster(nodes=nodes(target.spark))
+    if not jobs:
+        return Observation(cluster=cluster, topologies=(target.topology,))
+    period = max(jobs[-1].end.time - (begin or jobs[0].start.time), 1e-3)
+    metrics = Metrics(
+        window=period,
+        tasks=tuple(_task_samples(target, jobs, period)),
+        flows=tuple(_flows(target, jobs, period)),
+        nodes=tuple(_node_samples(jobs, period, {node.id for node in cluster.nodes})),
+        topologies=(_topology_sample(target, jobs, period),),
+    )
+    seen = FrozenMap({task: Slot(end.host, PORT) for task, end in _placed(target, jobs[-1])})
+    return Observation(cluster=cluster, topologies=(target.topology,), assignment=seen, metrics=metrics)
+
+
+def nodes(spark: Any) -> tuple[Node, ...]:
+    """The hosts that have a live executor, with the cores (100 points each) and memory of their executors."""
+    scala = scala_context(spark.sparkContext)
+    found = scala.statusStore().executorList(True)
+    cores: dict[str, int] = defaultdict(int)
+    count: dict[str, int] = defaultdict(int)
+    for executor in (found.apply(index) for index in range(found.size())):
+        if executor.id() != "driver":
+            host = executor.hostPort().rpartition(":")[0]
+            cores[host] += executor.totalCores()
+            count[host] += 1
+    memory = float(scala.executorMemory())
+    return tuple(
+        Node(id=host, capacity=Resources(cpu=100.0 * cores[host], memory=memory * count[host]), slots=(PORT,))
+        for host in sorted(cores)
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Totals:
+    """What some consecutive batches measured, to compare one placement with another.
+
+    Attributes:
+        batches: How many. `seconds`: of all of them, from start to end of each job.
+        rows: Rows that crossed an exchange. `remote`, `local`: their bytes between nodes and within one.
+        asked: Task runs that had a wish. `hits`: those that ran where asked.
+        failed: Task attempts that failed.
+    """
+
+    batches: int = 0
+    seconds: float = 0.0
+    rows: int = 0
+    remote: int = 0
+    local: int = 0
+    asked: int = 0
+    hits: int = 0
+    failed: int = 0
+
+    @property
+    def share(self) -> float:
+        """The part of all bytes that went from node to node, 0 to 1."""
+        total = self.remote + self.local
+        return self.remote / total if total else 0.0
+
+
+def totals(target: SparkTarget, jobs: Sequence[Job], wanted: Mapping[str, Slot] | None = None) -> Totals:
+    """Add up what some jobs measured; hits are counted against `wanted`, an assignment by task id."""
+    ends = [end for job in jobs for end in job.tasks]
+    wishes = (
+        [(end.host, wanted[task].node) for job in jobs for task, end in _placed(target, job) if task in (wanted or ())]
+        if wanted
+        else []
+    )
+    return Totals(
+        batches=len(jobs),
+        seconds=sum(job.seconds for job in jobs),
+        rows=sum(end.read for end in ends),
+        remote=sum(end.remote for end in ends),
+        local=sum(end.local for end in ends),
+        asked=len(wishes),
+        hits=sum(host == node for host, node in wishes),
+        failed=sum(job.failed for job in jobs),
+    )
+
+
+def measure(
+    target: SparkTarget, batches: int, wanted: Mapping[str, Slot] | None = None, *, timeout: float = 120.0
+) -> Totals:
+    """Measure the next `batches` batches that begin from now on.
+
+    Raises:
+        EngineError: They were not done in time, or events were lost meanwhile.
+    """
+    recorder = _recorder(target)
+    dropped = recorder.dropped
+    jobs = recorder.wait(target.scope, batches, since=time.time(), timeout=timeout)[:batches]
+    if len(jobs) < batches or recorder.dropped > dropped:
+        lost = recorder.dropped - dropped
+        raise EngineError(
+            f"{target.topology.id!r} finished {len(jobs)} of {batches} batches in {timeout:g} s, {lost} events were "
+            "lost: look whether the query is still active, or allow more time"
+        )
+    return totals(target, jobs, wanted)
+
+
+def _recorder(target: SparkTarget) -> Any:
+    if target.recorder is None:
+        raise EngineError(f"nothing listens to {target.topology.id!r}: give SparkTarget a started EventRecorder")
+    return target.recorder
+
+
+def _placed(target: SparkTarget, job: Job) -> Iterator[tuple[str, TaskEnd]]:
+    """The id of each task of the topology that a job ran, and how it ended."""
+    for component in target.topology.components:
+        if component.id not in target.stages:
+            continue
+        for end in job.stage(target.stages[component.id]):
+            if end.partition < component.parallelism:
+                yield Task(target.topology.id, component.id, end.partition).id, end
+
+
+def _task_samples(target: SparkTarget, jobs: Sequence[Job], period: float) -> Iterator[TaskSample]:
+    """CPU in points; time in Python workers is wall time, so an upper bound of its CPU."""
+    ends: dict[str, list[TaskEnd]] = defaultdict(list)
+    for job in jobs:
+        for task, end in _placed(target, job):
+            ends[task].append(end)
+    for task in sorted(ends):
+        python = any(end.python is not None for end in ends[task])
+        yield TaskSample(
+            task=task,
+            cpu=100.0 * sum(_cpu(end) for end in ends[task]) / period,
+            received=sum(end.read + end.taken for end in ends[task]) / period,
+            emitted=sum(end.written + end.output for end in ends[task]) / period,
+            source="jvm+python_wall" if python else "jvm",
+        )
+
+
+def _cpu(end: TaskEnd) -> float:
+    return end.cpu + (end.python or 0.0)
+
+
+def _node_samples(jobs: Sequence[Job], period: float, alive: set[str]) -> Iterator[NodeSample]:
+    used = dict.fromkeys(alive, 0.0)
+    for job in jobs:
+        for end in job.tasks:
+            if end.host in alive:
+                used[end.host] += _cpu(end)
+    for node in sorted(used):
+        yield NodeSample(node=node, cpu=100.0 * used[node] / period, source="tasks")
+
+
+def _flows(target: SparkTarget, jobs: Sequence[Job], period: float) -> Iterator[Flow]:
+    """The mean of the batches whose shuffles could be read, as often as there were batches."""
+    read = [job for job in jobs if job.shuffles]
+    component = {ordinal: name for name, ordinal in target.stages.items()}
+    sums: dict[tuple[str, str], Any] = {}
+    for job in read:
+        for each in exchanges(job):
+            if each.source in component and each.target in component:
+                pair = component[each.source], component[each.target]
+                rows, size = sums.get(pair, (0.0, 0.0))
+                sums[pair] = rows + each.rows, size + each.bytes
+    for (source, sink), matrices in sorted(sums.items()):
+        rows, size = (matrix * len(jobs) / len(read) / period for matrix in matrices)
+        for i, j in zip(*size.nonzero(), strict=True):
+            yield Flow(
+                source=Task(target.topology.id, source, int(i)).id,
+                target=Task(target.topology.id, sink, int(j)).id,
+                tuples=float(rows[i, j]),
+                bytes=float(size[i, j]),
+            )
+
+
+def _topology_sample(target: SparkTarget, jobs: Sequence[Job], period: float) -> TopologySample:
+    """Offered is what sources emit, throughput what sinks take in; latency is the mean time of a batch."""
+    streams = target.topology.streams
+    sinks = {each.target for each in streams} - {each.source for each in streams}
+    sources = {each.source for each in streams} - {each.target for each in streams}
+    durations = _durations(target.spark, jobs)
+    return TopologySample(
+        topology=target.topology.id,
+        offered=_rows(target, jobs, sources, "written") / period,
+        throughput=_rows(target, jobs, sinks, "read") / period,
+        latency=1000.0 * sum(durations) / len(durations),
+        source="spark",
+    )
+
+
+def _rows(target: SparkTarget, jobs: Sequence[Job], components: set[str], figure: str) -> int:
+    stages = [target.stages[each] for each in components if each in target.stages]
+    return sum(getattr(end, figure) for job in jobs for stage in stages for end in job.stage(stage))
+
+
+def _durations(spark: Any, jobs: Sequence[Job]) -> list[float]:
+    """Seconds of each batch: what the query reports, planning and commit included, else what the job took."""
+    reported = {
+        (str(query.id), progress["batchId"]): progress["durationMs"].get("triggerExecution", 0) / 1e3
+        for query in spark.streams.active
+        for progress in query.recentProgress
+    }
+    return [reported.get((job.start.query or "", job.start.batch), job.seconds) for job in jobs]

@@ -1,0 +1,1 @@
+"""Storm's own schedulers, as the ground that every other scheduler is compared with."""

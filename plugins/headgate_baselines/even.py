@@ -1,0 +1,67 @@
+"""The plugin `even`: Storm's EvenScheduler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from headgate.hooks import Description, hookimpl
+
+if TYPE_CHECKING:
+    from headgate.model import Plan, Request
+
+
+@attrs.frozen(kw_only=True)
+class EvenOptions:
+    """How even spreads.
+
+    Attributes:
+        workers: `nodes` deals over one slot of every node, as in the experiments of the papers; `topology` over as
+            many slots as the topology has workers.
+        rebalance: Place running tasks anew as well.
+    """
+
+    workers: Literal["nodes", "topology"] = "nodes"
+    rebalance: bool = False
+
+
+class Even:
+    """Deal the tasks of each topology round robin over free slots, as Storm's EvenScheduler does.
+
+    Topologies come by id, tasks by component and index, slots interleaved over the nodes, those with most free
+    slots first. It looks at no resource, except that a node without room for a task is passed over: Storm itself
+    would overload it. Running tasks stay where they are.
+    """
+
+    @hookimpl
+    def headgate_describe(self) -> Description:
+        """Describe the scheduler."""
+        return Description(
+            summary=(self.__doc__ or "").partition("\n")[0],
+            options=EvenOptions,
+            paper="Apache Storm 2.8, EvenScheduler and DefaultScheduler",
+            capabilities=frozenset({"scale-free"}),
+        )
+
+    @hookimpl
+    def headgate_schedule(self, request: Request, options: EvenOptions) -> Plan:
+        """Spread the tasks."""
+        import numpy as np
+
+        from headgate_baselines.round_robin import deal_topology
+        from headgate_baselines.start import start
+
+        problem = request.problem()
+        room = start(problem, rebalance=options.rebalance)
+        everywhere = np.ones(problem.m, dtype=bool)
+        passed = 0
+        for index, topology in enumerate(sorted(request.topologies, key=lambda each: each.id)):
+            workers = None if options.workers == "nodes" else topology.workers
+            passed += deal_topology(problem, room, index, allowed=everywhere, workers=workers)
+        return problem.plan(
+            room.node_of, f"round robin; {passed} tasks passed over a node without room, which Storm would overload"
+        )
+
+
+even = Even()

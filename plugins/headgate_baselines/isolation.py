@@ -1,0 +1,51 @@
+"""The plugin `isolation`: Storm's IsolationScheduler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headgate.hooks import Description, hookimpl
+from headgate_baselines.even import EvenOptions
+
+if TYPE_CHECKING:
+    from headgate.model import Plan, Request
+
+
+class Isolation:
+    """Keep hosts for topologies that ask for it (`isolated_nodes`), and spread the others evenly over the rest.
+
+    An isolated topology uses its own hosts only: what has no room there waits. Unlike Storm, which evicts
+    strangers from a host it claims and schedules nothing else while a claim fails, running tasks stay and the
+    other topologies go on; with `rebalance` every movable task is placed anew, and the claims come first.
+    """
+
+    @hookimpl
+    def headgate_describe(self) -> Description:
+        """Describe the scheduler."""
+        return Description(
+            summary=(self.__doc__ or "").partition("\n")[0],
+            options=EvenOptions,
+            paper="Apache Storm 2.8, IsolationScheduler",
+            capabilities=frozenset({"scale-free"}),
+        )
+
+    @hookimpl
+    def headgate_schedule(self, request: Request, options: EvenOptions) -> Plan:
+        """Claim hosts, then spread the tasks."""
+        from headgate_baselines.hosts import SHARED, claim_hosts
+        from headgate_baselines.round_robin import deal_topology
+        from headgate_baselines.start import start
+
+        problem = request.problem()
+        room = start(problem, rebalance=options.rebalance)
+        topologies = sorted(request.topologies, key=lambda each: each.id)
+        owner, short = claim_hosts(problem, room, topologies)
+        for index, topology in enumerate(topologies):
+            allowed = owner == (index if topology.isolated_nodes else SHARED)
+            workers = None if options.workers == "nodes" else topology.workers
+            deal_topology(problem, room, index, allowed=allowed, workers=workers)
+        claimed = int((owner != SHARED).sum())
+        return problem.plan(room.node_of, "; ".join([f"{claimed} nodes serve one topology alone", *short]))
+
+
+isolation = Isolation()

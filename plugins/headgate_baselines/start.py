@@ -1,0 +1,42 @@
+"""The state from which a baseline starts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.problem import Problem
+    from headgate.room import Room
+
+
+def start(problem: Problem, *, rebalance: bool) -> Room:
+    """Make the room that is left beside running tasks; with `rebalance`, beside those that cannot move."""
+    room = problem.room()
+    if not rebalance:
+        for task in np.flatnonzero((problem.current >= 0) & (room.node_of < 0)).tolist():
+            room.place(task, int(problem.current[task]))
+    return room
+
+
+def waiting(problem: Problem, room: Room, topology: int) -> NDArray[np.int64]:
+    """Tasks of a topology that have no node yet, ascending."""
+    return np.flatnonzero((problem.topology == topology) & (room.node_of < 0))
+
+
+def waiting_by_component(problem: Problem, room: Room, topology: int) -> dict[str, list[int]]:
+    """Tasks of a topology that have no node yet, ascending, by component id."""
+    tasks: dict[str, list[int]] = defaultdict(list)
+    for task in waiting(problem, room, topology).tolist():
+        tasks[problem.tasks[task].component].append(task)
+    return tasks
+
+
+def counts(problem: Problem, room: Room, topology: int) -> NDArray[np.int64]:
+    """Number of tasks of a topology on each node, int64 (m,)."""
+    nodes = room.node_of[problem.topology == topology]
+    return np.bincount(nodes[nodes >= 0], minlength=problem.m)

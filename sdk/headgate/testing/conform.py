@@ -1,0 +1,100 @@
+"""A scheduler's report: one line for every rule of the contract."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.host import PluginHost
+from headgate.model import Request
+from headgate.testing.cases import Cases, make_cases
+from headgate.testing.rule import SkipRule
+from headgate.testing.rules import RULES
+from headgate.testing.shrink import shrink, weight
+
+if TYPE_CHECKING:
+    from headgate.testing.rule import Finding, Rule
+
+
+class Outcome(enum.StrEnum):
+    """What a rule found."""
+
+    OK = "ok"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@attrs.frozen(kw_only=True)
+class Row:
+    """One rule: what came of it, why if not ok, and the smallest request found that breaks it."""
+
+    rule: str
+    statement: str
+    status: Outcome
+    detail: str = ""
+    example: Request | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Conformance:
+    """How a scheduler keeps the contract, rule by rule, on the requests of a seed."""
+
+    scheduler: str
+    seed: int
+    rows: tuple[Row, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no rule failed."""
+        return all(row.status is not Outcome.FAILED for row in self.rows)
+
+
+def conform(name: str, host: PluginHost | None = None, seed: int = 0) -> Conformance:
+    """Judge a scheduler by every rule, with its default options.
+
+    Args:
+        name: The scheduler.
+        host: The plugins to choose from; all that are installed by default.
+        seed: Chooses the requests; the same seed gives the same ones everywhere.
+
+    Raises:
+        PluginError: There is no such scheduler.
+    """
+    host = host or PluginHost.load()
+    cases, rows, hangs = make_cases(seed), [], False
+    host.options(name)
+    for rule in RULES:
+        row = _skipped(rule, "it overruns its deadline") if hangs else _judge(rule, host, name, cases)
+        hangs = hangs or (rule.id == "deadline" and row.status is Outcome.FAILED)
+        rows.append(row)
+    return Conformance(scheduler=name, seed=seed, rows=tuple(rows))
+
+
+def _judge(rule: Rule, host: PluginHost, name: str, cases: Cases) -> Row:
+    try:
+        findings = rule.check(host, name, cases)
+    except SkipRule as reason:
+        return _skipped(rule, str(reason))
+    if rule.needs and rule.needs not in host.describe(name).capabilities:
+        count = len(cases.small if rule.small else cases.mixed)
+        rate = f": {len(findings)} of {count} requests break it" if rule.judge else ""
+        return _skipped(rule, f"{rule.needs!r} is not declared{rate}")
+    if not findings:
+        return Row(rule=rule.id, statement=rule.statement, status=Outcome.OK)
+    return _failed(rule, host, name, findings)
+
+
+def _failed(rule: Rule, host: PluginHost, name: str, findings: list[Finding]) -> Row:
+    least = min(findings, key=lambda each: weight(each.request) if each.request else 0)
+    message, example = least.message, least.request
+    judge = rule.judge
+    if example is not None and judge is not None and rule.id != "deadline":
+        example = shrink(example, lambda request: bool(judge(host, name, request)))
+        message = judge(host, name, example)
+    return Row(rule=rule.id, statement=rule.statement, status=Outcome.FAILED, detail=message, example=example)
+
+
+def _skipped(rule: Rule, why: str) -> Row:
+    return Row(rule=rule.id, statement=rule.statement, status=Outcome.SKIPPED, detail=why)

@@ -1,0 +1,75 @@
+"""The contract as pytest classes: subclass one, name your scheduler, and every rule is a test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headgate.testing.build import MEDIUM, SMALL
+from headgate.testing.rule import SkipRule
+from headgate.testing.rules import RULES
+
+try:
+    from hypothesis import HealthCheck, given, settings
+    from hypothesis import strategies as st
+except ImportError as error:
+    raise ImportError("headgate.testing.contract needs Hypothesis: pip install 'headgate[test]'") from error
+
+from headgate.testing.strategies import requests
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DataObject
+
+    from headgate.host import PluginHost
+    from headgate.testing.cases import Cases
+    from headgate.testing.rule import Rule
+
+SEARCHED = [rule for rule in RULES if rule.judge is not None]
+
+
+class SchedulerContract:
+    """Every rule, on the seeded requests of `headgate conform` and on those that Hypothesis searches for.
+
+    Override `scheduler_name`, and `host` for a plugin that is not installed:
+
+        class TestAcme(SchedulerContract):
+            @pytest.fixture
+            def scheduler_name(self):
+                return "acme"
+    """
+
+    @pytest.fixture
+    def scheduler_name(self) -> str:
+        """The scheduler under test."""
+        raise NotImplementedError("override the fixture scheduler_name")
+
+    @pytest.fixture
+    def host(self, headgate_host: PluginHost) -> PluginHost:
+        """Where the scheduler is looked up; every installed plugin by default."""
+        return headgate_host
+
+    @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+    def test_rule(self, rule: Rule, host: PluginHost, scheduler_name: str, headgate_cases: Cases) -> None:
+        """Judge by one rule on the seeded requests."""
+        _require(rule, host, scheduler_name)
+        try:
+            findings = rule.check(host, scheduler_name, headgate_cases)
+        except SkipRule as reason:
+            pytest.skip(str(reason))
+        assert not findings, f"{rule.statement} {len(findings)} requests break it, for example: {findings[0]}"
+
+    @pytest.mark.parametrize("rule", SEARCHED, ids=lambda rule: rule.id)
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @given(data=st.data())
+    def test_search(self, rule: Rule, host: PluginHost, scheduler_name: str, data: DataObject) -> None:
+        """Let Hypothesis search for a request that breaks a rule."""
+        _require(rule, host, scheduler_name)
+        assert rule.judge is not None
+        request = data.draw(requests(SMALL, fresh=True) if rule.small else requests(MEDIUM))
+        assert rule.judge(host, scheduler_name, request) == ""
+
+
+def _require(rule: Rule, host: PluginHost, name: str) -> None:
+    if rule.needs and rule.needs not in host.describe(name).capabilities:
+        pytest.skip(f"{name} does not declare {rule.needs!r}")

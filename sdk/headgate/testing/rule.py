@@ -1,0 +1,86 @@
+"""What a rule is: one promise, and a way to find requests on which a scheduler breaks it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.model import Request, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from headgate.host import PluginHost
+    from headgate.testing.cases import Cases
+
+    Judge = Callable[[PluginHost, str, Request], str]
+    """Says how a scheduler breaks a rule on a request, "" if it keeps it."""
+    Check = Callable[[PluginHost, str, Cases], Iterable["Finding"]]
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """A broken rule: what is wrong, and the request that shows it, where it takes one."""
+
+    message: str
+    request: Request | None = None
+
+
+class SkipRule(Exception):  # noqa: N818 - it is no error
+    """A rule cannot be judged here; the text says why."""
+
+
+@attrs.frozen(kw_only=True)
+class Rule:
+    """One promise that a scheduler makes.
+
+    Attributes:
+        id: Its name in tables and tests.
+        statement: The promise, one line.
+        needs: The capability that makes it binding, "" if it binds every scheduler.
+        small: Whether its requests have to be small enough to try every placement.
+        judge: Looks at one request; None if the rule is about more than one.
+        whole: Looks at all requests at once; None if the rule is about one.
+    """
+
+    id: str
+    statement: str
+    needs: str = ""
+    small: bool = False
+    judge: Judge | None = None
+    whole: Check | None = None
+
+    def check(self, host: PluginHost, name: str, cases: Cases) -> list[Finding]:
+        """Every way in which a scheduler breaks the rule.
+
+        Raises:
+            SkipRule: It cannot be judged here.
+        """
+        if self.whole is not None:
+            return list(self.whole(host, name, cases))
+        assert self.judge is not None
+        requests = cases.small if self.small else cases.mixed
+        judged = ((self.judge(host, name, request), request) for request in requests)
+        return [Finding(message=message, request=request) for message, request in judged if message]
+
+
+def rule(id: str, statement: str, *, needs: str = "", small: bool = False) -> Callable[[Judge], Rule]:  # noqa: A002
+    """Make a rule of a judge."""
+    return lambda judge: Rule(id=id, statement=statement, needs=needs, small=small, judge=judge)
+
+
+def whole_rule(id: str, statement: str, *, needs: str = "") -> Callable[[Check], Rule]:  # noqa: A002
+    """Make a rule of a check over all cases."""
+    return lambda check: Rule(id=id, statement=statement, needs=needs, whole=check)
+
+
+def held(id: str, statement: str, *codes: str) -> Rule:  # noqa: A002
+    """The rule that the host never has to hold a plan for one of these reasons."""
+
+    def judge(host: PluginHost, name: str, request: Request) -> str:
+        plan = host.schedule(name, request)
+        found = plan.reasons if plan.status is Status.HELD else ()
+        return next((each.message for each in found if each.code in codes), "")
+
+    return Rule(id=id, statement=statement, judge=judge)

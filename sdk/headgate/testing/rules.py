@@ -1,0 +1,231 @@
+"""The rules, one by one: first those that bind every scheduler, then those that a capability makes binding.
+
+Many ask the host, which trusts no plan: a rule is broken when the host had to hold the plan for a reason of its kind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.documents import dumps
+from headgate.errors import OptionError
+from headgate.model import FrozenMap, Limits, MoveKind, Status
+from headgate.testing.brute import placeable
+from headgate.testing.capabilities import CAPABILITIES
+from headgate.testing.replay import replay
+from headgate.testing.rule import Finding, SkipRule, held, rule, whole_rule
+from headgate.testing.variants import doubled, moved, renamed, roomier, shuffled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headgate.host import PluginHost
+    from headgate.model import Plan, Request
+    from headgate.testing.cases import Cases
+    from headgate.testing.rule import Rule
+
+
+@whole_rule("describes", "It says what it is; its capabilities are known, its options have defaults and read as text.")
+def describes(host: PluginHost, name: str, _cases: Cases) -> Iterator[Finding]:
+    """Check the description alone."""
+    described = host.describe(name)
+    if not described.summary.strip():
+        yield Finding(message=f"{name} has no summary")
+    unknown = sorted(described.capabilities - CAPABILITIES)
+    if unknown:
+        yield Finding(message=f"{name} claims unknown capabilities: {', '.join(unknown)}")
+    try:
+        options = host.options(name)
+        text = {field.name: str(getattr(options, field.name)) for field in attrs.fields(described.options)}
+        same = host.options(name, text) == options
+    except OptionError as error:
+        yield Finding(message=str(error))
+    else:
+        if not same:
+            yield Finding(message=f"{name}: the defaults of its options change when they are read from text")
+
+
+deadline = held("deadline", "It answers within limits.deadline.", "deadline")
+answers = held("answers", "It answers every valid request with a plan and raises nothing.", "raised", "type")
+pure = held("pure", "It leaves its request as it was.", "mutation")
+places = held(
+    "places",
+    "Only known tasks go to known slots, all of them if it says ok.",
+    "unknown-task",
+    "unknown-slot",
+    "unplaced",
+)
+capacity = held(
+    "capacity",
+    "No node, worker or slot is overloaded or shared, at the end or after any move.",
+    "capacity",
+    "heap",
+    "shared-slot",
+    "move-order",
+)
+moves = held("moves", "The moves lead from the running assignment to the planned one.", "move", "moves")
+move_limit = held("move-limit", "At most limits.max_moves running tasks move.", "move-limit")
+fixed = held("fixed", "A running task that is not movable stays on its node.", "fixed")
+
+
+@rule("silent", "It prints nothing.")
+def silent(host: PluginHost, name: str, request: Request) -> str:
+    """Listen to stderr, where the host sends what a plugin prints."""
+    with contextlib.redirect_stderr(io.StringIO()) as heard:
+        host.schedule(name, request)
+    return f"{name} printed {heard.getvalue()[:40]!r}" if heard.getvalue() else ""
+
+
+@rule("reasons", "An infeasible plan says why: for whom, which resource, what is needed and what there is.")
+def reasons(host: PluginHost, name: str, request: Request) -> str:
+    """Look at the reasons of an infeasible plan; one that only waits for its move limit may name that alone."""
+    plan = host.schedule(name, request)
+    if plan.status is not Status.INFEASIBLE:
+        return ""
+    if not plan.reasons:
+        return f"{name} calls a request infeasible without a reason"
+    waits = all(each.code in ("move-limit", "order") for each in plan.reasons)
+    named = any(each.resource and each.need is not None and each.have is not None for each in plan.reasons)
+    return "" if waits or named else f"no reason of {name} names resource, need and have: {plan.reasons[0].message}"
+
+
+@rule("order", "The order of nodes, topologies, components and streams in a request does not matter.")
+def order(host: PluginHost, name: str, request: Request) -> str:
+    """Shuffle twice and compare documents byte by byte."""
+    first = dumps(host.schedule(name, request))
+    same = all(dumps(host.schedule(name, shuffled(request, seed))) == first for seed in (1, 2))
+    return "" if same else f"{name} answers the same request differently when its parts are shuffled"
+
+
+@whole_rule("processes", "Two processes with different hash seeds answer every request with the same bytes.")
+def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Finding]:
+    """Ask two other processes, with shuffled requests."""
+    if not host.plugins[name].distribution:
+        raise SkipRule("it is not installed through an entry point, so no other process can load it")
+    here = [dumps(host.schedule(name, request), indent=None) for request in cases.mixed]
+    for seed in (1, 2):
+        there = replay(name, [shuffled(request, seed) for request in cases.mixed], hash_seed=seed)
+        for request, one, other in zip(cases.mixed, here, there, strict=True):
+            if one != other:
+                message = f"{name} answers differently in a process with PYTHONHASHSEED={seed}"
+                yield Finding(message=message, request=request)
+
+
+@rule("renaming", "Renaming nodes without changing their order renames them in the plan, and nothing else.")
+def renaming(host: PluginHost, name: str, request: Request) -> str:
+    """Put a letter before every node id."""
+    plan, other = host.schedule(name, request), host.schedule(name, renamed(request, _longer))
+    same = plan.status == other.status and moved(plan.assignment, _longer) == other.assignment
+    return "" if same else f"{name} plans differently for nodes of other names"
+
+
+def _longer(node: str) -> str:
+    return f"x{node}"
+
+
+@rule("total", "It places every task whenever some placement exists.", needs="total", small=True)
+def total(host: PluginHost, name: str, request: Request) -> str:
+    """Try every placement when it says infeasible."""
+    plan = host.schedule(name, request)
+    failed = plan.status is Status.INFEASIBLE and placeable(request.problem(measured=plan.measured))
+    return f"{name} finds no placement where there is one: {plan.reasons[0].message}" if failed else ""
+
+
+@rule("monotone", "One more empty node never makes a feasible request infeasible.", needs="monotone")
+def monotone(host: PluginHost, name: str, request: Request) -> str:
+    """Add a node as large as the largest."""
+    if host.schedule(name, request).status is not Status.OK:
+        return ""
+    more = host.schedule(name, roomier(request))
+    return f"{name} fails once there is a node more: {more.reasons[0].message}" if more.status is not Status.OK else ""
+
+
+@rule("idempotent", "Planning on the planned state moves nothing.", needs="idempotent")
+def idempotent(host: PluginHost, name: str, request: Request) -> str:
+    """Make the plan true and ask again."""
+    free = attrs.evolve(request, limits=attrs.evolve(request.limits, max_moves=None))
+    plan = host.schedule(name, free)
+    if plan.status is not Status.OK:
+        return ""
+    again = host.schedule(name, attrs.evolve(free, assignment=plan.assignment))
+    return f"{name} makes {len(again.moves)} more moves from where its own plan leads" if again.moves else ""
+
+
+@rule("scale-free", "Doubling every demand and every capacity keeps the plan.", needs="scale-free")
+def scale_free(host: PluginHost, name: str, request: Request) -> str:
+    """Double, which is exact in floating point."""
+    plan, other = host.schedule(name, request), host.schedule(name, doubled(request))
+    return "" if _decision(plan) == _decision(other) else f"{name} plans differently when every amount is doubled"
+
+
+def _decision(plan: Plan) -> tuple[object, ...]:
+    return plan.status, plan.assignment, plan.moves
+
+
+@rule("static", "It never moves a running task.", needs="static")
+def static(host: PluginHost, name: str, request: Request) -> str:
+    """Look for moves of tasks that run."""
+    found = [move for move in host.schedule(name, request).moves if move.kind is not MoveKind.PLACE]
+    return f"{name} moves {found[0].task}, which runs" if found else ""
+
+
+@whole_rule(
+    "traffic-aware",
+    "Over all requests it leaves no more traffic between nodes than round robin.",
+    needs="traffic-aware",
+)
+def traffic_aware(host: PluginHost, name: str, cases: Cases) -> Iterator[Finding]:
+    """Compare the sums of the shares of traffic between nodes, on the requests that both place."""
+    yours = theirs = 0.0
+    for request in (*cases.small, *(_unbound(each) for each in cases.mixed)):
+        plan, even = host.schedule(name, request), _round_robin(request)
+        if plan.status is even.status is Status.OK:
+            yours, theirs = yours + plan.scores.share, theirs + even.scores.share
+    if yours > theirs:
+        message = f"{name} leaves {yours:.2f} shares of traffic between nodes, round robin {theirs:.2f}"
+        yield Finding(message=message)
+
+
+def _unbound(request: Request) -> Request:
+    """The request before anything ran."""
+    return attrs.evolve(request, assignment=FrozenMap(), limits=Limits())
+
+
+def _round_robin(request: Request) -> Plan:
+    problem = request.problem()
+    room, last = problem.room(), 0
+    for task in range(problem.n):
+        nodes = room.fits(task).nonzero()[0]
+        if nodes.size and room.node_of[task] < 0:
+            last = int(min(nodes, key=lambda node: (node - last - 1) % problem.m))
+            room.place(task, last)
+    return problem.plan(room.node_of)
+
+
+RULES: tuple[Rule, ...] = (
+    describes,
+    deadline,
+    answers,
+    pure,
+    silent,
+    places,
+    capacity,
+    moves,
+    move_limit,
+    fixed,
+    reasons,
+    order,
+    processes,
+    renaming,
+    total,
+    monotone,
+    idempotent,
+    scale_free,
+    static,
+    traffic_aware,
+)
+"""Every rule, in the order in which they are judged."""

@@ -1,0 +1,47 @@
+"""One real cluster of three nodes of different size, and one placed session on it, for all tests of the adapter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headgate.errors import EngineError
+from headgate_spark.java import find_java
+from headgate_spark.local import LocalSpark, worker_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    try:
+        find_java()
+    except EngineError as error:
+        pytest.skip(f"needs a Java runtime: {error}")
+
+
+@pytest.fixture(scope="session")
+def cluster(java: None) -> Iterator[LocalSpark]:
+    """A Master and three Workers on 127.0.0.2-4 with 4, 2 and 1 cores."""
+    with LocalSpark(worker_specs((4, 2, 1))) as local:
+        yield local
+
+
+@pytest.fixture(scope="session")
+def spark(cluster: LocalSpark) -> Iterator[SparkSession]:
+    """The one session of this process, at level hard, with an executor on every host."""
+    from headgate_spark.session import session
+
+    spark = session(cluster.master_url, hosts=HOSTS, **{"spark.sql.shuffle.partitions": "6"})
+    yield spark
+    gateway = spark.sparkContext._gateway
+    spark.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=30)

@@ -1,0 +1,91 @@
+"""Jobs to place, and where their tasks ran according to Spark."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
+PARTITIONS = 6
+
+Hosts = dict[tuple[int, int], str]
+
+
+def rotation(shift: int, stages: int) -> Hosts:
+    """A place for every partition: neighbours on different hosts, another one with every shift."""
+    places = ((stage, index) for stage in range(stages) for index in range(PARTITIONS))
+    return {(stage, index): HOSTS[(stage + index + shift) % len(HOSTS)] for stage, index in places}
+
+
+def three_stages(spark: SparkSession, group: str) -> Hosts:
+    """Run three stages of one job; the tasks themselves tell the address of their Worker."""
+
+    def tell(stage: int) -> Any:
+        def rows(index: int, rows: Any) -> Any:
+            yield index, (stage, index, os.environ["SPARK_LOCAL_IP"])
+            yield from rows
+
+        return rows
+
+    context = spark.sparkContext
+    context.setJobGroup(group, group)
+    rdd = context.parallelize([], PARTITIONS).mapPartitionsWithIndex(tell(0))
+    for stage in (1, 2):
+        rdd = rdd.partitionBy(PARTITIONS).mapPartitionsWithIndex(tell(stage))
+    return {(stage, index): host for _, (stage, index, host) in rdd.collect()}
+
+
+def slow_stage(spark: SparkSession, group: str, seconds: float) -> dict[int, str]:
+    """Run one stage whose tasks sleep, and tell the host of each."""
+
+    def sleep(index: int, _rows: Any) -> Any:
+        time.sleep(seconds)
+        yield index, os.environ["SPARK_LOCAL_IP"]
+
+    spark.sparkContext.setJobGroup(group, group)
+    return dict(spark.sparkContext.parallelize([], PARTITIONS).mapPartitionsWithIndex(sleep).collect())
+
+
+def counting_query(spark: SparkSession, checkpoint: str) -> StreamingQuery:
+    """A query of two stages, source and state, each of PARTITIONS tasks."""
+    source = spark.readStream.format("rate").options(rowsPerSecond=600, numPartitions=PARTITIONS).load()
+    counts = source.groupBy(source.value % 100).count()
+    writer = counts.writeStream.format("noop").outputMode("update")
+    return writer.option("checkpointLocation", checkpoint).start()
+
+
+def next_batch(spark: SparkSession, query: StreamingQuery) -> Hosts:
+    """Where the tasks of the query's first batch ran that starts entirely from now on, as Spark's UI tells it."""
+    tracker = spark.sparkContext.statusTracker()
+    seen = max(_jobs(tracker, query), default=-1)
+    while True:
+        assert query.isActive, query.exception()
+        later = [job for job in _jobs(tracker, query) if job > seen + 1]
+        if later and (info := tracker.getJobInfo(later[0])) and info.status == "SUCCEEDED":
+            return {
+                (stage, index): host
+                for stage, stage_id in enumerate(sorted(info.stageIds))
+                for index, host in _stage_hosts(spark, stage_id).items()
+            }
+        time.sleep(0.1)
+
+
+def _jobs(tracker: Any, query: StreamingQuery) -> list[int]:
+    return sorted(tracker.getJobIdsForGroup(str(query.runId)))
+
+
+def _stage_hosts(spark: SparkSession, stage: int) -> dict[int, str]:
+    """Host of each partition of a finished stage; its tasks reach the store a little later than its end."""
+    store = spark.sparkContext._jsc.sc().statusStore()
+    while True:
+        found = store.taskList(stage, 0, 1000)
+        tasks = [found.apply(index) for index in range(found.size())]
+        hosts = {task.partitionId(): task.host() for task in tasks if task.status() == "SUCCESS"}
+        if len(hosts) == PARTITIONS:
+            return hosts
+        time.sleep(0.1)
