@@ -13,9 +13,6 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
-from headgate_dstorm.engine import place
-from headgate_dstorm.literal import place_literally
-from headgate_dstorm.options import Options
 from rich.console import Console
 from rich.table import Table
 
@@ -32,12 +29,16 @@ from headgate.model import (
     TaskSample,
     Topology,
 )
+from headgate_dstorm.engine import place
+from headgate_dstorm.literal import place_literally
+from headgate_dstorm.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FLAVOURS = ((400, 12288), (200, 6144), (100, 4096))
 LITERAL_UP_TO = 1500
+HEADINGS = ("case", "tasks / nodes", "literal", "ratio", "arrays", "engine", "plan", "whole", "crossing", "peak")
 FILL = 0.7
 """Share of the cluster's points that the tasks need."""
 
@@ -124,7 +125,8 @@ def measure(name: str, request: Request) -> tuple[str, ...]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     steps = (built - start, placed - built, planned - placed, planned - start)
     size = f"{problem.n:,} / {problem.m:,}"
-    return (name, size, literal, ratio, *(f"{step:.3f} s" for step in steps), f"{plan.scores.share:.1%}", f"{peak:.0f} MB")
+    times = (f"{step:.3f} s" for step in steps)
+    return (name, size, literal, ratio, *times, f"{plan.scores.share:.1%}", f"{peak:.0f} MB")
 
 
 def cases(*, full: bool) -> Iterator[tuple[str, Request]]:
@@ -139,7 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="include 100,000 tasks on 2,000 nodes")
     table = Table(title="Algorithm 1: literal and incremental, identical placements")
-    for heading in ("case", "tasks / nodes", "literal", "ratio", "arrays", "engine", "plan", "whole", "crossing", "peak"):
+    for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading == "case" else "right")
     for name, request in cases(full=parser.parse_args().full):
         table.add_row(*measure(name, request))

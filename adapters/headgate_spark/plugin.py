@@ -8,6 +8,7 @@ from headgate.hooks import Description, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     import click
 
@@ -22,6 +23,13 @@ class Spark:
     def headgate_describe(self) -> Description:
         """Summary of the adapter."""
         return Description(summary=self.__doc__ or "")
+
+    @hookimpl
+    def headgate_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[SparkTarget]:
+        """See `headgate_spark.application.open_application`."""
+        from headgate_spark.application import open_application
+
+        return open_application(application, address)
 
     @hookimpl
     def headgate_observe(self, target: SparkTarget, window: float) -> Observation:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from headgate_spark.driver import running_gateway, scala_context
-from headgate_spark.events import ExecutorAdded
+    from headgate_spark.events import ExecutorAdded
     from headgate_spark.history import Job
 
 CAPACITY = 20_000

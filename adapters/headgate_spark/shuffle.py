@@ -55,7 +55,8 @@ def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float64] | N
         reduces: Number of reduce partitions.
 
     Returns:
-        float64 (maps, reduces), or None: too large, the driver lacks the adapter's jar (level soft), or Spark has forgotten the shuffle.
+        float64 (maps, reduces), or None: it is too large, Spark has forgotten it, or the driver lacks the adapter's jar
+        (level soft).
     """
     from py4j.java_gateway import JavaClass
 

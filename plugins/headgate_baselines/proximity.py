@@ -46,8 +46,11 @@ class Proximity:
         if again and self._stays_first(task):
             self._sort_is_due = True
         else:
-            if again or self._sort_is_due:
-                self._sort(task if again else self._prior)
+            if again:
+                self._order = self._sorted(task, self._room.free, self._count)
+            elif self._sort_is_due:
+                self._order = self._sorted_before_last()
+            self._sort_is_due = False
             fits = self._room.fits(task)[self._order]
             self._last = int(self._order[fits.argmax()]) if fits.any() else -1
         self._first_in_order = again
@@ -71,20 +74,26 @@ class Proximity:
             and self._room.fits_on(task, self._last)
         )
 
-    def _sort(self, task: int) -> None:
+    def _sorted_before_last(self) -> NDArray[np.int64]:
+        """The order that was due before the task before took its node."""
+        free, count = self._room.free.copy(), self._count.copy()
+        free[self._last] += self._problem.demand[self._prior]
+        count[self._last] -= 1
+        return self._sorted(self._prior, free, count)
+
+    def _sorted(self, task: int, free: NDArray[np.float64], count: NDArray[np.int64]) -> NDArray[np.int64]:
+        racks = self._racks
         sign = np.where(self._problem.demand[task] > 0, 1.0, -1.0)
         sign[:BASE] = 1.0
-        free, racks = self._room.free, self._racks
         by_host = _sums(racks.host, free, len(racks.rack_of_host))
         by_rack = _sums(racks.rack_of_host, by_host, racks.count)
         cluster = by_rack.sum(axis=0, keepdims=True)
-        host_count = np.bincount(racks.host, weights=self._count, minlength=len(by_host))
+        host_count = np.bincount(racks.host, weights=count, minlength=len(by_host))
         rack_count = np.bincount(racks.rack_of_host, weights=host_count, minlength=len(by_rack))
         level = _ranks(by_rack, cluster, rack_count, sign, np.zeros(len(by_rack), dtype=np.int64))
         level = _ranks(by_host, by_rack[racks.rack_of_host], host_count, sign, level[racks.rack_of_host])
-        level = _ranks(free, by_host[racks.host], self._count, sign, level[racks.host])
-        self._order = np.argsort(level)
-        self._sort_is_due = False
+        level = _ranks(free, by_host[racks.host], count, sign, level[racks.host])
+        return np.argsort(level)
 
 
 def _sums(group: NDArray[np.int64], amounts: NDArray[np.float64], size: int) -> NDArray[np.float64]:

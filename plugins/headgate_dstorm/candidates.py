@@ -99,7 +99,7 @@ class Candidates:
         self._costs(priority, used, capacity, usage)
         np.divide(self.numerator[:size], priority, out=priority)
         top = priority.item(priority.argmax())
-        if top != top:  # noqa: PLR0124  # 0 / 0: no traffic at no cost has no priority
+        if top != top:  # 0 / 0: no traffic at no cost has no priority
             priority[np.isnan(priority)] = 0.0
             top = priority.item(priority.argmax())
         ties = (priority == top).nonzero()[0]
@@ -111,9 +111,7 @@ class Candidates:
         level = groups.max(initial=0.0) or cells.max()
         return (cells >= NEAR * level).nonzero()[0]
 
-    def _costs(
-        self, cost: NDArray[np.float64], used: Sequence[float], capacity: Sequence[float], usage: float
-    ) -> None:
+    def _costs(self, cost: NDArray[np.float64], used: Sequence[float], capacity: Sequence[float], usage: float) -> None:
         """rho3 of every entry."""
         after = self._after[: len(cost)]
         into = cost

@@ -99,7 +99,8 @@ class _Engine:
         if cells is None or living * 16 < cells.built_for * 15:
             cells = self._cells = Cells(groups)
         self.candidates.reset(cells, self.beta)
-        self._add(np.unique(np.concatenate(near))) if near else None
+        if near:
+            self._add(np.unique(np.concatenate(near)))
 
     def _add(self, groups: NDArray[np.int64]) -> None:
         """Make those of the groups candidates that wait and fit."""
@@ -123,7 +124,8 @@ class _Engine:
         return self.options.alpha * (self.both[groups] - rho2) + self.beta * rho2
 
     def _usage(self) -> float:
-        return max([amount / whole for amount, whole in zip(self.used, self.capacity, strict=True) if whole > 0] or [0.0])
+        pairs = zip(self.used, self.capacity, strict=True)
+        return max([amount / whole for amount, whole in pairs if whole > 0] or [0.0])
 
     def _next(self) -> int | None:
         """The group of the task to place next, None when none fits."""

@@ -108,10 +108,12 @@ class _Streams:
         """Units that each of some free tasks exchanges with free tasks."""
         segment, free = np.array(self.segment, dtype=np.int64), problem.fixed < 0
         counts = np.bincount(segment[free], minlength=len(self.cuts)).tolist()
-        uniform = np.array([
-            sum(rate * (counts[peer] - (peer == own)) for peer, rate in peers.items())
-            for own, peers in enumerate(self.exchange)
-        ])
+        uniform = np.array(
+            [
+                sum(rate * (counts[peer] - (peer == own)) for peer, rate in peers.items())
+                for own, peers in enumerate(self.exchange)
+            ]
+        )
         flows = problem.traffic.symmetric
         single = np.bincount(flows.sources, weights=flows.rate * free[flows.indices], minlength=problem.n)
         waiting: NDArray[np.float64] = uniform[segment[tasks]] + single[tasks]

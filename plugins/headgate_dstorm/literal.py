@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
 
 from headgate_dstorm.availability import by_availability
@@ -38,12 +39,16 @@ class _Algorithm1:
         remaining = [task for task, node in enumerate(self.node_of) if node < 0]
         for node in by_availability(self.problem):  # lines 1, 3-8
             while viable := [task for task in remaining if self.room.fits_on(task, node)]:  # line 9
-                used = (self.problem.capacity[node] - self.room.free[node]).tolist()
-                best = max(viable, key=lambda task: (self.priority(task, node, used), -task))  # lines 10-13  # noqa: B023
+                best = self.highest(viable, node)  # lines 10-13
                 self.room.place(best, node)  # lines 14, 16
                 self.node_of[best] = node
                 remaining.remove(best)  # line 15
         return np.array(self.node_of, dtype=np.int64)
+
+    def highest(self, viable: list[int], node: int) -> int:
+        """The task of highest priority, the lowest one among equals."""
+        used = (self.problem.capacity[node] - self.room.free[node]).tolist()
+        return max(viable, key=lambda task: (self.priority(task, node, used), -task))
 
     def priority(self, task: int, node: int, used: list[float]) -> float:
         """Eq. 5.5."""
@@ -72,17 +77,15 @@ def _peers(problem: Problem) -> list[list[tuple[int, int]]]:
     """Each task's peers and what it exchanges with them, both directions added, pair by pair."""
     exchange: list[dict[int, int]] = [{} for _ in range(problem.n)]
     blocks, sparse = problem.traffic.blocks, problem.traffic.sparse
-    for a0, a1, b0, b1, rate in zip(*(column.tolist() for column in _columns(blocks)), strict=True):
+    columns = attrs.astuple(blocks, recurse=False)
+    for a0, a1, b0, b1, rate in zip(*(column.tolist() for column in columns), strict=True):
         for source in range(a0, a1):
             for target in range(b0, b1):
                 _add(exchange, source, target, rate)
-    for source, target, rate in zip(sparse.sources.tolist(), sparse.indices.tolist(), sparse.rate.tolist(), strict=True):
+    flows = zip(sparse.sources.tolist(), sparse.indices.tolist(), sparse.rate.tolist(), strict=True)
+    for source, target, rate in flows:
         _add(exchange, source, target, rate)
     return [list(peers.items()) for peers in exchange]
-
-
-def _columns(blocks):  # type: ignore[no-untyped-def]
-    return blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate
 
 
 def _add(exchange: list[dict[int, int]], source: int, target: int, rate: int) -> None:

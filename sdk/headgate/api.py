@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.documents import digest, read, structure
+from headgate.errors import OptionError
 from headgate.host import PluginHost
 from headgate.model import Plan, Request
 
@@ -77,10 +78,18 @@ def compare(
     """Plan one request with several schedulers, all installed ones by default; see `plan`.
 
     `options` maps a scheduler's name to its options.
+
+    Raises:
+        DocumentError: The request breaks its schema or contradicts itself.
+        PluginError: There is no such scheduler.
+        OptionError: An option is unknown or does not fit, or is given for a scheduler that is not compared.
     """
     host = host or PluginHost.load()
     asked = limited(load_request(request), deadline=deadline)
     chosen = tuple(schedulers) if schedulers is not None else host.schedulers
+    strays = sorted(set(options or ()) - set(chosen))
+    if strays:
+        raise OptionError(f"options are given for {', '.join(strays)}, compared are {', '.join(chosen) or 'none'}")
     asked.problem()
     rows = tuple(_row(host, name, asked, (options or {}).get(name)) for name in chosen)
     return Comparison(request=digest(asked), rows=rows)

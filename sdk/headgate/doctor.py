@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import platform
-import shutil
-import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 import attrs
 
+from headgate.errors import EngineError
 from headgate.host import PluginHost
+from headgate.java import GET_JAVA, find_java
 
 PACKAGES = {
     "pyspark": "the Spark engine: pip install 'headgate[spark]'",
@@ -20,7 +20,6 @@ PACKAGES = {
     "jgo": "jars by coordinates: pip install 'headgate[storm]'",
     "hypothesis": "contract tests: pip install 'headgate[test]'",
 }
-GET_JAVA = "install a JDK or JRE of version 17 or later (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
 
 
 @attrs.frozen(kw_only=True)
@@ -74,15 +73,8 @@ def _package(name: str, fix: str) -> Finding:
 
 
 def _java() -> Finding:
-    import os
-    from pathlib import Path
-
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if java is None or not Path(java).exists():
-        return Finding(subject="Java", status="missing", detail="no java on PATH", fix=GET_JAVA)
     try:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(subject="Java", status="broken", detail=f"{java}: {error}", fix=GET_JAVA)
-    return Finding(subject="Java", status="ok", detail=(done.stderr or done.stdout).partition("\n")[0])
+        java = find_java()
+    except EngineError as error:
+        return Finding(subject="Java", status="missing", detail=str(error).removesuffix(GET_JAVA).strip(), fix=GET_JAVA)
+    return Finding(subject="Java", status="ok", detail=f"{java.version} ({java.program})")

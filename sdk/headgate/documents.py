@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from headgate.errors import DocumentError, pointer
-from headgate.model import FrozenMap, Plan, Request, Resources, Scores, Slot
+from headgate.jsontext import parse
+from headgate.model import Flow, FrozenMap, Observation, Plan, Profile, Request, Resources, Scores, Slot, Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import cattrs
     from jsonschema import ValidationError
 
@@ -39,45 +42,45 @@ def read(path: str | Path, kind: type[T]) -> T:
     """Read a document from a file; see `loads`. A file that cannot be read is a `DocumentError` too."""
     try:
         text = Path(path).read_bytes()
-    except OSError as error:
-        raise DocumentError("", f"{path} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise DocumentError("", f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
     return loads(text, kind)
 
 
-def parse(text: str | bytes) -> Any:
-    """JSON to plain data, refusing what JSON readers commonly let pass: NaN, Infinity, a key twice."""
-    try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DocumentError("", f"this is no JSON: {error}") from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DocumentError(pointer(twice), f"the key {twice!r} stands twice in one object")
-    return found
-
-
-def _constant(name: str) -> float:
-    raise DocumentError("", f"{name} is not an amount; leave out what is not known")
-
-
 def structure(data: Any, kind: type[T]) -> T:
-    """Plain data to a value, checked against the schema of its class and, for a request, against itself."""
+    """Make a value of plain data that somebody wrote.
+
+    Raises:
+        DocumentError: The data break the schema of the class, or a request or observation contradicts itself; a
+            request also when a task is assigned to a node or slot that is not there.
+    """
+    from headgate.check import check_places
+
+    value = restore(data, kind)
+    if isinstance(value, Request):
+        check_places(value)
+    return value
+
+
+def restore(data: Any, kind: type[T]) -> T:
+    """Make a value of plain data that Headgate itself recorded: a task may be assigned to a node that has died.
+
+    Raises:
+        DocumentError: The data break the schema of the class, or contradict themselves in another way.
+    """
+    from headgate.check import check_request
+
     if isinstance(data, dict):
         data = {key: value for key, value in data.items() if key != "$schema"}
-    validate(data, kind)
     try:
+        validate(data, kind)
         value = _converter().structure(data, kind)
-    except (ValueError, TypeError, OverflowError) as error:
+    except DocumentError:
+        raise
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise DocumentError("", f"this is no {kind.__name__.lower()}: {error}") from None
-    if isinstance(value, Request):
-        from headgate.check import check_request
-
-        check_request(value)
+    if isinstance(value, Request | Observation):
+        check_request(value if isinstance(value, Request) else Request.of(value))
     return value
 
 
@@ -91,15 +94,20 @@ def validate(data: Any, kind: type) -> None:
 
     error = best_match(_validator(kind).iter_errors(data))
     if error is not None:
-        raise DocumentError(pointer(*error.absolute_path), _message(error))
+        raise _fault(error)
 
 
-def _message(error: ValidationError) -> str:
-    message = error.message if len(error.message) < 200 else error.message[:200] + " ..."
+def _fault(error: ValidationError) -> DocumentError:
+    """The pointer of an unknown key is that of the key, not of the object around it."""
     if error.validator == "additionalProperties" and isinstance(error.schema, dict):
-        known = ", ".join(sorted(error.schema.get("properties", {})))
-        return f"{message}; known here: {known}"
-    return message
+        known = sorted(error.schema.get("properties", {}))
+        key = next(key for key in dict(error.instance) if key not in known)  # type: ignore[arg-type]
+        return DocumentError(pointer(*error.absolute_path, key), f"unknown key; known here: {', '.join(known)}")
+    message = error.message
+    if error.validator == "pattern" and isinstance(error.schema, dict):
+        message = f"{error.instance!r} is not {error.schema.get('description', 'as expected')}"
+    message = message if len(message) < 200 else message[:200] + " ..."
+    return DocumentError(pointer(*error.absolute_path), message)
 
 
 @cache
@@ -125,7 +133,7 @@ def write(path: str | Path, value: Any) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a file whole or not at all: beside its place first, then renamed into it.
+    """Write a file whole or not at all: beside its place first, then renamed into it. A device is written to.
 
     Raises:
         DocumentError: The place cannot be written.
@@ -133,13 +141,23 @@ def write_text(path: str | Path, text: str) -> None:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+        else:
+            _replace(path, text)
+    except OSError as error:
+        raise DocumentError("", f"{path} cannot be written: {error.strerror}") from None
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+    try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         Path(beside).chmod(0o644)
         Path(beside).replace(path)
-    except OSError as error:
-        raise DocumentError("", f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        Path(beside).unlink(missing_ok=True)
 
 
 def unstructure(value: Any) -> Any:
@@ -166,28 +184,40 @@ def _sorted(request: Request) -> Request:
     metrics = request.metrics
     return attrs.evolve(
         request,
-        cluster=attrs.evolve(request.cluster, nodes=_by(request.cluster.nodes, "id")),
+        cluster=attrs.evolve(
+            request.cluster,
+            nodes=_by([attrs.evolve(node, slots=tuple(sorted(node.slots))) for node in request.cluster.nodes], "id"),
+        ),
         topologies=tuple(
             attrs.evolve(
                 each,
                 components=_by(each.components, "id"),
-                streams=_by(each.streams, "source", "target", "name"),
+                streams=_by(each.streams, *(field.name for field in attrs.fields(Stream))),
             )
             for each in _by(request.topologies, "id")
         ),
         metrics=attrs.evolve(
             metrics,
             tasks=_by(metrics.tasks, "task"),
-            flows=_by(metrics.flows, "source", "target"),
+            flows=_by(metrics.flows, *(field.name for field in attrs.fields(Flow))),
             nodes=_by(metrics.nodes, "node"),
             topologies=_by(metrics.topologies, "topology"),
         ),
-        profiles=_by(request.profiles, "topology", "component", "machine_type"),
+        profiles=_by(request.profiles, *(field.name for field in attrs.fields(Profile))),
     )
 
 
-def _by(values: tuple[T, ...], *names: str) -> tuple[T, ...]:
-    return tuple(sorted(values, key=lambda value: tuple(getattr(value, name) for name in names)))
+def _by(values: Iterable[T], *names: str) -> tuple[T, ...]:
+    def key(value: T) -> tuple[tuple[bool, Any], ...]:
+        found = (getattr(value, name) for name in names)
+        return tuple((each is not None, each) for each in found)
+
+    return tuple(sorted(values, key=key))
+
+
+def _plain(amount: float | None) -> float | None:
+    """One spelling for equal amounts, 1 and 1.0, 0.0 and -0.0."""
+    return None if amount is None else amount + 0.0
 
 
 @cache
@@ -198,8 +228,14 @@ def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(omit_if_default=True, detailed_validation=False)
     converter.register_structure_hook(Slot, lambda text, _: Slot.parse(text))
     converter.register_unstructure_hook(Slot, str)
-    converter.register_structure_hook(Resources, lambda amounts, _: Resources(amounts))
-    converter.register_unstructure_hook(Resources, dict)
+    converter.register_structure_hook(
+        Resources, lambda amounts, _: Resources({name: float(amount) for name, amount in amounts.items()})
+    )
+    converter.register_unstructure_hook(
+        Resources, lambda amounts: {name: _plain(amount) for name, amount in amounts.items()}
+    )
+    for number in (float, float | None):
+        converter.register_unstructure_hook(number, _plain)
     converter.register_structure_hook_func(
         lambda kind: getattr(kind, "__origin__", None) is FrozenMap,
         lambda data, kind: FrozenMap({key: converter.structure(item, kind.__args__[1]) for key, item in data.items()}),

@@ -12,7 +12,8 @@ def quantity(amount: float | None, digits: int = 3) -> str:
     """A number as people read it: 12,345 or 0.457, and - where there is none."""
     if amount is None:
         return "-"
-    return f"{amount:,.0f}" if abs(amount) >= 1000 or amount == int(amount) else f"{amount:.{digits}g}"
+    whole = abs(amount) >= 10 ** (digits - 1) or amount == int(amount)
+    return f"{amount:,.0f}" if whole else f"{amount:.{digits}g}"
 
 
 def percent(share: float) -> str:

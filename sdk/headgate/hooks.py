@@ -30,6 +30,10 @@ hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
 
 
+def _frozen(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(names)
+
+
 @attrs.frozen(kw_only=True)
 class NoOptions:
     """The options of a plugin that has none."""
@@ -50,7 +54,7 @@ class Description:
     summary: str
     options: type = NoOptions
     paper: str = ""
-    capabilities: frozenset[str] = frozenset()
+    capabilities: frozenset[str] = attrs.field(default=frozenset(), converter=_frozen)
     hookspec: int = HOOKSPEC_VERSION
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pluggy
 
-from headgate.errors import PluginError
+from headgate.errors import HeadgateError, PluginError
 from headgate.hooks import GROUP, HOOKSPEC_VERSION, SPECS, Claim, Description, Verdict, Workload
 from headgate.options import make_options
 
@@ -140,7 +140,7 @@ class PluginHost:
             return Verdict(replan=True, state="unjudged")
         if not isinstance(options, plugin.description.options):
             options = self.options(name, options)
-        verdict: Verdict = plugin.caller.headgate_analyse(observation=observation, options=options)
+        verdict: Verdict = self._call(name, "headgate_analyse", observation=observation, options=options)
         return verdict
 
     def open(self, name: str, application: Sequence[str], address: str | None) -> AbstractContextManager[Any]:
@@ -183,8 +183,8 @@ class PluginHost:
         for name in self.having("headgate_on_round"):
             try:
                 self._call(name, "headgate_on_round", record=record)
-            except Exception as error:  # noqa: BLE001 - a listener must not stop the loop
-                failures.append(f"{name}: {error}")
+            except HeadgateError as error:
+                failures.append(str(error))
         return tuple(failures)
 
     def workloads(self, name: str) -> tuple[Workload, ...]:
@@ -196,18 +196,24 @@ class PluginHost:
         return tuple(self._call(name, "headgate_claims") or ()) if self._has(name, "claims") else ()
 
     def commands(self) -> tuple[click.Command, ...]:
-        """Commands that plugins add to the command line, in order of plugin name."""
-        return tuple(
-            command
-            for name in self.having("headgate_commands")
-            for command in self._call(name, "headgate_commands") or ()
-        )
+        """Commands that plugins add to the command line, in order of plugin name; a plugin that fails adds none."""
+        found: list[click.Command] = []
+        for name in self.having("headgate_commands"):
+            with contextlib.suppress(HeadgateError):
+                found += self._call(name, "headgate_commands") or ()
+        return tuple(found)
 
     def _has(self, name: str, hook: str) -> bool:
         return f"headgate_{hook}" in self._get(name).hooks
 
     def _call(self, name: str, hook: str, **arguments: Any) -> Any:
-        return getattr(self._get(name, hook).caller, hook)(**arguments)
+        plugin = self._get(name, hook)
+        try:
+            return getattr(plugin.caller, hook)(**arguments)
+        except HeadgateError:
+            raise
+        except Exception as error:
+            raise PluginError(f"{name}: {hook} raised {type(error).__name__}: {error}") from error
 
     def _get(self, name: str, hook: str = "headgate_describe") -> Loaded:
         plugin = self.plugins.get(name)
@@ -270,8 +276,6 @@ def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginMana
         raise PluginError(f"is written for hooks {description.hookspec}, this is {HOOKSPEC_VERSION}")
     if not isinstance(description.summary, str) or not description.summary.strip():
         raise PluginError("its description has no summary; a docstring does")
-    if not isinstance(description.capabilities, frozenset):
-        raise PluginError(f"its capabilities {description.capabilities!r} are no frozenset")
     if not attrs.has(description.options):
         raise PluginError(f"its options {description.options!r} are no attrs class")
     return description

@@ -6,11 +6,13 @@ for what a plugin or an engine did: it says so in its record, and what runs goes
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from headgate.check import check_request
 from headgate.documents import unstructure
 from headgate.errors import HeadgateError
 from headgate.hooks import Verdict
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
     from headgate.host import PluginHost
     from headgate.journal import Journal
 
+LOG = logging.getLogger("headgate.loop")
+
 Outcome = Literal["quiet", "unchanged", "held", "vetoed", "failed", "executed", "missed", "rolled-back"]
 """How a round ended.
 
 quiet: no plan was called for; unchanged: the plan moves nothing; held: no usable plan; vetoed: a reviewer objects;
-failed: monitor or executor broke; executed: every task was seen where asked; missed: carried out, but some task was
-not seen there; rolled-back: carrying out failed and was undone.
+failed: monitor or executor broke, or what was seen contradicts itself; executed: every task was seen where asked;
+missed: carried out, but some task was not seen there; rolled-back: carrying out failed and was undone.
 """
 
 
@@ -105,32 +109,40 @@ class Loop:
 
         Args:
             replan: Plan even when the scheduler's own analysis sees no need.
+
+        Raises:
+            DocumentError: The journal cannot be written.
         """
         self._number += 1
         done = self._attempt(replan=replan)
         record = unstructure(done)
         self._journal.append(record)
-        self._host.on_round(record)
+        for failure in self._host.on_round(record):
+            LOG.warning("%s", failure)
         return done
 
     def _attempt(self, *, replan: bool) -> Round:
         control = self._control
         try:
             observation = self._observe()
-            verdict = self._host.analyse(control.scheduler, observation, control.options)
+            request = Request.of(observation, limits=control.limits, seed=control.seed)
+            check_request(request)
         except Exception as error:  # noqa: BLE001 - a monitor is a plugin, the loop outlives it
             return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
+        try:
+            verdict = self._host.analyse(control.scheduler, observation, control.options)
+        except Exception as error:  # noqa: BLE001 - so is a scheduler
+            return self._end("held", _say(error))
         if not (verdict.replan or replan):
             return self._end("quiet", "; ".join(verdict.reasons), verdict=verdict)
-        return self._plan(observation, verdict)
+        return self._plan(request, verdict)
 
-    def _plan(self, observation: Observation, verdict: Verdict) -> Round:
+    def _plan(self, request: Request, verdict: Verdict) -> Round:
         control = self._control
-        request = Request.of(observation, limits=control.limits, seed=control.seed)
         try:
             plan = self._host.schedule(control.scheduler, request, control.options)
             objections = self._host.review(request, plan)
-        except Exception as error:  # noqa: BLE001 - so is a reviewer
+        except Exception as error:  # noqa: BLE001 - and a reviewer
             return self._end("held", _say(error), verdict=verdict, request=request)
         outcome, message = judge(plan, objections, shadow=control.shadow)
         seen = {"verdict": verdict, "request": request, "plan": plan}

@@ -30,8 +30,8 @@ def order_moves(problem: Problem, target: dict[int, Slot]) -> Route:
 
     Capacity holds after every move: a task enters a node when it has room there, and its slot when that has heap left
     and holds no other topology. When all wait for each other, the lowest waiting task is evicted first and placed
-    later. After `limits.max_moves` running tasks have moved or been evicted, the others stay; a new task that then
-    has no room is not placed.
+    later. After `limits.max_moves` running tasks have moved or been evicted, the others stay, and an eviction
+    whose task could not be placed again is not begun; a new task that then has no room is not placed.
     """
     return _Walk(problem, target).run()
 
@@ -45,6 +45,7 @@ class _Walk:
         self.tenants: dict[Slot, dict[int, int]] = defaultdict(lambda: defaultdict(int))
         self.heap: dict[Slot, float] = defaultdict(float)
         self.moves: list[Move] = []
+        self.evicted: dict[int, int] = {}
         limit = problem.request.limits.max_moves
         self.left = problem.n if limit is None else limit
         for task, slot in self.at.items():
@@ -57,18 +58,31 @@ class _Walk:
 
     def run(self) -> Route:
         pending = [task for task in sorted(self.target) if self.at.get(task) != self.target[task]]
-        leaving = [task for task in sorted(self.at) if task not in self.target]
+        leaving = [task for task in sorted(self.at) if task not in self.target and self.problem.fixed[task] < 0]
         for task in leaving[: self.left]:
             self._step(MoveKind.EVICT, task, None)
-        dropped = len(leaving[self.left :])
-        self.left -= len(leaving) - dropped
+        self.left -= len(leaving[: self.left])
         while pending:
             waiting = [task for task in pending if not self._try(task)]
             if len(waiting) == len(pending) and not self._break_cycle(waiting):
                 break
             pending = waiting
-        dropped += sum(task in self.at for task in pending)
+        if not self.left:
+            self._return_evicted(pending)
+        dropped = sum(self.target.get(task) != slot for task, slot in self.at.items())
         return Route(moves=tuple(self.moves), slots=dict(self.at), dropped=dropped)
+
+    def _return_evicted(self, pending: list[int]) -> None:
+        """Take the way back to before the first eviction for which the limit left no second half."""
+        cut = min((self.evicted[task] for task in pending if task in self.evicted), default=len(self.moves))
+        if cut == len(self.moves):
+            return
+        self.moves, self.at = self.moves[:cut], self._running()
+        for move in self.moves:
+            task = self.problem.task_index[move.task]
+            self.at.pop(task, None)
+            if move.target is not None:
+                self.at[task] = move.target
 
     def _try(self, task: int) -> bool:
         """Make the move if it is allowed and there is room; say whether it was made."""
@@ -84,6 +98,7 @@ class _Walk:
         if victim is None or not self.left:
             return False
         self.left -= 1
+        self.evicted[victim] = len(self.moves)
         self._step(MoveKind.EVICT, victim, None)
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import typing
 from types import UnionType
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,10 @@ def _to(kind: Any, value: Any) -> Any:
     if kind is bool:
         return value if isinstance(value, bool) else WORDS.get(str(value).lower()) or _no(value)
     if kind in (int, float, str) and not isinstance(value, bool):
-        return kind(value)
+        made = kind(value)
+        if (isinstance(made, float) and not math.isfinite(made)) or (isinstance(value, float) and made != value):
+            raise ValueError(value)
+        return made
     raise TypeError(kind)
 
 

@@ -31,7 +31,7 @@ def make_plan(problem: Problem, node_of: NDArray[np.int64], explanation: str = "
     target, reasons = assign_slots(problem, node_of)
     reasons = _unplaced(problem, node_of) + reasons
     route = order_moves(problem, target)
-    if route.dropped:
+    if route.dropped and problem.request.limits.max_moves is not None:
         reasons += [_limited(problem, route.dropped)]
     ids = problem.task_ids
     assignment = FrozenMap({ids[task]: slot for task, slot in sorted(route.slots.items())})
@@ -81,7 +81,7 @@ def _why(problem: Problem, task: int, room: Room) -> Reason:
         return _no_worker(problem, task, wide, room)
     node = int(ratio.min(axis=1).argmax())
     short = int(ratio[node].argmin())
-    resource, need, have = problem.resources[short], float(demand[short]), float(room.free[node, short])
+    resource, need, have = problem.resources[short], float(demand[short]), max(float(room.free[node, short]), 0.0)
     message = f"{name} needs {need:g} {resource}, the node with most room, {problem.node_ids[node]}, has {have:g}"
     return Reason(code="capacity", subject=name, message=message, resource=resource, need=need, have=have)
 

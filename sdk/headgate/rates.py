@@ -45,6 +45,9 @@ def _outputs(topology: Topology, where: str) -> dict[str, float]:
     components = {component.id: component for component in topology.components}
     output: dict[str, float] = {}
     received: dict[str, list[float]] = defaultdict(list)
+    for stream in topology.streams:
+        if stream.rate is not None:
+            received[stream.target].append(stream.rate)
     splits: dict[str, int] = defaultdict(int)
     leaving: dict[str, list[Stream]] = defaultdict(list)
     for stream in topology.streams:
@@ -55,7 +58,8 @@ def _outputs(topology: Topology, where: str) -> dict[str, float]:
         emitted = component.rate if component.kind is Kind.SPOUT else None
         output[name] = emitted if emitted is not None else math.fsum(received[name]) * component.selectivity
         for stream in leaving[name]:
-            received[stream.target].append(_rate(stream, output, splits))
+            if stream.rate is None:
+                received[stream.target].append(_rate(stream, output, splits))
     return output
 
 
@@ -65,7 +69,7 @@ def _order(topology: Topology, where: str) -> tuple[str, ...]:
         if stream.rate is None:
             before[stream.target].add(stream.source)
     try:
-        return tuple(TopologicalSorter(before).static_order())
+        return tuple(TopologicalSorter({name: sorted(before[name]) for name in sorted(before)}).static_order())
     except CycleError as error:
         cycle = " -> ".join(reversed(error.args[1]))
         message = f"streams of {topology.id!r} form a cycle without a rate: {cycle}; give one of them a rate"

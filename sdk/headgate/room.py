@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import le
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,7 @@ class Room:
         """int64 (m,): slots not yet taken."""
         self.node_of: NDArray[np.int64] = np.full(problem.n, -1, dtype=np.int64)
         """int64 (n,): node of each task placed, -1 for the others."""
+        self._demand: list[list[float]] = problem.demand.tolist()
         self._topology: list[int] = problem.topology.tolist()
         self._heap: list[float] = problem.heap.tolist()
         self._limit: list[float] = problem.heap_limit.tolist()
@@ -47,7 +49,7 @@ class Room:
 
     def fits_on(self, task: int, node: int) -> bool:
         """Whether the task has room on one node; the same as `fits(task)[node]`, without looking at others."""
-        if not (self.free[node] >= self._problem.demand[task]).all():
+        if not all(map(le, self._demand[task], self.free[node].tolist())):
             return False
         topology, heap = self._topology[task], self._heap[task]
         fresh = self.free_slots[node] > 0 and heap <= self._limit[topology]

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.check import check_plan
-from headgate.documents import canonical, fingerprint, loads, unstructure
-from headgate.model import FrozenMap, Plan, Provenance, Reason, Status
+from headgate.documents import canonical, fingerprint, restore, unstructure
+from headgate.jsontext import parse
+from headgate.model import FrozenMap, Plan, Provenance, Reason, Request, Status
 from headgate.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headgate.model import Request, Slot
+    from headgate.model import Slot
     from headgate.problem import Problem
 
 
@@ -34,7 +35,8 @@ def run_scheduler(name: str, version: str, schedule: Callable[..., Any], *, requ
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
     What it prints goes to stderr, so that data on stdout stays data.
     """
-    problem, before, lent = request.problem(), canonical(request), attrs.evolve(request)
+    problem, before = request.problem(), canonical(request)
+    lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
     live = _live(problem)
     provenance = Provenance(
         scheduler=name,
@@ -47,7 +49,7 @@ def run_scheduler(name: str, version: str, schedule: Callable[..., Any], *, requ
     plan, reasons = _attempt(name, schedule, lent, options)
     if not _is_still(lent, before):
         reasons = (_reason("mutation", name, "changed its request, which it must not"),)
-        problem = loads(before, type(request)).problem()
+        problem = restore(parse(before), Request).problem()
     elif not reasons:
         reasons = _faults(name, request, plan)
     if reasons:
@@ -93,7 +95,7 @@ def _attempt(name: str, schedule: Callable[..., Any], request: Request, options:
     thread = threading.Thread(target=call, name=f"headgate-{name}", daemon=True)
     with contextlib.redirect_stdout(sys.stderr):
         thread.start()
-        thread.join(request.limits.deadline)
+        thread.join(min(request.limits.deadline, threading.TIMEOUT_MAX))
     if thread.is_alive():
         message = f"has no plan after {request.limits.deadline:g} s (limits.deadline); it is abandoned"
         return None, (_reason("deadline", name, message),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import types
 import typing
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
@@ -14,14 +14,15 @@ from headgate.model import FrozenMap, Resources, Slot
 BASE = "https://headgate.dev/schemas/v1"
 """Identifiers, not addresses: nothing is ever fetched from there. The number is the major version."""
 
-AMOUNT: dict[str, Any] = {"type": "number", "minimum": 0}
+AMOUNT: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1e30}
+"""The maximum keeps out what JSON can write and no number can hold, such as 1e400."""
 SIMPLE: dict[Any, dict[str, Any]] = {
     float: AMOUNT,
-    int: {"type": "integer"},
+    int: {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1},
     bool: {"type": "boolean"},
     str: {"type": "string"},
     object: {},
-    Slot: {"type": "string", "pattern": "^.+:-?[0-9]+$", "description": "NODE:PORT"},
+    Slot: {"type": "string", "pattern": "^.+:-?[0-9]{1,18}$", "description": "NODE:PORT"},
     Resources: {
         "type": "object",
         "additionalProperties": AMOUNT,
@@ -71,6 +72,8 @@ def _type(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return _union([_type(each, definitions) for each in args])
+    if origin is Literal:
+        return {"enum": list(args)}
     if origin is tuple:
         return {"type": "array", "items": _type(args[0], definitions)}
     if origin is FrozenMap:
@@ -88,7 +91,7 @@ def _type(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _union(options: list[dict[str, Any]]) -> dict[str, Any]:
     """Options of plain types are one `type` list, which reads better in an error than `anyOf`."""
-    if all(set(option) <= {"type", "minimum"} for option in options):
+    if all(set(option) <= {"type", "minimum", "maximum"} for option in options):
         merged = {key: value for option in options for key, value in option.items() if key != "type"}
         return {"type": [option["type"] for option in options], **merged}
     return {"anyOf": options}

@@ -24,7 +24,6 @@ def score(problem: Problem, assignment: FrozenMap[str, Slot]) -> Scores:
     usage = np.zeros_like(problem.capacity)
     np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
     ratio = usage / np.maximum(problem.capacity, STEP)  # finite where a node has nothing of a resource it is using
-    before = problem.request.assignment
     return Scores(
         unit=problem.traffic.unit,
         traffic=total / scale,
@@ -36,9 +35,14 @@ def score(problem: Problem, assignment: FrozenMap[str, Slot]) -> Scores:
         utilisation=float(ratio.max(initial=0.0)),
         sustainable=_sustainable(ratio[:, 0]),
         balance=_balance(ratio[used, 0]),
-        moves=sum(before.get(task, slot) != slot for task, slot in assignment.items()),
+        moves=_moves(problem, assignment),
         unplaced=problem.n - len(assignment),
     )
+
+
+def _moves(problem: Problem, assignment: FrozenMap[str, Slot]) -> int:
+    before, runs = problem.request.assignment, np.flatnonzero(problem.current >= 0).tolist()
+    return sum(assignment.get(problem.task_ids[task]) != before[problem.task_ids[task]] for task in runs)
 
 
 def _cost(problem: Problem, used: NDArray[np.int64]) -> float | None:

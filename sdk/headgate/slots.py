@@ -50,9 +50,9 @@ def assign_slots(problem: Problem, node_of: NDArray[np.int64]) -> tuple[dict[int
     running = _running(problem)
     used = _used(problem, running)
     for node in sorted(by_node):
-        workers = _pack(problem, by_node[node], node, running)
+        workers = _pack(problem, by_node[node], node, running, keep=True)
         if len(workers) > len(ports[node]):
-            workers = _pack(problem, by_node[node], -1, running)
+            workers = _pack(problem, by_node[node], node, running, keep=False)
         if len(workers) > len(ports[node]):
             reasons.append(_too_few(problem.node_ids[node], len(workers), len(ports[node])))
             continue
@@ -81,21 +81,24 @@ def _used(problem: Problem, running: dict[int, int]) -> dict[int, set[int]]:
     return used
 
 
-def _pack(problem: Problem, tasks: list[int], node: int, running: dict[int, int]) -> list[_Worker]:
-    """Workers for the tasks of a node; those that run on `node` keep their port as long as its heap allows."""
+def _pack(problem: Problem, tasks: list[int], node: int, running: dict[int, int], *, keep: bool) -> list[_Worker]:
+    """Workers for the tasks of a node.
+
+    Fixed tasks stay in their port; with `keep`, so do others that run on the node as long as its heap allows.
+    """
     workers: dict[int, list[_Worker]] = defaultdict(list)
     kept: dict[int, _Worker] = {}
     rest = []
-    for task in tasks:
-        topology, heap = int(problem.topology[task]), float(problem.heap[task])
-        port = running.get(task) if problem.current[task] == node else None
-        if port is None:
+    for task in sorted(tasks, key=lambda each: bool(problem.fixed[each] < 0)):
+        topology, heap, fixed = int(problem.topology[task]), float(problem.heap[task]), problem.fixed[task] >= 0
+        if not fixed and not (keep and problem.current[task] == node):
             rest.append(task)
             continue
+        port = running[task]
         if port not in kept:
             kept[port] = _Worker(topology, float(problem.heap_limit[topology]), port)
             workers[topology].append(kept[port])
-        if kept[port].topology == topology and kept[port].left >= heap:
+        if kept[port].topology == topology and (fixed or kept[port].left >= heap):
             kept[port].add(task, heap)
         else:
             rest.append(task)

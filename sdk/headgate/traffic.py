@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 EXACT_BITS = 46
-"""All traffic together stays below 2**46 units: sums, and their products with small weights, are exact in float64."""
+"""All traffic together is about 2**46 units: sums, and their products with small weights, are exact in float64."""
+MAX_EXPONENT = 1000
+"""Of `scale`: the least of traffics must not make it infinite."""
 
 
 @attrs.frozen(eq=False)
@@ -186,7 +188,7 @@ def build(
     pair = np.array([rate for _, _, rate in uniform], dtype=np.float64)
     single = np.array([rate for _, _, rate in flows], dtype=np.float64)
     total = math.fsum(rate * (a[1] - a[0]) * (b[1] - b[0]) for a, b, rate in uniform) + math.fsum(single.tolist())
-    scale = 2.0 ** (EXACT_BITS - math.ceil(math.log2(total))) if total > 0 else 1.0
+    scale = 2.0 ** min(EXACT_BITS - math.ceil(math.log2(total)), MAX_EXPONENT) if total > 0 else 1.0
     ranges = np.array([[*a, *b] for a, b, _ in uniform], dtype=np.int64).reshape(-1, 4)
     a0, a1, b0, b1 = (np.ascontiguousarray(column) for column in ranges.T)
     blocks = Blocks(a0, a1, b0, b1, _units(pair, scale))

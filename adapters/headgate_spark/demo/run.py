@@ -125,7 +125,7 @@ def _query(
                 topology=flights.topology(),
                 scope=flights.name,
                 stages=STAGES,
-                placement=Placement(spark),
+                placement=Placement.of(spark),
                 recorder=recorder,
             )
             try:

@@ -92,11 +92,15 @@ def measured_page(found: Result) -> str:
     """A page with the table and a picture of each placement as it was seen."""
     rows = found.phases[0].measured.rows
     intro = (
-        "A streaming query over the flights that left New York in 2013 ran on Spark "
-        f"{found.spark}: 12 feeds by carrier, re-keyed by destination, statistics kept per airport. "
-        f"Each placement processed the same {rows:,} flights while the query kept running.",
-        f"Schedulers planned for the rate that would keep {found.load:.0%} of the cluster's CPU busy, from costs and "
-        "traffic measured while Spark placed the query alone.",
+        (
+            "A streaming query over the flights that left New York in 2013 ran on Spark "
+            f"{found.spark}: 12 feeds by carrier, re-keyed by destination, statistics kept per airport. "
+            f"Each placement processed the same {rows:,} flights while the query kept running."
+        ),
+        (
+            f"Schedulers planned for the rate that would keep {found.load:.0%} of the cluster's CPU busy, from costs and "
+            "traffic measured while Spark placed the query alone."
+        ),
         verdict(found),
     )
     phases = found.phases

@@ -35,7 +35,7 @@ def say(message: str) -> None:
 def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:
     """Print data on stdout: as JSON, or as what a person would rather read."""
     if as_json:
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str))
         return
     out = console()
     for each in renderables:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,9 +29,9 @@ def find_request(text: str, host: PluginHost) -> Request:
         DocumentError: It is no file and no workload, or not a valid request.
     """
     if text == "-":
-        return loads(sys.stdin.read(), Request)
+        return loads(sys.stdin.buffer.read(), Request)
     plugin, colon, name = text.partition(":")
-    if colon and plugin in host.plugins and not Path(text).exists():
+    if colon and plugin in host.plugins and not os.path.exists(text):  # noqa: PTH110 - a long text is no error here
         return _workload(host, plugin, name)
     return read(text, Request)
 

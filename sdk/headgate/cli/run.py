@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from headgate.loop import Round
 
 
-@click.command("run", context_settings={"ignore_unknown_options": True})
+@click.command("run", context_settings={"allow_interspersed_args": False})
 @click.option("--engine", required=True, help="Plugin that watches and steers the engine, such as spark.")
 @click.option("-s", "--scheduler", default="dstorm", show_default=True, help="Name of a scheduler.")
 @option_option
@@ -50,7 +51,8 @@ def command(
     """Run APPLICATION on an engine and place its tasks, round after round.
 
     For `--engine spark`, APPLICATION is a Python file that starts a streaming query on the session that
-    `SparkSession.builder.getOrCreate()` returns, followed by its own arguments.
+    `SparkSession.builder.getOrCreate()` returns. What follows it are its own arguments. With --json each round is
+    one line.
     """
     from headgate.host import PluginHost
     from headgate.journal import FileJournal, NoJournal
@@ -91,7 +93,7 @@ def _report(done: Round, *, as_json: bool) -> None:
     from headgate.documents import unstructure
 
     if as_json:
-        emit(unstructure(done), as_json=True)
+        click.echo(json.dumps(unstructure(done), ensure_ascii=False, allow_nan=False))
         return
     say(f"round {done.number}: {done.outcome}: {done.message}")
     for warning in done.warnings:

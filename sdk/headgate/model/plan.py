@@ -69,7 +69,7 @@ class Scores:
         utilisation: Largest used share of any resource on any node.
         sustainable: Factor by which every rate may grow until a node's CPU is full; None without CPU demand.
         balance: Smallest over largest CPU utilisation among the nodes used, 1 = even; None without demand.
-        moves: Running tasks that change their slot.
+        moves: Running tasks that change or lose their slot; those of a dead node do not run.
         unplaced: Tasks without a slot.
     """
 

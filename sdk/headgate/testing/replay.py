@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from headgate.documents import dumps, structure, unstructure
+from headgate.documents import dumps, restore, unstructure
 from headgate.errors import PluginError
 from headgate.host import PluginHost
 from headgate.model import Request
@@ -45,7 +45,7 @@ def main() -> None:
     (name,) = sys.argv[1:]
     host = PluginHost.load([name])
     for data in json.load(sys.stdin):
-        print(dumps(host.schedule(name, structure(data, Request)), indent=None), end="")  # noqa: T201
+        print(dumps(host.schedule(name, restore(data, Request)), indent=None), end="")  # noqa: T201
 
 
 if __name__ == "__main__":

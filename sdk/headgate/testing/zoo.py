@@ -33,18 +33,20 @@ class Beast:
     rule: str
 
 
-@attrs.frozen
-class _Scheduler:
+class Scheduler:
     """Misbehave in the way that `act` does."""
 
-    act: Callable[[Request], Any]
+    def __init__(self, act: Callable[[Request], Any]) -> None:
+        self.act = act
 
     @hookimpl
     def headgate_describe(self) -> Description:
+        """Say how it misbehaves, and promise everything."""
         return Description(summary=self.act.__doc__ or "", capabilities=frozenset({"total", "static", "idempotent"}))
 
     @hookimpl
     def headgate_schedule(self, request: Request) -> Any:
+        """Misbehave."""
         return self.act(request)
 
 
@@ -136,18 +138,23 @@ def _forgets(_request: Request) -> Plan:
 
 
 def _overloads(request: Request) -> Plan:
-    """Put everything on the first node, whatever its room."""
-    problem = request.problem()
-    return problem.plan(_first(request)) if problem.m else problem.plan(_first(request) - 1)
+    """Put everything that does not run into the first slot, whatever its room."""
+    problem, nodes = request.problem(), [node for node in request.cluster.nodes if node.slots]
+    live = [task for task in problem.task_ids if problem.current[problem.task_index[task]] >= 0]
+    fresh = [task for task in problem.task_ids if task not in live] if nodes else []
+    slots = {task: Slot(nodes[0].id, nodes[0].slots[0]) for task in fresh}
+    status = Status.OK if nodes else Status.INFEASIBLE
+    moves = tuple(Move(kind=MoveKind.PLACE, task=task, target=slots[task]) for task in fresh)
+    running = {task: request.assignment[task] for task in live}
+    return Plan(status=status, assignment=FrozenMap({**running, **slots}), moves=moves)
 
 
 def _tampers(request: Request) -> Plan:
-    """Give the first node all the room there is, in the arrays, and use it."""
+    """Give every node all the room there is, in the arrays, and use the first."""
     problem = request.problem()
-    if problem.m:
-        problem.capacity.flags.writeable = True
-        problem.capacity[0] = 1e9
-    return _overloads(request)
+    problem.capacity.flags.writeable = True
+    problem.capacity[:] = 1e9
+    return problem.plan(_first(request) if problem.m else _first(request) - 1)
 
 
 def _duplicates(request: Request) -> Plan:
@@ -171,16 +178,11 @@ def _restless(request: Request) -> Plan:
 
 
 def _uproots(request: Request) -> Plan:
-    """Evict what may not move."""
-    runs = {
-        task: slot for task, slot in request.assignment.items() if request.problem().current[_at(request, task)] >= 0
-    }
-    evictions = tuple(Move(kind=MoveKind.EVICT, task=task, source=slot) for task, slot in runs.items())
+    """Evict everything, what may not move as well."""
+    problem = request.problem()
+    runs = [task for task in problem.task_ids if problem.current[problem.task_index[task]] >= 0]
+    evictions = tuple(Move(kind=MoveKind.EVICT, task=task, source=request.assignment[task]) for task in runs)
     return Plan(status=Status.INFEASIBLE, moves=evictions)
-
-
-def _at(request: Request, task: str) -> int:
-    return request.problem().task_index[task]
 
 
 def _writes_map(request: Request) -> Plan:
@@ -249,7 +251,7 @@ def _fitting(request: Request, shift: int = 0) -> np.ndarray[Any, np.dtype[np.in
 
 
 def _beast(act: Callable[[Request], Any], code: str, rule: str) -> Beast:
-    return Beast(plugin=_Scheduler(act), code=code, rule=rule)
+    return Beast(plugin=Scheduler(act), code=code, rule=rule)
 
 
 BEASTS = {

@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
@@ -60,32 +62,34 @@ def counting_query(spark: SparkSession, checkpoint: str) -> StreamingQuery:
 
 
 def next_batch(spark: SparkSession, query: StreamingQuery) -> Hosts:
-    """Where the tasks of the query's first batch ran that starts entirely from now on, as Spark's UI tells it."""
+    """Where the tasks of the first batch with data that starts from now on ran, as Spark's own UI tells it."""
     tracker = spark.sparkContext.statusTracker()
-    seen = max(_jobs(tracker, query), default=-1)
-    while True:
+    seen = max(tracker.getJobIdsForGroup(str(query.runId)), default=-1)
+    for _ in patience(60):
         assert query.isActive, query.exception()
-        later = [job for job in _jobs(tracker, query) if job > seen + 1]
-        if later and (info := tracker.getJobInfo(later[0])) and info.status == "SUCCEEDED":
-            return {
-                (stage, index): host
-                for stage, stage_id in enumerate(sorted(info.stageIds))
-                for index, host in _stage_hosts(spark, stage_id).items()
-            }
+        for job in sorted(tracker.getJobIdsForGroup(str(query.runId))):
+            hosts = _job_hosts(spark, job) if job > seen + 1 else {}
+            if len(hosts) == 2 * PARTITIONS:
+                return hosts
+    raise AssertionError
+
+
+def patience(seconds: float) -> Iterator[None]:
+    """Yield ten times a second, and fail when the time is over."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        yield
         time.sleep(0.1)
+    raise AssertionError(f"not within {seconds} s")
 
 
-def _jobs(tracker: Any, query: StreamingQuery) -> list[int]:
-    return sorted(tracker.getJobIdsForGroup(str(query.runId)))
-
-
-def _stage_hosts(spark: SparkSession, stage: int) -> dict[int, str]:
-    """Host of each partition of a finished stage; its tasks reach the store a little later than its end."""
+def _job_hosts(spark: SparkSession, job: int) -> Hosts:
+    """Host of each task that a job has finished; tasks reach the store a little later than their job's end."""
     store = spark.sparkContext._jsc.sc().statusStore()
-    while True:
+    hosts = {}
+    for ordinal, stage in enumerate(sorted(spark.sparkContext.statusTracker().getJobInfo(job).stageIds)):
         found = store.taskList(stage, 0, 1000)
-        tasks = [found.apply(index) for index in range(found.size())]
-        hosts = {task.partitionId(): task.host() for task in tasks if task.status() == "SUCCESS"}
-        if len(hosts) == PARTITIONS:
-            return hosts
-        time.sleep(0.1)
+        for task in (found.apply(index) for index in range(found.size())):
+            if task.status() == "SUCCESS":
+                hosts[ordinal, task.partitionId()] = task.host()
+    return hosts

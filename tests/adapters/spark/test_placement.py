@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
+
 from adapters.spark.spark_jobs import (
     HOSTS,
     PARTITIONS,
     counting_query,
     next_batch,
+    patience,
     rotation,
     slow_stage,
     three_stages,
 )
-
 from headgate_spark.placement import Placement
 from headgate_spark.session import executors
 
@@ -55,8 +55,9 @@ def restored(cluster: LocalSpark, spark: SparkSession) -> Iterator[None]:
 
 
 def wait_for(spark: SparkSession, hosts: set[str]) -> None:
-    while set(executors(spark).values()) != hosts:
-        time.sleep(0.1)
+    for _ in patience(60):
+        if set(executors(spark).values()) == hosts:
+            return
 
 
 def test_every_task_of_three_stages_runs_where_asked(spark: SparkSession, placement: Placement) -> None:

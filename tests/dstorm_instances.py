@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 
 from headgate.model import (
@@ -43,8 +44,6 @@ def instance(seed: int, *, scale: int = 1) -> Request:
 
 def shuffled(request: Request, seed: int) -> Request:
     """The same request with its nodes, topologies, components and measurements in another order."""
-    import attrs
-
     rng = np.random.default_rng(seed)
 
     def mix(items: tuple) -> tuple:
@@ -93,7 +92,9 @@ def _demand(rng, sizes: str) -> Resources:
     if sizes == "one-resource":
         return Resources(cpu=float(rng.integers(0, 4)) * 10)
     if sizes == "zero-cpu":
-        return Resources(cpu=float(rng.choice([0, 20])), memory=float(rng.choice([0, 64, 256])), net=float(rng.choice([0, 5])))
+        return Resources(
+            cpu=float(rng.choice([0, 20])), memory=float(rng.choice([0, 64, 256])), net=float(rng.choice([0, 5]))
+        )
     return Resources(cpu=float(rng.choice([5, 10, 40])), memory=float(rng.choice([50, 100, 400])))
 
 
@@ -132,7 +133,9 @@ def _assignment(rng, room: str, cluster: Cluster, topologies: tuple[Topology, ..
 def _metrics(rng, sizes: str, traffic: str, topologies: tuple[Topology, ...]) -> Metrics:
     tasks = [task.id for topology in topologies for task in topology.tasks()]
     samples = (
-        tuple(TaskSample(task=task, cpu=float(rng.uniform(1, 40)), memory=float(rng.uniform(10, 300))) for task in tasks)
+        tuple(
+            TaskSample(task=task, cpu=float(rng.uniform(1, 40)), memory=float(rng.uniform(10, 300))) for task in tasks
+        )
         if sizes == "different"
         else ()
     )

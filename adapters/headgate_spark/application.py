@@ -1,0 +1,107 @@
+"""A user's PySpark application, run in this process on a session whose tasks can be placed."""
+
+from __future__ import annotations
+
+import contextlib
+import runpy
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headgate.errors import EngineError
+from headgate_spark.discovery import discover
+from headgate_spark.local import LocalSpark
+from headgate_spark.placement import Placement
+from headgate_spark.recorder import EventRecorder
+from headgate_spark.session import session
+from headgate_spark.target import SparkTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+PATIENCE = 120.0
+"""Seconds that an application may take to start its streaming query."""
+
+
+@contextlib.contextmanager
+def open_application(application: Sequence[str], address: str | None) -> Iterator[SparkTarget]:
+    """Run a Python file that starts a streaming query, and yield the target for that query.
+
+    The file gets the session that is prepared here from `SparkSession.builder.getOrCreate()`. When the context
+    ends, its query, the session, and a cluster that was started here are stopped.
+
+    Args:
+        application: The file, then its arguments.
+        address: `spark://HOST:PORT` of a standalone cluster; None starts one on this machine.
+
+    Raises:
+        EngineError: The file is missing, fails, or starts no streaming query; or the cluster is out of reach.
+    """
+    if not application or not Path(application[0]).is_file():
+        named = application[0] if application else "nothing"
+        raise EngineError(f"a PySpark file is needed that starts a streaming query; {named} is none")
+    with contextlib.ExitStack() as stack:
+        if address is None:
+            address = stack.enter_context(LocalSpark()).master_url
+        spark = session(address, Path(application[0]).stem)
+        stack.callback(spark.stop)
+        recorder = stack.enter_context(EventRecorder(spark))
+        query = _start(application, spark)
+        stack.callback(query.stop)
+        yield _target(spark, recorder, query)
+
+
+def _target(spark: SparkSession, recorder: EventRecorder, query: StreamingQuery) -> SparkTarget:
+    found = discover(recorder, str(query.id), query.name or "query")
+    return SparkTarget(
+        spark=spark,
+        topology=found.topology,
+        scope=str(query.id),
+        stages=found.stages,
+        placement=Placement.of(spark),
+        recorder=recorder,
+    )
+
+
+def _start(application: Sequence[str], spark: SparkSession) -> StreamingQuery:
+    """Run the file in a thread of its own, as it usually ends by waiting, until a query is active."""
+    script = _Script(application)
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        active = spark.streams.active
+        if active:
+            return active[0]
+        if script.done:
+            break
+        time.sleep(0.2)
+    why = f": {script.error}" if script.error else ""
+    raise EngineError(f"{application[0]} started no streaming query on SparkSession.builder.getOrCreate(){why}")
+
+
+class _Script:
+    """A Python file in a daemon thread, with its own `sys.argv`."""
+
+    def __init__(self, application: Sequence[str]) -> None:
+        self.error: BaseException | None = None
+        self._application = list(application)
+        self._thread = threading.Thread(target=self._run, name="headgate-application", daemon=True)
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        saved: Any = sys.argv
+        sys.argv = self._application
+        try:
+            runpy.run_path(self._application[0], run_name="__main__")
+        except BaseException as error:  # noqa: BLE001 - the user's file may end in any way
+            self.error = error
+        finally:
+            sys.argv = saved

@@ -1,0 +1,26 @@
+"""A streaming word count, as anyone would write it: nothing here knows of Headgate.
+
+Run it under a scheduler with: headgate run --engine spark --scheduler dstorm examples/spark/word_count.py
+"""
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as fn
+
+WORDS = "the quick brown fox jumps over the lazy dog while a headgate decides how much water each channel gets"
+
+spark = SparkSession.builder.getOrCreate()
+spark.conf.set("spark.sql.shuffle.partitions", 6)
+
+lines = spark.readStream.format("rate").option("rowsPerSecond", 2000).option("numPartitions", 6).load()
+number = fn.col("value") % len(WORDS.split())
+words = lines.select(fn.element_at(fn.lit(WORDS.split()), (number + 1).cast("int")).alias("word"))
+counts = words.groupBy("word").count()
+
+query = (
+    counts.writeStream.queryName("word-count")
+    .format("memory")
+    .outputMode("complete")
+    .trigger(processingTime="1 second")
+    .start()
+)
+query.awaitTermination()

@@ -1,0 +1,70 @@
+"""The plugin `dstorm`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headgate.hooks import Description, hookimpl
+from headgate_dstorm.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate.hooks import Claim, Verdict, Workload
+    from headgate.model import Observation, Plan, Request
+
+
+class DStorm:
+    """Fill one node after the other with tasks that talk to each other, as long as it has room."""
+
+    @hookimpl
+    def headgate_describe(self) -> Description:
+        """Describe the scheduler."""
+        return Description(
+            summary=(self.__doc__ or "").partition("\n")[0],
+            options=Options,
+            paper="Liu, Lin, Buyya: Dynamic Resource-Efficient Scheduling (D-Storm, ICPADS 2017), Algorithm 1",
+            capabilities={"traffic-aware"},
+        )
+
+    @hookimpl
+    def headgate_schedule(self, request: Request, options: Options) -> Plan:
+        """Run Algorithm 1; its Failure is an infeasible plan with a reason for each task left over."""
+        from headgate_dstorm.engine import place
+        from headgate_dstorm.literal import place_literally
+        from headgate_dstorm.repair import repair
+
+        problem = request.problem(measured=options.measured)
+        node_of = (place if options.printed_reading else place_literally)(problem, options)
+        left = int((node_of < 0).sum())
+        if not left:
+            return problem.plan(node_of)
+        said = f"Algorithm 1 failed: {left} of {problem.n} tasks were left when the nodes ran out"
+        if options.fallback == "none":
+            return problem.plan(node_of, said)
+        node_of = repair(problem, node_of)
+        return problem.plan(node_of, f"{said}; repair placed {left - int((node_of < 0).sum())} of them")
+
+    @hookimpl
+    def headgate_analyse(self, observation: Observation, options: Options) -> Verdict:
+        """Check the two abnormal states of section 5.4."""
+        from headgate_dstorm.analyser import analyse
+
+        return analyse(observation, options)
+
+    @hookimpl
+    def headgate_workloads(self) -> Sequence[Workload]:
+        """Name the micro-benchmark of section 5.5."""
+        from headgate_dstorm.workloads import workloads
+
+        return workloads()
+
+    @hookimpl
+    def headgate_claims(self) -> Sequence[Claim]:
+        """Name the printed figures."""
+        from headgate_dstorm.claims import claims
+
+        return claims()
+
+
+dstorm = DStorm()

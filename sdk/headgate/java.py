@@ -1,0 +1,62 @@
+"""Which Java an engine starts with: the one in JAVA_HOME, else the one on PATH, as the engines' own scripts choose."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import attrs
+
+from headgate.errors import EngineError
+
+GET_JAVA = "Install a Java 17 runtime (for example `apt install openjdk-17-jre-headless`) or set JAVA_HOME to one."
+SECONDS = 30
+"""A runtime that has not told its version by then does not work."""
+
+
+@attrs.frozen(kw_only=True)
+class Java:
+    """A Java runtime: the `java` program and its major version; its compiler if it comes with one."""
+
+    program: Path
+    version: int
+
+    @property
+    def compiler(self) -> Path | None:
+        """`javac` of the same installation, None in a bare runtime."""
+        compiler = self.program.resolve().with_name("javac")
+        return compiler if compiler.is_file() else None
+
+
+def find_java(minimum: int = 17) -> Java:
+    """Find the Java that an engine would start.
+
+    Args:
+        minimum: Major version that is needed; Spark 4 needs 17.
+
+    Raises:
+        EngineError: There is none, it does not run, or it is too old.
+    """
+    home = os.environ.get("JAVA_HOME")
+    program = f"{home}/bin/java" if home else shutil.which("java")
+    where = f"JAVA_HOME={home}" if home else "PATH"
+    if program is None or not Path(program).is_file():
+        raise EngineError(f"Java is needed, and {where} has none. {GET_JAVA}")
+    java = Java(program=Path(program), version=_version(program))
+    if java.version < minimum:
+        raise EngineError(f"{program} is Java {java.version}, and {minimum} is needed. {GET_JAVA}")
+    return java
+
+
+def _version(program: str) -> int:
+    try:
+        run = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"{program} does not run: {error}. {GET_JAVA}") from None
+    match = re.search(r'version "(?:1\.)?(\d+)', run.stderr)
+    if match is None:
+        raise EngineError(f"{program} does not say its version: {run.stderr.strip()[:200]!r}. {GET_JAVA}")
+    return int(match[1])

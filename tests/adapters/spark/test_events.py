@@ -1,0 +1,170 @@
+"""Events as Spark 4.3 wrote them, on three nodes: a word count, and flights with an executor killed in between."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from headgate_spark.events import (
+    ExecutorAdded,
+    ExecutorRemoved,
+    JobStart,
+    StageCompleted,
+    TaskEnd,
+    parse,
+)
+from headgate_spark.history import History
+from headgate_spark.shuffle import Shuffle, exchanges
+
+LINES = Path(__file__).with_name("events-4.3.jsonl").read_text().splitlines()
+EVENTS = [parse(line) for line in LINES]
+
+
+def of(kind):
+    return [event for event in EVENTS if isinstance(event, kind)]
+
+
+def history(events=EVENTS):
+    history = History()
+    for event in events:
+        if event is not None:
+            history.add(event)
+    return history
+
+
+def test_every_event_that_counts_is_read_and_the_others_are_passed_over():
+    read = {
+        "SparkListenerTaskEnd",
+        "SparkListenerJobStart",
+        "SparkListenerJobEnd",
+        "SparkListenerStageCompleted",
+        "SparkListenerExecutorAdded",
+        "SparkListenerExecutorRemoved",
+    }
+    kinds = [json.loads(line)["Event"] for line in LINES]
+    assert [event is not None for event in EVENTS] == [kind in read for kind in kinds]
+    assert set(kinds) > read
+
+
+def test_text_that_is_no_event_is_refused():
+    with pytest.raises(ValueError, match="Expecting"):
+        parse("no event")
+    with pytest.raises(KeyError):
+        parse('{"Event": "SparkListenerTaskEnd"}')
+
+
+def test_scope_is_the_local_property_before_the_query():
+    words, *flights = [start for start in of(JobStart) if start.scope]
+    assert (words.scope, words.query, words.batch) == ("words", None, None)
+    assert {start.scope for start in flights} == {"flights"}
+    assert [start.batch for start in flights] == list(range(len(flights)))
+    assert len({start.query for start in flights}) == 1
+
+
+@pytest.mark.parametrize("name", ["headgate.scope", "sql.streaming.queryId", "spark.jobGroup.id"])
+def test_each_scope_property_counts_alone(name):
+    document = json.loads(next(line for line in LINES if "SparkListenerJobStart" in line))
+    document["Properties"] = {name: "mine"}
+    assert parse(json.dumps(document)).scope == "mine"
+
+
+def test_ordinals_are_ranks_of_stage_ids_in_every_job():
+    for start in of(JobStart):
+        ids = [stage.stage for stage in start.stages]
+        assert [start.ordinal(stage) for stage in sorted(ids)] == list(range(len(ids)))
+
+
+def test_a_task_that_is_tried_again_keeps_its_partition():
+    document = json.loads(next(line for line in LINES if "SparkListenerTaskEnd" in line))
+    document["Task Info"] |= {"Index": 0, "Partition ID": 5}
+    assert parse(json.dumps(document)).partition == 5
+    document["Task Info"].pop("Partition ID")
+    assert parse(json.dumps(document)).partition == 0
+
+
+def test_a_lost_task_has_no_metrics_and_counts_as_failed():
+    document = json.loads(next(line for line in LINES if "SparkListenerTaskEnd" in line))
+    document["Task End Reason"] = {"Reason": "ExecutorLostFailure"}
+    document["Task Metrics"] = None
+    end = parse(json.dumps(document))
+    assert (end.failed, end.cpu, end.read) == (True, 0.0, 0)
+
+
+def test_python_time_is_read_from_either_accumulable():
+    ends = [end for end in of(TaskEnd) if end.python is not None]
+    assert len(ends) > 20
+    line = next(line for line in LINES if "time to execute Python code" in line)
+    exact = parse(line)
+    wider = parse(line.replace("time to execute Python code", "renamed"))
+    assert exact.python < wider.python
+    assert parse(line.replace("time to", "renamed")).python is None
+
+
+def test_executors_come_and_go():
+    assert Counter(event.host for event in of(ExecutorAdded)) >= Counter(["127.0.0.2", "127.0.0.3", "127.0.0.4"])
+    (removed,) = of(ExecutorRemoved)
+    live = history().executors
+    assert removed.executor not in live
+    assert {event.host for event in live.values()} == {"127.0.0.2", "127.0.0.3", "127.0.0.4"}
+    assert {event.cores for event in live.values()} == {4, 2, 1}
+
+
+def test_jobs_hold_every_partition_once_though_tasks_failed():
+    jobs = [job for job in history().jobs if job.start.scope == "flights" and job.end.succeeded]
+    assert sum(job.failed for job in jobs) > 0
+    for job in jobs:
+        for ordinal in (0, 1):
+            assert [end.partition for end in job.stage(ordinal)] == list(range(12))
+        assert job.stage(2) == ()
+
+
+def test_what_was_written_is_what_was_read():
+    for job in history().jobs:
+        if job.start.scope == "flights" and not job.failed and job.end.succeeded:
+            assert sum(end.written for end in job.stage(0)) == sum(end.read for end in job.stage(1))
+            written = sum(end.written_bytes for end in job.stage(0))
+            assert written == sum(end.local + end.remote for end in job.stage(1))
+
+
+def words():
+    (job,) = [job for job in history().jobs if job.start.scope == "words"]
+    return job
+
+
+def test_exchanges_of_a_stage_name_the_successful_map_ids():
+    job = words()
+    before = EVENTS[: next(i for i, event in enumerate(EVENTS) if isinstance(event, StageCompleted))]
+    (exchange,) = history(before).exchanges(StageCompleted(stage=job.stage(0)[0].stage, attempt=0))
+    target, tasks, maps = exchange
+    assert (target, tasks) == (job.stage(1)[0].stage, 6)
+    assert maps == {end.task: end.partition for end in job.stage(0)}
+
+
+def shuffled(sizes):
+    job = words()
+    source, target = job.stage(0)[0].stage, job.stage(1)[0].stage
+    return attrs.evolve(job, shuffles=(Shuffle(source=source, target=target, sizes=sizes),))
+
+
+def test_an_exchange_is_scaled_to_what_the_readers_measured():
+    sizes = np.random.default_rng(1).uniform(1, 100, (6, 6))
+    job = shuffled(sizes)
+    (exchange,) = exchanges(job)
+    assert (exchange.source, exchange.target) == (0, 1)
+    assert exchange.bytes.sum(axis=0) == pytest.approx([end.local + end.remote for end in job.stage(1)])
+    assert exchange.rows.sum(axis=0) == pytest.approx([end.read for end in job.stage(1)])
+    assert exchange.bytes / exchange.bytes.sum(axis=0) == pytest.approx(sizes / sizes.sum(axis=0))
+
+
+def test_an_exchange_whose_partitions_are_not_its_tasks_is_left_out():
+    assert list(exchanges(shuffled(np.ones((6, 12))))) == []
+
+
+def test_an_empty_shuffle_moves_nothing():
+    (exchange,) = exchanges(shuffled(np.zeros((6, 6))))
+    assert not exchange.bytes.any()

@@ -1,0 +1,92 @@
+"""The demo's job: its data without Spark, its plan and its answer with Spark."""
+
+from __future__ import annotations
+
+import time
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate_spark.flights import (
+    BATCHES_A_YEAR,
+    DAYS,
+    FEEDS,
+    FlightsQuery,
+    emit,
+    feeds_by_carrier,
+    flights,
+    prepare,
+)
+
+ROWS = 336_776
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("flights")
+    prepare(folder / "feeds")
+    return folder
+
+
+def ticks(first, count):
+    return pa.record_batch([pa.array(range(first, first + count), pa.int64())], names=["value"])
+
+
+def test_the_year_is_whole():
+    assert len(flights()) == ROWS
+    assert sorted(flights()["day"].unique()) == list(range(DAYS))
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 10**6), min_size=1, max_size=40))
+def test_no_feed_is_fuller_than_largest_first_allows(rows):
+    feeds = feeds_by_carrier(rows)
+    load = [sum(rows[carrier] for carrier in rows if feeds[carrier] == feed) for feed in range(FEEDS)]
+    assert feeds.keys() == rows.keys()
+    # Graham's bound for any greedy list schedule
+    assert max(load) <= sum(rows.values()) / FEEDS + max(rows.values())
+    assert feeds_by_carrier(dict(reversed(rows.items()))) == feeds
+
+
+@pytest.mark.parametrize("batch", [0, 3, 4, 7])
+def test_any_five_batches_are_one_year(folder, batch):
+    values = FEEDS * DAYS // BATCHES_A_YEAR
+    five = [ticks((batch + each) * values, values) for each in range(BATCHES_A_YEAR)]
+    table = pa.Table.from_batches(emit(str(folder / "feeds"), five))
+    frame = flights()
+    assert len(table) == ROWS
+    found = table.to_pandas().groupby("dest")["arr_delay"].agg(["size", "sum"])
+    wanted = frame.groupby("dest")["arr_delay"].agg(["size", "sum"])
+    assert found.equals(wanted)
+
+
+def test_the_answer_adds_up(folder):
+    query = FlightsQuery(folder=folder)
+    assert query.answer(0) == {}
+    year, two = query.answer(DAYS), query.answer(2 * DAYS)
+    assert sum(airport.flights for airport in year.values()) == ROWS
+    for name, airport in year.items():
+        assert (two[name].flights, two[name].delay) == (2 * airport.flights, 2 * airport.delay)
+        assert two[name].worst == airport.worst
+    assert year["LGA"].worst is None
+    some, rest = query.answer(100), flights().query("day < 100")
+    assert sum(airport.flights for airport in some.values()) == len(rest)
+    assert some["MIA"].worst == rest.query("dest == 'MIA'")["arr_delay"].max()
+
+
+@pytest.mark.spark
+def test_rows_cross_one_exchange_right_after_the_feeds(spark, folder):
+    frame = FlightsQuery(folder=folder).frame(spark)
+    query = frame.writeStream.format("memory").queryName("plan").outputMode("complete").start()
+    try:
+        while not query.lastProgress and query.isActive:
+            time.sleep(0.1)
+        plan = query._jsq.streamingQuery().lastExecution().executedPlan().toString()
+    finally:
+        query.stop()
+    lines = [line for line in plan.splitlines() if line.strip()]
+    exchange = [index for index, line in enumerate(lines) if "Exchange" in line]
+    assert len(exchange) == 1
+    assert "MapInArrow" in lines[exchange[0] + 1]
+    assert "Aggregate" not in "".join(lines[exchange[0] :])

@@ -1,0 +1,190 @@
+"""What a running streaming query shows, while its tasks are moved and its executors die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import attrs
+import pytest
+
+from headgate.errors import EngineError
+from headgate.model import FrozenMap, Request, Slot
+from headgate_spark.driver import scala_context
+from headgate_spark.flights import BATCHES_A_YEAR, FEEDS, STAGES, FlightsQuery
+from headgate_spark.monitor import measure, nodes, observation, observe, totals
+from headgate_spark.placement import Placement
+from headgate_spark.recorder import EventRecorder
+from headgate_spark.session import executors
+from headgate_spark.target import SparkTarget
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
+ROWS = 336_776
+PATIENCE = 240.0
+
+
+@pytest.fixture(scope="module")
+def flights(tmp_path_factory):
+    return FlightsQuery(folder=tmp_path_factory.mktemp("flights"))
+
+
+@pytest.fixture(scope="module")
+def target(spark, flights):
+    with EventRecorder(spark) as recorder:
+        target = SparkTarget(
+            spark=spark,
+            topology=flights.topology(),
+            scope=flights.name,
+            stages=STAGES,
+            placement=Placement.of(spark),
+            recorder=recorder,
+        )
+        yield target
+        target.placement.clear(flights.name)
+
+
+@pytest.fixture(scope="module")
+def query(target, flights):
+    query = flights.start(target.spark)
+    target.recorder.wait(target.scope, 1, since=0, timeout=PATIENCE)
+    yield query
+    query.stop()
+
+
+@pytest.fixture(autouse=True)
+def nothing_lost(query, flights, target):
+    """Whatever a test does to the cluster: the query goes on, and its answer is the batch answer."""
+    yield
+    target.recorder.wait(target.scope, 1, since=time.time(), timeout=PATIENCE)
+    assert query.isActive, query.exception()
+    assert flights.check(query, target.spark) == ()
+    assert (target.recorder.dropped, target.recorder.failures) == (0, [])
+
+
+def round_robin(target, hosts=HOSTS):
+    return FrozenMap(
+        {task.id: Slot(hosts[index % len(hosts)], 0) for index, task in enumerate(target.topology.tasks())}
+    )
+
+
+def test_an_observation_shows_where_tasks_ran_and_what_they_sent(target):
+    placement = round_robin(target)
+    target.ask(placement)
+    seen = observe(target, 1.0)
+    tasks = {task.id for task in target.topology.tasks()}
+
+    assert seen.assignment == placement
+    assert [node.id for node in seen.cluster.nodes] == list(HOSTS)
+    assert [node.capacity.cpu for node in seen.cluster.nodes] == [400, 200, 100]
+    assert {sample.task for sample in seen.metrics.tasks} == tasks
+    assert all(sample.cpu > 0 for sample in seen.metrics.tasks)
+    (topology,) = seen.metrics.topologies
+    emitted = sum(sample.emitted for sample in seen.metrics.tasks if "feeds" in sample.task)
+    assert topology.throughput == pytest.approx(emitted)
+    assert topology.latency > 0
+
+
+def test_scores_of_an_observation_are_what_the_executors_read(target):
+    target.ask(round_robin(target))
+    since = time.time()
+    jobs = target.recorder.wait(target.scope, 2, since=since, timeout=PATIENCE)
+    problem = Request.of(observation(target, jobs)).problem()
+    scores = problem.plan(problem.current).scores
+    measured = totals(target, jobs)
+    assert scores.unit == "bytes/s"
+    assert scores.share == pytest.approx(measured.share, abs=0.02)
+
+
+def test_flows_sum_to_what_the_readers_measured(target):
+    jobs = target.recorder.wait(target.scope, 1, since=time.time(), timeout=PATIENCE)[:1]
+    seen = observation(target, jobs)
+    into = defaultdict(float)
+    for flow in seen.metrics.flows:
+        into[flow.target] += flow.tuples
+    for sample in seen.metrics.tasks:
+        if "airports" in sample.task:
+            assert into[sample.task] == pytest.approx(sample.received)
+
+
+def test_any_five_batches_are_the_same_rows_wherever_they_run(target):
+    spread, one = round_robin(target), round_robin(target, HOSTS[:1])
+    found = []
+    for placement in (spread, one):
+        target.ask(placement)
+        found.append(measure(target, BATCHES_A_YEAR, placement, timeout=PATIENCE))
+    assert [each.rows for each in found] == [ROWS, ROWS]
+    assert [each.hits for each in found] == [each.asked for each in found] == [BATCHES_A_YEAR * 2 * FEEDS] * 2
+    assert found[0].share > 0.5
+    assert found[1].remote == 0
+    assert found[1].local == pytest.approx(found[0].remote + found[0].local, rel=0.05)
+
+
+def test_hits_are_counted_against_what_is_wanted(target):
+    here, there = round_robin(target, HOSTS[:1]), round_robin(target, HOSTS[1:2])
+    target.ask(here)
+    jobs = target.recorder.wait(target.scope, 1, since=time.time(), timeout=PATIENCE)[:1]
+    assert totals(target, jobs, there).hits == 0
+    assert totals(target, jobs, here).hits == totals(target, jobs, here).asked == 2 * FEEDS
+    assert totals(target, jobs).asked == 0
+
+
+def test_nothing_listens_without_a_recorder(target):
+    with pytest.raises(EngineError, match="nothing listens to 'flights'"):
+        observe(attrs.evolve(target, recorder=None), 0.0)
+
+
+def test_a_batch_that_never_comes_is_an_error_with_numbers(target):
+    with pytest.raises(EngineError, match="0 of 3 batches in 0"):
+        measure(attrs.evolve(target, scope="nobody"), 3, timeout=0.1)
+
+
+def test_an_executor_that_is_killed_is_replaced_and_nothing_is_lost(target):
+    target.ask(round_robin(target))
+    gone = next(executor for executor, host in executors(target.spark).items() if host == HOSTS[1])
+    os.kill(executor_pid(target.spark, HOSTS[1]), signal.SIGKILL)
+    until(lambda: gone not in executors(target.spark))
+    seen = observe(target, 0.0)
+    assert {slot.node for slot in seen.assignment.values()} <= set(HOSTS)
+    assert set(seen.assignment) == {task.id for task in target.topology.tasks()}
+    until(lambda: HOSTS[1] in executors(target.spark).values())
+    until(lambda: observe(target, 0.0).assignment == round_robin(target))
+
+
+def test_a_worker_that_is_killed_is_not_in_the_next_observation(target, cluster):
+    target.ask(round_robin(target))
+    cluster.kill_worker(HOSTS[2])
+    try:
+        until(lambda: HOSTS[2] not in executors(target.spark).values())
+        seen = observe(target, 0.0)
+        assert [node.id for node in seen.cluster.nodes] == list(HOSTS[:2])
+        assert {slot.node for slot in seen.assignment.values()} == set(HOSTS[:2])
+        assert {sample.node for sample in seen.metrics.nodes} == set(HOSTS[:2])
+        assert Request.of(seen).problem().n == 2 * FEEDS
+    finally:
+        cluster.start_worker(HOSTS[2])
+    until(lambda: HOSTS[2] in {node.id for node in nodes(target.spark)})
+
+
+def executor_pid(spark, host):
+    """The executor of this session's driver on a host."""
+    port = scala_context(spark.sparkContext).conf().get("spark.driver.port")
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().decode().split("\0")
+        except OSError:
+            continue
+        if host in words and any(word.endswith(f":{port}") for word in words) and "--executor-id" in words:
+            return int(folder.name)
+    raise AssertionError(f"no executor of driver port {port} runs on {host}")
+
+
+def until(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)

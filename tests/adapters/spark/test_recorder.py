@@ -1,0 +1,78 @@
+"""Listening to a real session."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from headgate_spark.driver import scala_context
+from headgate_spark.recorder import EventRecorder
+from headgate_spark.shuffle import read_sizes
+
+pytestmark = pytest.mark.spark
+
+
+def count(spark, scope, tasks=4):
+    context = spark.sparkContext
+    context.setLocalProperty("headgate.scope", scope)
+    try:
+        return context.parallelize(range(100), tasks).map(lambda each: (each, 1)).groupByKey(tasks).count()
+    finally:
+        context.setLocalProperty("headgate.scope", None)
+
+
+def listeners(spark):
+    return scala_context(spark.sparkContext).listenerBus().listeners().size()
+
+
+def test_a_job_is_there_when_wait_returns(spark):
+    with EventRecorder(spark) as recorder:
+        since = time.time()
+        assert count(spark, "one") == 100
+        (job,) = recorder.wait("one", 1, since=since, timeout=60)
+    assert [len(job.stage(ordinal)) for ordinal in (0, 1)] == [4, 4]
+    assert (recorder.dropped, recorder.failures) == (0, [])
+    (shuffle,) = job.shuffles
+    assert shuffle.sizes.shape == (4, 4)
+    assert shuffle.sizes.sum() == pytest.approx(sum(end.written_bytes for end in job.stage(0)), rel=0.1)
+
+
+def test_jobs_are_told_apart_by_scope_and_time(spark):
+    with EventRecorder(spark) as recorder:
+        count(spark, "a")
+        recorder.wait("a", 1, since=0, timeout=60)
+        between = time.time()
+        time.sleep(0.01)
+        count(spark, "b")
+        recorder.wait("b", 1, since=0, timeout=60)
+        assert [job.start.scope for job in recorder.jobs()] == ["a", "b"]
+        assert [job.start.scope for job in recorder.jobs(since=between)] == ["b"]
+        assert recorder.wait("a", 2, since=0, timeout=0.2) == recorder.jobs("a")
+
+
+def test_it_leaves_no_listener_behind_and_stops_twice(spark):
+    before = listeners(spark)
+    recorder = EventRecorder(spark)
+    recorder.start()
+    recorder.start()
+    assert listeners(spark) == before + 1
+    recorder.stop()
+    recorder.stop()
+    assert listeners(spark) == before
+    count(spark, "unheard")
+    assert recorder.jobs() == ()
+
+
+def test_a_full_queue_drops_and_counts(spark):
+    with EventRecorder(spark, capacity=1) as recorder:
+        with recorder._changed:  # the parsing thread waits here
+            count(spark, "crowd", tasks=20)
+            deadline = time.monotonic() + 30
+            while not recorder.dropped and time.monotonic() < deadline:
+                time.sleep(0.05)
+        assert recorder.dropped > 0
+
+
+def test_a_shuffle_that_spark_does_not_know_has_no_sizes(spark):
+    assert read_sizes({10**9: 0}, 4) is None

@@ -1,0 +1,38 @@
+"""A distribution in a folder, as pip would leave it: its entry points are found for real."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+GOOD = """
+from headgate.hooks import Description, hookimpl
+
+class Plugin:
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="good")
+
+    @hookimpl
+    def headgate_schedule(self, request):
+        problem = request.problem()
+        return problem.plan([-1] * problem.n)
+
+plugin = Plugin()
+"""
+
+
+def install(folder: Path, distribution: str, plugins: Mapping[str, str]) -> None:
+    """Write one module for each plugin (name: source with an object `plugin`) and the entry points that name them."""
+    entries = []
+    for name, source in plugins.items():
+        module = f"{distribution}_{name}".replace("-", "_")
+        (folder / f"{module}.py").write_text(source)
+        entries.append(f"{name} = {module}:plugin")
+    info = folder / f"{distribution}-1.2.3.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2.3\n")
+    (info / "entry_points.txt").write_text("[headgate]\n" + "\n".join(entries) + "\n")

@@ -1,0 +1,45 @@
+"""Production clusters of 80 to 1,922 supervisors, planned whole."""
+
+from functools import cache
+
+import pytest
+
+from headgate.check import check_plan
+from headgate.model import Status
+from headgate_baselines.even import EvenOptions, even
+from headgate_baselines.isolation import isolation
+from headgate_baselines.resource_aware import ResourceAwareOptions, resource_aware
+from headgate_storm.artefacts import SERVER_TESTS, resolve
+from headgate_storm.clusterconf import NAMES, read_request
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+
+@cache
+def cluster(name):
+    return read_request(resolve(SERVER_TESTS), name)
+
+
+def planned(scheduler, options, name):
+    request = cluster(name)
+    plan = scheduler.headgate_schedule(request, options)
+    problem = request.problem(measured=plan.measured)
+    assert check_plan(problem, plan) == ()
+    assert (plan.status is Status.OK) == (plan.scores.unplaced == 0)
+    return plan.scores
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_resource_aware_packs_what_round_robin_spreads(name):
+    packed = planned(resource_aware, ResourceAwareOptions(), name)
+    spread = planned(even, EvenOptions(), name)
+    assert packed.unplaced == 0
+    # largeCluster01 has executors of 1,800 points on nodes of 3,600: spread evenly, the others are in their way
+    assert spread.unplaced == (52 if name == "largeCluster01" else 0)
+    assert packed.nodes_used <= spread.nodes_used == len(cluster(name).cluster.nodes)
+    assert packed.inter_node < spread.inter_node
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_round_robin_over_the_workers_asked_for_places_every_executor(name):
+    assert planned(isolation, EvenOptions(workers="topology"), name).unplaced == 0

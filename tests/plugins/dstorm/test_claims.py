@@ -1,0 +1,61 @@
+"""Claims and workloads behave as they say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from headgate.check import check_plan
+from headgate.claims import reproduce
+from headgate_dstorm.options import Options
+from headgate_dstorm.plugin import dstorm
+from headgate_dstorm.workloads import SHAPES, Setting, micro_benchmark
+
+CLAIMS = {claim.id: claim for claim in dstorm.headgate_claims()}
+WORKLOADS = {workload.name: workload for workload in dstorm.headgate_workloads()}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_no_claim_differs_from_what_it_expects(name: str) -> None:
+    result = reproduce(CLAIMS[name])
+    assert result.status == ("reproduced" if CLAIMS[name].expected else "known"), result
+    assert CLAIMS[name].expected or result.note
+
+
+def test_what_is_not_reproduced_is_listed_too() -> None:
+    known = {name for name, claim in CLAIMS.items() if not claim.expected}
+    assert {"saved-star", "saved-mean", "url-cost", "latency-tsa", "time-tsa"} <= known
+    assert len(CLAIMS) == len(dstorm.headgate_claims())
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_workloads_can_be_planned(name: str) -> None:
+    request = WORKLOADS[name].build()
+    plan = dstorm.headgate_schedule(request, Options())
+    assert plan.status == "ok"
+    assert check_plan(request.problem(), plan) == ()
+
+
+@pytest.mark.parametrize(("shape", "traffic"), [("linear", 7500), ("diamond", 10_000), ("star", 7500)])
+def test_traffic_of_the_micro_benchmark(shape: str, traffic: float) -> None:
+    assert micro_benchmark(shape, Setting()).problem().plan(_nowhere(shape)).scores.traffic == traffic
+
+
+def _nowhere(shape: str) -> list[int]:
+    return [-1] * micro_benchmark(shape, Setting()).problem().n
+
+
+def test_selectivity_applies_to_spouts_too() -> None:
+    request = micro_benchmark("linear", Setting(ss=2))
+    assert request.problem().plan([-1] * 16).scores.traffic == 2500 * (2 + 4 + 8)
+
+
+def test_every_shape_is_a_workload_at_its_defaults() -> None:
+    assert set(SHAPES) < set(WORKLOADS)
+
+
+def test_the_entry_module_is_light() -> None:
+    code = "import sys, headgate_dstorm.plugin; assert 'numpy' not in sys.modules, 'numpy'"
+    subprocess.run([sys.executable, "-c", code], check=True)

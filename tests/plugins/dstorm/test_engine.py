@@ -1,0 +1,128 @@
+"""The incremental engine places exactly what Algorithm 1 places."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import headgate_dstorm.candidates as candidates_module
+import headgate_dstorm.cells as cells_module
+import headgate_dstorm.engine as engine_module
+from dstorm_instances import instance, shuffled
+from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headgate_dstorm.engine import place
+from headgate_dstorm.literal import place_literally
+from headgate_dstorm.options import Options
+
+READINGS = (
+    Options(),
+    Options(beta=0),
+    Options(threshold=1.0),
+    Options(alpha=0.3, beta=0.7),
+    Options(threshold=0.3),
+    Options(alpha=0),
+)
+
+
+@pytest.mark.parametrize("block", range(20))
+def test_the_engines_agree_on_seeded_instances(block: int, small_steps) -> None:
+    failures = 0
+    for seed in range(block * 25, block * 25 + 25):
+        small_steps(seed)
+        options = READINGS[seed % len(READINGS)]
+        problem = instance(seed, scale=1 + seed % 3).problem()
+        expected, found = place_literally(problem, options), place(problem, options)
+        np.testing.assert_array_equal(found, expected, err_msg=f"seed {seed}, {options}")
+        failures += bool((expected < 0).any())
+    assert 0 < failures < 25  # both ends of the algorithm are met
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    seed=st.integers(1000, 10**6),
+    alpha=st.floats(0, 50),
+    beta=st.floats(0, 50),
+    threshold=st.floats(0, 1.2),
+)
+def test_the_engines_agree_for_any_weights(seed: int, alpha: float, beta: float, threshold: float) -> None:
+    options = Options(alpha=alpha, beta=beta, threshold=threshold)
+    problem = instance(seed).problem()
+    np.testing.assert_array_equal(place(problem, options), place_literally(problem, options))
+
+
+@pytest.fixture
+def small_steps(monkeypatch):
+    """Make the engine take the ways of large problems on small ones, by turns."""
+
+    def choose(seed: int) -> None:
+        monkeypatch.setattr(engine_module, "DENSE", (8192, 0, 5)[seed % 3])
+        monkeypatch.setattr(engine_module, "CHUNK", (1024, 2)[seed % 2])
+        monkeypatch.setattr(cells_module, "SIZE", (64, 3)[seed // 2 % 2])
+        monkeypatch.setattr(candidates_module, "NEAR", (0.7, 1.0)[seed // 4 % 2])
+
+    return choose
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_of_a_request_does_not_matter(seed: int) -> None:
+    request = instance(seed)
+    problem, other = request.problem(), shuffled(request, seed + 1).problem()
+    assert problem.task_ids == other.task_ids
+    np.testing.assert_array_equal(place(problem, Options()), place(other, Options()))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_room_is_never_overdrawn(seed: int) -> None:
+    problem = instance(seed).problem()
+    node_of = place(problem, Options())
+    room = problem.room()
+    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
+        assert (room.free[node_of[task]] >= problem.demand[task]).all()
+        room.place(task, int(node_of[task]))
+
+
+def test_nothing_to_place() -> None:
+    empty = Request(cluster=Cluster(nodes=(Node(id="n", capacity=Resources(cpu=100)),)))
+    assert place(empty.problem(), Options()).tolist() == []
+    assert place_literally(empty.problem(), Options()).tolist() == []
+
+
+def test_no_nodes() -> None:
+    request = Request(topologies=(Topology(id="t", components=(Component(id="c", parallelism=3),)),))
+    assert place(request.problem(), Options()).tolist() == [-1, -1, -1]
+
+
+@pytest.mark.parametrize("sizes", ["equal", "different"])
+def test_a_wide_stream_stays_one_number(sizes: str) -> None:
+    """81 million pairs of tasks exchange tuples; neither they nor a task's peers are ever listed."""
+    request = _wide(9_000, nodes=40)
+    problem = request.problem()
+    if sizes == "different":
+        demand = problem.demand + np.arange(problem.n)[:, None] * 2.0**-20
+        problem = attrs.evolve(problem, demand=demand)
+    tracemalloc.start()
+    try:
+        node_of = place(problem, Options())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (node_of >= 0).all()
+    assert peak < 40e6
+
+
+def _wide(tasks: int, nodes: int) -> Request:
+    components = tuple(
+        Component(id=name, kind=kind, parallelism=tasks, rate=1000.0, demand=Resources(cpu=1, memory=1))
+        for name, kind in (("a", Kind.SPOUT), ("b", Kind.BOLT))
+    )
+    topology = Topology(id="t", components=components, streams=(Stream(source="a", target="b"),))
+    capacity = Resources(cpu=500, memory=500)
+    return Request(
+        cluster=Cluster(nodes=tuple(Node(id=f"n{number:02d}", capacity=capacity) for number in range(nodes))),
+        topologies=(topology,),
+    )

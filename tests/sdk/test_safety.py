@@ -1,0 +1,102 @@
+"""Whatever a scheduler does, the host comes back with a plan that may be carried out."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from headgate.check import check_plan
+from headgate.documents import digest, dumps
+from headgate.errors import DocumentError
+from headgate.hooks import Description, hookimpl
+from headgate.host import PluginHost
+from headgate.model import Cluster, Limits, Node, Request, Resources, Scores, Slot, Status
+from headgate.testing import FirstFit, make_cases
+from headgate.testing.zoo import BEASTS, Hanging, Scheduler
+
+HELD = {name: beast for name, beast in BEASTS.items() if beast.code}
+
+
+def plans_of(name, plugin):
+    host = PluginHost().with_plugin(name, plugin)
+    return [(request, host.schedule(name, request)) for request in make_cases(0, 15).mixed]
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_misbehaving_scheduler_is_held_with_a_reason_that_names_it(name):
+    beast = HELD[name]
+    held = [(request, plan) for request, plan in plans_of(name, beast.plugin) if plan.status is Status.HELD]
+    assert beast.code in {reason.code for _, plan in held for reason in plan.reasons}
+    for request, plan in held:
+        assert all(reason.message.startswith(name) for reason in plan.reasons)
+        assert plan.provenance.scheduler == name
+        assert not plan.moves
+        alive = {Slot(node.id, port) for node in request.cluster.nodes for port in node.slots}
+        assert plan.assignment == {task: slot for task, slot in request.assignment.items() if slot in alive}
+
+
+@pytest.mark.parametrize("name", BEASTS)
+def test_no_plan_that_passes_breaks_a_rule_and_every_plan_is_a_document(name):
+    for request, plan in plans_of(name, BEASTS[name].plugin):
+        assert dumps(plan)
+        if plan.status is not Status.HELD:
+            assert check_plan(attrs.evolve(request).problem(), plan) == ()
+
+
+@pytest.mark.parametrize("name", ["writes-map", "sets-field", "writes-array", "tampers"])
+def test_the_callers_request_stays_as_it_was(name):
+    host = PluginHost().with_plugin(name, BEASTS[name].plugin)
+    for request, twin in zip(make_cases(0, 15).mixed, make_cases(0, 15).mixed, strict=True):
+        host.schedule(name, request)
+        assert digest(request) == digest(twin)
+        assert (request.problem().capacity == twin.problem().capacity).all()
+
+
+def test_a_scheduler_that_hangs_is_abandoned_while_it_still_runs():
+    act = Hanging()
+    host = PluginHost().with_plugin("hangs", Scheduler(act))
+    request = next(request for request in make_cases(0).mixed if request.topologies and request.cluster.nodes)
+    plan = host.schedule("hangs", attrs.evolve(request, limits=Limits(deadline=0.05)))
+    assert act.entered.is_set()
+    assert not act.left.is_set()
+    act.release.set()
+    assert plan.status is Status.HELD
+    assert [reason.code for reason in plan.reasons] == ["deadline"]
+    assert "hangs has no plan after 0.05 s (limits.deadline)" in plan.reasons[0].message
+    assert act.left.wait(10)
+
+
+def test_what_a_scheduler_prints_goes_to_stderr(capsys):
+    PluginHost().with_plugin("prints", BEASTS["prints"].plugin).schedule("prints", Request())
+    heard = capsys.readouterr()
+    assert (heard.out, heard.err) == ("", "planning ...\n")
+
+
+class Boasting(FirstFit):
+    """Claim the best of scores."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary=self.__doc__)
+
+    @hookimpl
+    def headgate_schedule(self, request):
+        plan = super().headgate_schedule(request)
+        return attrs.evolve(
+            plan, scores=Scores(inter_node=-1.0), provenance=attrs.evolve(plan.provenance, scheduler="x")
+        )
+
+
+def test_scores_and_provenance_are_the_hosts():
+    fair = plans_of("same", FirstFit())
+    boasted = plans_of("same", Boasting())
+    assert [plan.scores for _, plan in fair] == [plan.scores for _, plan in boasted]
+    assert {plan.provenance.scheduler for _, plan in boasted} == {"same"}
+    assert all(plan.provenance.request == digest(request) for request, plan in boasted)
+
+
+def test_a_request_that_contradicts_itself_is_the_callers_error():
+    node = Node(id="n0", capacity=Resources(cpu=100.0))
+    host = PluginHost().with_plugin("ff", FirstFit())
+    with pytest.raises(DocumentError, match="/cluster/nodes/1: node 'n0' is named twice"):
+        host.schedule("ff", Request(cluster=Cluster(nodes=(node, node))))

@@ -1,0 +1,117 @@
+"""The report of `headgate conform`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import attrs
+import pytest
+
+from headgate.documents import unstructure
+from headgate.errors import PluginError
+from headgate.host import PluginHost
+from headgate.model import Limits
+from headgate.testing import RULES, FirstFit
+from headgate.testing.cases import make_cases
+from headgate.testing.conform import Outcome, conform
+from headgate.testing.rule import Rule
+from headgate.testing.shrink import shrink, weight
+from headgate.testing.zoo import BEASTS, Hanging, Scheduler
+from plugin_folder import GOOD, install
+
+
+def test_a_good_scheduler_has_a_row_for_every_rule_and_passes():
+    found = conform("ff", PluginHost().with_plugin("ff", FirstFit()), seed=2)
+    assert [row.rule for row in found.rows] == [rule.id for rule in RULES]
+    assert found.passed
+    rows = {row.rule: row for row in found.rows}
+    assert rows["capacity"].status is Outcome.OK
+    assert rows["total"].status is Outcome.SKIPPED
+    assert "'total' is not declared: " in rows["total"].detail
+    assert "requests break it" in rows["total"].detail
+    assert "entry point" in rows["processes"].detail
+    assert json.dumps(unstructure(found), allow_nan=False)
+
+
+def test_a_broken_rule_comes_with_the_smallest_request():
+    found = conform("overloads", PluginHost().with_plugin("overloads", BEASTS["overloads"].plugin))
+    assert not found.passed
+    row = next(row for row in found.rows if row.rule == "capacity")
+    assert row.status is Outcome.FAILED
+    assert "overloads" in row.detail
+    assert row.example is not None
+    assert row.example.problem().n <= 2
+    assert len(row.example.cluster.nodes) == 1
+
+
+def test_the_same_seed_gives_the_same_report():
+    host = PluginHost().with_plugin("timid", BEASTS["timid"].plugin)
+    assert conform("timid", host, seed=3) == conform("timid", host, seed=3)
+
+
+def test_a_scheduler_that_hangs_is_asked_no_more(monkeypatch):
+    act = Hanging()
+    hasty = [attrs.evolve(request, limits=Limits(deadline=0.02)) for request in make_cases(0, 1).mixed]
+    cases = attrs.evolve(make_cases(0, 1), mixed=tuple(hasty))
+    monkeypatch.setattr("headgate.testing.conform.make_cases", lambda _seed: cases)
+    found = conform("hangs", PluginHost().with_plugin("hangs", Scheduler(act)))
+    act.release.set()
+    assert [row.rule for row in found.rows if row.status is Outcome.FAILED] == ["deadline"]
+    assert all(row.detail == "it overruns its deadline" for row in found.rows[2:])
+
+
+def test_an_unknown_scheduler_is_an_error():
+    with pytest.raises(PluginError, match="no plugin 'nobody'"):
+        conform("nobody", PluginHost())
+
+
+HASHED = GOOD.replace(
+    "return problem.plan([-1] * problem.n)",
+    "return problem.plan([hash(task.id) % problem.m if problem.m else -1 for task in problem.tasks])",
+)
+
+
+def test_another_process_tells_a_scheduler_that_depends_on_the_hash_seed(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"good": GOOD, "hashed": HASHED})
+    monkeypatch.syspath_prepend(tmp_path)
+    host, cases = PluginHost.load(["good", "hashed"]), make_cases(0, 5)
+    rule: Rule = next(rule for rule in RULES if rule.id == "processes")
+    assert rule.check(host, "good", cases) == []
+    assert "PYTHONHASHSEED" in rule.check(host, "hashed", cases)[0].message
+
+
+def test_a_process_that_fails_is_an_error_with_its_last_words(tmp_path, monkeypatch):
+    install(
+        tmp_path, "strange", {"once": "import os\nif 'PYTHONHASHSEED' in os.environ: raise OSError('gone')\n" + GOOD}
+    )
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    rule = next(rule for rule in RULES if rule.id == "processes")
+    with pytest.raises(PluginError, match="once cannot be asked in another process: .*gone"):
+        rule.check(PluginHost.load(["once"]), "once", make_cases(0, 1))
+
+
+def test_shrinking_keeps_the_fault_and_stops_at_its_core():
+    request = make_cases(0).mixed[-2]
+    assert request.problem().n > 20
+    least = shrink(request, lambda each: each.problem().n >= 3 and len(each.cluster.nodes) >= 2)
+    assert (least.problem().n, len(least.cluster.nodes)) == (3, 2)
+    assert weight(least) < weight(request)
+
+
+def test_the_kit_works_without_hypothesis():
+    code = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from headgate.host import PluginHost\n"
+        "from headgate.testing import FirstFit\n"
+        "from headgate.testing.conform import conform\n"
+        "print(conform('ff', PluginHost().with_plugin('ff', FirstFit())).passed)\n"
+        "try:\n    import headgate.testing.strategies\nexcept ImportError as error:\n    print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == [
+        "True",
+        "headgate.testing.strategies needs Hypothesis: pip install 'headgate[test]'",
+    ]

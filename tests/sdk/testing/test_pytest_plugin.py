@@ -1,0 +1,66 @@
+"""The pytest plugin: fixtures for authors of plugins, and nothing that others would notice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROJECT = """
+import pytest
+from headgate.host import PluginHost
+from headgate.testing import FirstFit, SchedulerContract
+
+
+class TestFirstFit(SchedulerContract):
+    @pytest.fixture
+    def scheduler_name(self):
+        return "ff"
+
+    @pytest.fixture
+    def host(self):
+        return PluginHost().with_plugin("ff", FirstFit())
+
+
+def test_fixtures(headgate_host, headgate_cases):
+    assert headgate_host.plugins is not None
+    assert headgate_cases.small
+"""
+
+
+def run_pytest(folder, *arguments):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_loading_it_imports_nothing_heavy():
+    code = (
+        "import sys; import headgate.testing.pytest_plugin;"
+        "print([name for name in ('numpy', 'cattrs', 'hypothesis', 'jsonschema') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_a_project_that_does_not_use_it_sees_only_its_fixtures(tmp_path):
+    (tmp_path / "test_other.py").write_text("import sys\ndef test_it():\n    assert 'numpy' not in sys.modules\n")
+    run = run_pytest(tmp_path)
+    assert run.returncode == 0, run.stdout
+
+
+def test_a_contract_class_runs_every_rule(tmp_path):
+    (tmp_path / "test_ff.py").write_text(PROJECT)
+    run = run_pytest(tmp_path)
+    assert run.returncode == 0, run.stdout
+    assert "does not declare 'total'" in run.stdout
+
+
+def test_a_contract_class_fails_on_a_scheduler_that_breaks_a_rule(tmp_path):
+    broken = PROJECT.replace("FirstFit,", "FirstFit, zoo,").replace("import FirstFit", "import FirstFit")
+    broken = broken.replace('with_plugin("ff", FirstFit())', 'with_plugin("ff", zoo.BEASTS["overloads"].plugin)')
+    broken = broken.replace("from headgate.testing import FirstFit, zoo, S", "from headgate.testing import zoo, S")
+    (tmp_path / "test_ff.py").write_text(broken)
+    run = run_pytest(tmp_path, "-k", "capacity or pure")
+    assert run.returncode == 1
+    assert "test_rule[capacity]" in run.stdout
+    assert "FAILED test_ff.py::TestFirstFit::test_search[capacity]" in run.stdout
+    assert "[pure]" not in run.stdout.partition("short test summary")[2]

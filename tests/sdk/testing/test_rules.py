@@ -1,0 +1,177 @@
+"""The kit itself: each misbehaving scheduler is found by its rule, and a good one by none."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import attrs
+import pytest
+
+import headgate
+from headgate.hooks import Description, hookimpl
+from headgate.host import PluginHost
+from headgate.testing import CAPABILITIES, RULES, FirstFit, make_cases
+from headgate.testing.capabilities import MEANING
+from headgate.testing.rule import SkipRule
+from headgate.testing.zoo import BEASTS, Scheduler
+
+BY_ID = {rule.id: rule for rule in RULES}
+
+
+@pytest.mark.parametrize("name", BEASTS)
+def test_each_misbehaviour_is_found_by_its_rule(name):
+    beast = BEASTS[name]
+    host = PluginHost().with_plugin(name, beast.plugin)
+    findings = BY_ID[beast.rule].check(host, name, make_cases(0, 20))
+    assert findings
+    assert name in findings[0].message
+    assert findings[0].request is not None
+
+
+def test_the_zoo_has_a_beast_for_every_rule_that_judges_requests():
+    found_elsewhere = {"deadline", "renaming", "monotone", "scale-free"}
+    assert {rule.id for rule in RULES if rule.judge} - found_elsewhere == {beast.rule for beast in BEASTS.values()}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_first_fit_keeps_what_it_promises(rule):
+    host = PluginHost().with_plugin("first-fit", FirstFit())
+    if rule.needs and rule.needs not in host.describe("first-fit").capabilities:
+        pytest.skip(f"{rule.needs} is not promised")
+    try:
+        assert rule.check(host, "first-fit", make_cases(1, 20)) == []
+    except SkipRule as reason:
+        assert rule.id == "processes"
+        pytest.skip(str(reason))
+
+
+def sorts_by_amount(request):
+    """Start where the capacity exceeds 300 points."""
+    problem = request.problem()
+    large = (problem.capacity[:, 0] > 300).nonzero()[0]
+    return first_fit_from(request, int(large[0]) if large.size else 0)
+
+
+def sorts_by_name(request):
+    """Start at a node that its name chooses."""
+    problem = request.problem()
+    return first_fit_from(
+        request, max(range(problem.m), key=lambda node: problem.node_ids[node][-2:][0] == "x", default=0)
+    )
+
+
+def shuns_the_last(request):
+    """Leave the last node alone, and with it whatever fits nowhere else."""
+    problem = request.problem()
+    node_of = FirstFit().headgate_schedule(request)
+    keep = problem.node_of(node_of.assignment)
+    keep[keep == problem.m - 1 if problem.m > 2 else keep < -1] = -1
+    return problem.plan(keep)
+
+
+def first_fit_from(request, start):
+    problem = request.problem()
+    room = problem.room()
+    for task in range(problem.n):
+        for node in [*range(start, problem.m), *range(start)]:
+            if room.node_of[task] < 0 and room.fits(task)[node]:
+                room.place(task, node)
+    return problem.plan(room.node_of)
+
+
+@pytest.mark.parametrize(
+    ("act", "rule"), [(sorts_by_amount, "scale-free"), (shuns_the_last, "total")], ids=lambda each: str(each)
+)
+def test_a_broken_promise_is_found(act, rule):
+    host = PluginHost().with_plugin("acme", Scheduler(act))
+    assert BY_ID[rule].check(host, "acme", make_cases(0, 30))
+
+
+def fills_up(request):
+    """Fail where there are more nodes than four."""
+    problem = request.problem()
+    return problem.plan([-1] * problem.n) if problem.m > 4 else FirstFit().headgate_schedule(request)
+
+
+def test_one_node_more_that_makes_it_fail_is_found():
+    host = PluginHost().with_plugin("acme", Scheduler(fills_up))
+    assert BY_ID["monotone"].check(host, "acme", make_cases(0, 30))
+
+
+def reads_names(request):
+    """Fail where the first node is not called n..."""
+    problem = request.problem()
+    fine = problem.m and problem.node_ids[0].startswith("n")
+    return FirstFit().headgate_schedule(request) if fine else problem.plan([-1] * problem.n)
+
+
+def test_a_scheduler_that_reads_names_is_found():
+    host = PluginHost().with_plugin("acme", Scheduler(reads_names))
+    assert BY_ID["renaming"].check(host, "acme", make_cases(0, 5))
+
+
+def scatters(request):
+    """Put neighbours apart."""
+    problem = request.problem()
+    room = problem.room()
+    for task in range(problem.n):
+        fits = room.fits(task).nonzero()[0]
+        if room.node_of[task] < 0 and fits.size:
+            room.place(task, int(max(fits, key=lambda node: (int(node) + int(problem.component[task])) % problem.m)))
+    return problem.plan(room.node_of)
+
+
+def test_traffic_is_compared_with_round_robin():
+    rule, cases = BY_ID["traffic-aware"], make_cases(0, 30)
+    assert rule.check(PluginHost().with_plugin("ff", FirstFit()), "ff", cases) == []
+    found = rule.check(PluginHost().with_plugin("acme", Scheduler(scatters)), "acme", cases)
+    assert "acme leaves" in found[0].message
+
+
+@attrs.frozen
+class Unset:
+    """An option without a default."""
+
+    level: int
+
+
+@pytest.mark.parametrize(
+    ("description", "text"),
+    [
+        (Description(summary="x", capabilities=frozenset({"swift"})), "unknown capabilities: swift"),
+        (Description(summary="x", options=Unset), "level"),
+    ],
+)
+def test_a_description_that_promises_nonsense_is_found(description, text):
+    class Odd(FirstFit):
+        """Odd."""
+
+        @hookimpl
+        def headgate_describe(self):
+            return description
+
+    findings = BY_ID["describes"].check(PluginHost().with_plugin("odd", Odd()), "odd", make_cases(0, 0))
+    assert len(findings) == 1
+    assert text in findings[0].message
+
+
+def test_every_reason_to_hold_a_plan_belongs_to_one_rule():
+    folder = Path(headgate.__file__).parent
+    said = [re.findall(r'(?:code=|_reason\()"([a-z-]+)"', (folder / f).read_text()) for f in ("check.py", "safety.py")]
+    source = (folder / "testing" / "rules.py").read_text()
+    judged = Counter(
+        code for call in re.findall(r"held\(([^)]*)\)", source) for code in re.findall(r'"([a-z-]+)"', call)[1:]
+    )
+    assert set(sum(said, [])) == set(judged)
+    assert set(judged.values()) == {1}
+
+
+def test_capabilities_are_the_ones_that_rules_need():
+    assert {rule.needs for rule in RULES} - {""} == CAPABILITIES == frozenset(MEANING)
+
+
+def test_rules_have_unique_ids_and_statements_of_one_line():
+    assert len(BY_ID) == len(RULES)
+    assert all(rule.statement.endswith(".") and "\n" not in rule.statement for rule in RULES)
