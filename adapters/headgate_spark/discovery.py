@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import attrs
@@ -28,7 +29,7 @@ class Discovered:
 
 
 def discover(recorder: EventRecorder, scope: str, name: str, *, timeout: float = TIMEOUT) -> Discovered:
-    """Wait for a batch of a scope and take its shape.
+    """Wait for a batch of a scope and take its shape; a batch without data has empty stages and does not count.
 
     Args:
         recorder: A started recorder.
@@ -37,12 +38,19 @@ def discover(recorder: EventRecorder, scope: str, name: str, *, timeout: float =
         timeout: Seconds to wait.
 
     Raises:
-        EngineError: No batch ended in time.
+        EngineError: No batch with data ended in time.
     """
-    jobs = recorder.wait(scope, 1, since=0.0, timeout=timeout)
-    if not jobs:
-        raise EngineError(f"{name!r} finished no batch in {timeout:g} s: look whether data arrives, or allow more time")
-    return shape(jobs[-1].start, name)
+    deadline = time.monotonic() + timeout
+    seen = 0
+    while (left := deadline - time.monotonic()) > 0:
+        jobs = recorder.wait(scope, seen + 1, since=0.0, timeout=left)
+        whole = [job.start for job in jobs if all(stage.tasks for stage in job.start.stages)]
+        if whole:
+            return shape(whole[-1], name)
+        seen = len(jobs)
+    raise EngineError(
+        f"{name!r} finished {seen} batches in {timeout:g} s, none of them with data: look whether data arrives"
+    )
 
 
 def shape(job: JobStart, name: str) -> Discovered:

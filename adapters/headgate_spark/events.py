@@ -91,14 +91,6 @@ class JobEnd:
 
 
 @attrs.frozen(kw_only=True)
-class StageSubmitted:
-    """An attempt of a stage starts to run tasks."""
-
-    stage: int
-    attempt: int
-
-
-@attrs.frozen(kw_only=True)
 class StageCompleted:
     """An attempt of a stage has ended; `reason` says why it failed, "" if it did not."""
 
@@ -126,7 +118,7 @@ class ExecutorRemoved:
     time: float
 
 
-Event: TypeAlias = TaskEnd | JobStart | JobEnd | StageSubmitted | StageCompleted | ExecutorAdded | ExecutorRemoved
+Event: TypeAlias = TaskEnd | JobStart | JobEnd | StageCompleted | ExecutorAdded | ExecutorRemoved
 
 
 def parse(text: str) -> Event | None:
@@ -211,11 +203,6 @@ def _job_end(document: dict[str, Any]) -> JobEnd:
     return JobEnd(job=document["Job ID"], time=document["Completion Time"] / 1e3, succeeded=succeeded)
 
 
-def _stage_submitted(document: dict[str, Any]) -> StageSubmitted:
-    info = document["Stage Info"]
-    return StageSubmitted(stage=info["Stage ID"], attempt=info["Stage Attempt ID"])
-
-
 def _stage_completed(document: dict[str, Any]) -> StageCompleted:
     info = document["Stage Info"]
     reason = info.get("Failure Reason", "")
@@ -242,7 +229,6 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event]] = {
     "SparkListenerTaskEnd": _task_end,
     "SparkListenerJobStart": _job_start,
     "SparkListenerJobEnd": _job_end,
-    "SparkListenerStageSubmitted": _stage_submitted,
     "SparkListenerStageCompleted": _stage_completed,
     "SparkListenerExecutorAdded": _executor_added,
     "SparkListenerExecutorRemoved": _executor_removed,

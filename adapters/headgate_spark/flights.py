@@ -62,7 +62,8 @@ def flights() -> pd.DataFrame:
     import pandas as pd
 
     day = pd.to_datetime(frame[["year", "month", "day"]]).dt.dayofyear - 1
-    return frame[["dest", "carrier", "arr_delay"]].assign(day=day).sort_values("day", kind="stable")
+    year: pd.DataFrame = frame[["dest", "carrier", "arr_delay"]].assign(day=day)
+    return year.sort_values("day", kind="stable")
 
 
 def feeds_by_carrier(rows: dict[str, int]) -> dict[str, int]:

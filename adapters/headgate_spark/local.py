@@ -62,7 +62,7 @@ class LocalSpark:
     """
 
     workers: tuple[WorkerSpec, ...] = worker_specs((4, 2, 1))
-    timeout: float = attrs.field(default=60.0, kw_only=True)
+    timeout: float = attrs.field(default=120.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
     master_url: str = attrs.field(default="", init=False)
     ui_port: int = attrs.field(default=0, init=False)
@@ -189,8 +189,9 @@ class LocalSpark:
     def _wait_for_workers(self) -> None:
         wanted = self._hosts()
         for _ in self._patience(f"the Spark Master at {self.master_url} does not know all Workers {wanted}"):
-            if set(wanted) <= set(self.alive_workers()):
-                return
+            with contextlib.suppress(OSError):  # the Master binds its port before it serves its pages
+                if set(wanted) <= set(self.alive_workers()):
+                    return
 
     def _patience(self, complaint: str) -> Iterator[None]:
         """Yield until the timeout, then raise the complaint; raise at once when a daemon died."""
@@ -209,7 +210,10 @@ def master_state(ui_port: int) -> dict[str, Any]:
     connection = http.client.HTTPConnection(MASTER_HOST, ui_port, timeout=10)
     try:
         connection.request("GET", "/json/")
-        answer: dict[str, Any] = json.loads(connection.getresponse().read())
+        response = connection.getresponse()
+        if response.status != http.client.OK:
+            raise ConnectionError(f"{response.status} {response.reason}")
+        answer: dict[str, Any] = json.loads(response.read())
     finally:
         connection.close()
     return answer

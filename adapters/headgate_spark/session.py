@@ -43,7 +43,7 @@ def session(
     app_name: str = "headgate",
     *,
     hosts: Collection[str] = (),
-    timeout: float = 60.0,
+    timeout: float = 120.0,
     **conf: str,
 ) -> SparkSession:
     """Start a session on a standalone cluster with Headgate's task scheduler in it (level `hard`).

@@ -41,7 +41,7 @@ class Even:
             summary=(self.__doc__ or "").partition("\n")[0],
             options=EvenOptions,
             paper="Apache Storm 2.8, EvenScheduler and DefaultScheduler",
-            capabilities=frozenset({"scale-free"}),
+            capabilities=frozenset({"idempotent", "scale-free"}),
         )
 
     @hookimpl

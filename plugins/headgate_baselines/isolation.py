@@ -26,7 +26,7 @@ class Isolation:
             summary=(self.__doc__ or "").partition("\n")[0],
             options=EvenOptions,
             paper="Apache Storm 2.8, IsolationScheduler",
-            capabilities=frozenset({"scale-free"}),
+            capabilities=frozenset({"idempotent", "scale-free"}),
         )
 
     @hookimpl

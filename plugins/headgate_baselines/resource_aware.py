@@ -46,6 +46,7 @@ class ResourceAware:
             summary=(self.__doc__ or "").partition("\n")[0],
             options=ResourceAwareOptions,
             paper="Peng et al., R-Storm, Middleware 2015; Apache Storm 2.8, ResourceAwareScheduler",
+            capabilities=frozenset({"idempotent", "scale-free"}),
         )
 
     @hookimpl

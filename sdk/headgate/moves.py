@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from heapq import heappop, heappush
+from operator import add, le, sub
 from typing import TYPE_CHECKING
 
 import attrs
@@ -10,9 +12,6 @@ import attrs
 from headgate.model import Move, MoveKind, Slot
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from headgate.problem import Problem
 
 
@@ -41,7 +40,10 @@ class _Walk:
         self.problem = problem
         self.target = target
         self.at = self._running()
-        self.free: NDArray[np.float64] = problem.capacity.copy()
+        self.free: list[list[float]] = problem.capacity.tolist()
+        self.demand: list[list[float]] = problem.demand.tolist()
+        self.needs: list[float] = problem.heap.tolist()
+        self.topology: list[int] = problem.topology.tolist()
         self.tenants: dict[Slot, dict[int, int]] = defaultdict(lambda: defaultdict(int))
         self.heap: dict[Slot, float] = defaultdict(float)
         self.moves: list[Move] = []
@@ -62,15 +64,34 @@ class _Walk:
         for task in leaving[: self.left]:
             self._step(MoveKind.EVICT, task, None)
         self.left -= len(leaving[: self.left])
-        while pending:
-            waiting = [task for task in pending if not self._try(task)]
-            if len(waiting) == len(pending) and not self._break_cycle(waiting):
-                break
-            pending = waiting
+        waiting = self._work_off(pending)
         if not self.left:
-            self._return_evicted(pending)
+            self._return_evicted(waiting)
         dropped = sum(self.target.get(task) != slot for task, slot in self.at.items())
         return Route(moves=tuple(self.moves), slots=dict(self.at), dropped=dropped)
+
+    def _work_off(self, pending: list[int]) -> list[int]:
+        """Make the moves, pass after pass over the tasks by index; return those that wait in the end.
+
+        A task that found no room is tried again only after something left the node that it waits for.
+        """
+        queue, waiting, victims = _Queue(pending), set(pending), iter(pending)
+        while waiting:
+            task = queue.next()
+            if task is None:
+                task = next((each for each in victims if each in waiting and each in self.at), None)
+                if task is None or not self.left:
+                    break
+                freed = self._evict_for_now(task)
+            else:
+                source = self.at.get(task)
+                if not self._try(task):
+                    queue.block(task, self.target[task].node)
+                    continue
+                waiting.discard(task)
+                freed = source.node if source is not None else None
+            queue.wake(freed)
+        return sorted(waiting)
 
     def _return_evicted(self, pending: list[int]) -> None:
         """Take the way back to before the first eviction for which the limit left no second half."""
@@ -93,26 +114,24 @@ class _Walk:
         self._step(MoveKind.MIGRATE if runs else MoveKind.PLACE, task, self.target[task])
         return True
 
-    def _break_cycle(self, waiting: list[int]) -> bool:
-        victim = next((task for task in waiting if task in self.at), None)
-        if victim is None or not self.left:
-            return False
+    def _evict_for_now(self, victim: int) -> str:
+        """Break a cycle of tasks that wait for each other; return the node that has more room now."""
+        node = self.at[victim].node
         self.left -= 1
         self.evicted[victim] = len(self.moves)
         self._step(MoveKind.EVICT, victim, None)
-        return True
+        return node
 
     def _has_room(self, task: int) -> bool:
-        slot, problem = self.target[task], self.problem
-        topology = int(problem.topology[task])
+        slot, topology = self.target[task], self.topology[task]
         if self.tenants[slot].keys() - {topology}:
             return False
-        if self.heap[slot] + float(problem.heap[task]) > problem.heap_limit[topology]:
+        if self.heap[slot] + self.needs[task] > self.problem.heap_limit[topology]:
             return False
         source = self.at.get(task)
         if source is not None and source.node == slot.node:
             return True
-        return bool((self.free[problem.node_index[slot.node]] >= problem.demand[task]).all())
+        return all(map(le, self.demand[task], self.free[self.problem.node_index[slot.node]]))
 
     def _step(self, kind: MoveKind, task: int, slot: Slot | None) -> None:
         source = self.at.pop(task, None)
@@ -124,14 +143,49 @@ class _Walk:
         self.moves.append(Move(kind=kind, task=self.problem.task_ids[task], source=source, target=slot))
 
     def _enter(self, task: int, slot: Slot) -> None:
-        self.free[self.problem.node_index[slot.node]] -= self.problem.demand[task]
-        self.tenants[slot][int(self.problem.topology[task])] += 1
-        self.heap[slot] += float(self.problem.heap[task])
+        node = self.problem.node_index[slot.node]
+        self.free[node] = list(map(sub, self.free[node], self.demand[task]))
+        self.tenants[slot][self.topology[task]] += 1
+        self.heap[slot] += self.needs[task]
 
     def _leave(self, task: int, slot: Slot) -> None:
-        self.free[self.problem.node_index[slot.node]] += self.problem.demand[task]
-        self.heap[slot] -= float(self.problem.heap[task])
-        tenants, topology = self.tenants[slot], int(self.problem.topology[task])
+        node = self.problem.node_index[slot.node]
+        self.free[node] = list(map(add, self.free[node], self.demand[task]))
+        self.heap[slot] -= self.needs[task]
+        tenants, topology = self.tenants[slot], self.topology[task]
         tenants[topology] -= 1
         if not tenants[topology]:
             del tenants[topology]
+
+
+class _Queue:
+    """Tasks to try in passes: within a pass by index; one that is woken after its turn waits for the next pass."""
+
+    def __init__(self, tasks: list[int]) -> None:
+        self._now = tasks.copy()
+        self._later: list[int] = []
+        self._blocked: dict[str, list[int]] = defaultdict(list)
+        self._last = -1
+
+    def next(self) -> int | None:
+        """The task to try now; None when every one that waits is blocked, and then a new pass begins."""
+        if not self._now:
+            self._now, self._later, self._last = sorted(self._later), [], -1
+        if not self._now:
+            return None
+        self._last = heappop(self._now)
+        return self._last
+
+    def block(self, task: int, node: str) -> None:
+        """Let the task wait until something leaves the node."""
+        self._blocked[node].append(task)
+
+    def wake(self, node: str | None) -> None:
+        """Something left the node, if it is one: those that wait for it get another turn."""
+        if node is None:
+            return
+        for task in self._blocked.pop(node, ()):
+            if task > self._last:
+                heappush(self._now, task)
+            else:
+                self._later.append(task)

@@ -41,11 +41,12 @@ def _convert(plugin: str, name: str, value: Any, hint: Any) -> Any:
     if value is None or (isinstance(value, str) and value.lower() in ("none", "null")):
         if type(None) in allowed:
             return None
-        raise OptionError(f"{plugin}: option {name} cannot be {value}; it takes {_names(allowed)}")
+        if value is None:
+            raise OptionError(f"{plugin}: option {name} cannot be {value}; it takes {_names(allowed)}")
     for kind in allowed:
         try:
             return _to(kind, value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             continue
     raise OptionError(f"{plugin}: option {name} cannot be {value!r}; it takes {_names(allowed)}")
 

@@ -55,7 +55,7 @@ def _outputs(topology: Topology, where: str) -> dict[str, float]:
         splits[stream.source] += stream.fanout == "split"
     for name in _order(topology, where):
         component = components[name]
-        emitted = component.rate if component.kind is Kind.SPOUT else None
+        emitted = component.rate if component.kind == Kind.SPOUT else None
         output[name] = emitted if emitted is not None else math.fsum(received[name]) * component.selectivity
         for stream in leaving[name]:
             if stream.rate is None:

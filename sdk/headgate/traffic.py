@@ -185,6 +185,7 @@ def build(
         flows: Sender, receiver, rate.
         unit: What the rates count.
     """
+    uniform = [(a, b, rate) for a, b, rate in uniform if a[0] < a[1] and b[0] < b[1]]
     pair = np.array([rate for _, _, rate in uniform], dtype=np.float64)
     single = np.array([rate for _, _, rate in flows], dtype=np.float64)
     total = math.fsum(rate * (a[1] - a[0]) * (b[1] - b[0]) for a, b, rate in uniform) + math.fsum(single.tolist())

@@ -60,7 +60,7 @@ class SchedulerContract:
         assert not findings, f"{rule.statement} {len(findings)} requests break it, for example: {findings[0]}"
 
     @pytest.mark.parametrize("rule", SEARCHED, ids=lambda rule: rule.id)
-    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_search(self, rule: Rule, host: PluginHost, scheduler_name: str, data: DataObject) -> None:
         """Let Hypothesis search for a request that breaks a rule."""

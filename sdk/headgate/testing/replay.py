@@ -37,7 +37,7 @@ def replay(name: str, requests: Sequence[Request], *, hash_seed: int) -> list[st
     )
     if run.returncode:
         raise PluginError(f"{name} cannot be asked in another process: {run.stderr.strip()[-300:]}")
-    return run.stdout.splitlines()
+    return run.stdout.split("\n")[:-1]
 
 
 def main() -> None:

@@ -106,7 +106,7 @@ def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Finding]:
     """Ask two other processes, with shuffled requests."""
     if not host.plugins[name].distribution:
         raise SkipRule("it is not installed through an entry point, so no other process can load it")
-    here = [dumps(host.schedule(name, request), indent=None) for request in cases.mixed]
+    here = [dumps(host.schedule(name, request), indent=None).rstrip("\n") for request in cases.mixed]
     for seed in (1, 2):
         there = replay(name, [shuffled(request, seed) for request in cases.mixed], hash_seed=seed)
         for request, one, other in zip(cases.mixed, here, there, strict=True):

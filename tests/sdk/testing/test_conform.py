@@ -16,7 +16,6 @@ from headgate.model import Limits
 from headgate.testing import RULES, FirstFit
 from headgate.testing.cases import make_cases
 from headgate.testing.conform import Outcome, conform
-from headgate.testing.rule import Rule
 from headgate.testing.shrink import shrink, weight
 from headgate.testing.zoo import BEASTS, Hanging, Scheduler
 from plugin_folder import GOOD, install
@@ -77,19 +76,20 @@ def test_another_process_tells_a_scheduler_that_depends_on_the_hash_seed(tmp_pat
     install(tmp_path, "strange", {"good": GOOD, "hashed": HASHED})
     monkeypatch.syspath_prepend(tmp_path)
     host, cases = PluginHost.load(["good", "hashed"]), make_cases(0, 5)
-    rule: Rule = next(rule for rule in RULES if rule.id == "processes")
+    rule = next(rule for rule in RULES if rule.id == "processes")
     assert rule.check(host, "good", cases) == []
     assert "PYTHONHASHSEED" in rule.check(host, "hashed", cases)[0].message
 
 
+ONCE = "import os\nif 'PYTHONHASHSEED' in os.environ: raise OSError('gone')\n"
+
+
 def test_a_process_that_fails_is_an_error_with_its_last_words(tmp_path, monkeypatch):
-    install(
-        tmp_path, "strange", {"once": "import os\nif 'PYTHONHASHSEED' in os.environ: raise OSError('gone')\n" + GOOD}
-    )
+    install(tmp_path, "strange", {"once": ONCE + GOOD})
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
     rule = next(rule for rule in RULES if rule.id == "processes")
-    with pytest.raises(PluginError, match="once cannot be asked in another process: .*gone"):
+    with pytest.raises(PluginError, match=r"(?s)once cannot be asked in another process: .*gone"):
         rule.check(PluginHost.load(["once"]), "once", make_cases(0, 1))
 
 

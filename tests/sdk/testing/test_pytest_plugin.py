@@ -55,12 +55,11 @@ def test_a_contract_class_runs_every_rule(tmp_path):
 
 
 def test_a_contract_class_fails_on_a_scheduler_that_breaks_a_rule(tmp_path):
-    broken = PROJECT.replace("FirstFit,", "FirstFit, zoo,").replace("import FirstFit", "import FirstFit")
-    broken = broken.replace('with_plugin("ff", FirstFit())', 'with_plugin("ff", zoo.BEASTS["overloads"].plugin)')
-    broken = broken.replace("from headgate.testing import FirstFit, zoo, S", "from headgate.testing import zoo, S")
+    broken = PROJECT.replace("import FirstFit,", "import zoo,")
+    broken = broken.replace("FirstFit()", 'zoo.BEASTS["overloads"].plugin')
     (tmp_path / "test_ff.py").write_text(broken)
     run = run_pytest(tmp_path, "-k", "capacity or pure")
     assert run.returncode == 1
     assert "test_rule[capacity]" in run.stdout
-    assert "FAILED test_ff.py::TestFirstFit::test_search[capacity]" in run.stdout
-    assert "[pure]" not in run.stdout.partition("short test summary")[2]
+    assert "test_search[capacity]" in run.stdout
+    assert "2 failed, 2 passed" in run.stdout

@@ -54,14 +54,6 @@ def sorts_by_amount(request):
     return first_fit_from(request, int(large[0]) if large.size else 0)
 
 
-def sorts_by_name(request):
-    """Start at a node that its name chooses."""
-    problem = request.problem()
-    return first_fit_from(
-        request, max(range(problem.m), key=lambda node: problem.node_ids[node][-2:][0] == "x", default=0)
-    )
-
-
 def shuns_the_last(request):
     """Leave the last node alone, and with it whatever fits nowhere else."""
     problem = request.problem()
@@ -159,12 +151,10 @@ def test_a_description_that_promises_nonsense_is_found(description, text):
 
 def test_every_reason_to_hold_a_plan_belongs_to_one_rule():
     folder = Path(headgate.__file__).parent
-    said = [re.findall(r'(?:code=|_reason\()"([a-z-]+)"', (folder / f).read_text()) for f in ("check.py", "safety.py")]
-    source = (folder / "testing" / "rules.py").read_text()
-    judged = Counter(
-        code for call in re.findall(r"held\(([^)]*)\)", source) for code in re.findall(r'"([a-z-]+)"', call)[1:]
-    )
-    assert set(sum(said, [])) == set(judged)
+    held = "".join((folder / name).read_text() for name in ("check.py", "safety.py"))
+    rules = re.findall(r"held\(([^)]*)\)", (folder / "testing" / "rules.py").read_text())
+    judged = Counter(code for call in rules for code in re.findall(r'"([a-z-]+)"', call)[1:])
+    assert set(re.findall(r'(?:code=|_reason\()"([a-z-]+)"', held)) == set(judged)
     assert set(judged.values()) == {1}
 
 

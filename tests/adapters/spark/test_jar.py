@@ -1,0 +1,84 @@
+"""The scheduler's jar compiles with and without a JDK, and either one places tasks on real Spark."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import attrs
+import pytest
+
+from headgate.errors import EngineError
+from headgate_spark.jar import SERVICE, SparkHome, scheduler_jar, spark_home
+from headgate_spark.java import Java, find_java
+
+PLACE_THREE_STAGES = """
+from adapters.spark.spark_jobs import HOSTS, rotation, three_stages
+from headgate_spark.local import LocalSpark, worker_specs
+from headgate_spark.placement import Placement
+from headgate_spark.session import connect, session
+with LocalSpark(worker_specs((1, 1, 1))) as cluster:
+    spark = session(cluster.master_url, hosts=HOSTS)
+    Placement.of(spark).push("group", rotation(1, 3))
+    hits = three_stages(spark, "group") == rotation(1, 3)
+    print("jar:", spark.conf.get("spark.driver.extraClassPath"), "level:", connect(spark), "hits:", hits)
+    spark.stop()
+"""
+
+
+@pytest.fixture(scope="module")
+def home(java: None) -> SparkHome:
+    return spark_home()
+
+
+@pytest.fixture(params=["javac", "janino"])
+def compiler(request: pytest.FixtureRequest, java: None) -> Java:
+    """The Java of this machine with its own compiler, and as a bare runtime, where Spark's Janino steps in."""
+    found = find_java()
+    if request.param == "janino":
+        return attrs.evolve(found, compiler=None)
+    if found.compiler is None:
+        pytest.skip("needs a JDK: the Java of this machine has no javac")
+    return found
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_either_compiler_makes_a_jar_that_places(home: SparkHome, compiler: Java, tmp_path: Path) -> None:
+    jar = scheduler_jar(home, cache=tmp_path / "headgate", java=compiler)
+    tests = str(Path(__file__).parents[2])
+    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": tests}
+    done = subprocess.run(
+        [sys.executable, "-c", PLACE_THREE_STAGES], env=env, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert f"jar: {jar} level: hard hits: True" in done.stdout, done.stderr
+
+
+@pytest.mark.spark
+def test_a_jar_is_made_once_and_whole(home: SparkHome, compiler: Java, tmp_path: Path) -> None:
+    jar = scheduler_jar(home, cache=tmp_path, java=compiler)
+    made = jar.stat()
+    assert scheduler_jar(home, cache=tmp_path, java=compiler).stat() == made
+    assert [entry.name for entry in jar.parent.iterdir()] == [jar.name]
+    assert f"{home.scala}-{home.version}" in jar.name
+    with zipfile.ZipFile(jar) as archive:
+        assert archive.read(SERVICE).decode().strip() == "headgate.spark.ClusterManager"
+
+
+@pytest.mark.spark
+def test_a_spark_that_does_not_fit_is_named(compiler: Java, tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    empty = SparkHome(path=tmp_path, version="9.9.9", scala="2.13")
+    with pytest.raises(EngineError, match=r"does not compile against Spark 9\.9\.9"):
+        scheduler_jar(empty, cache=tmp_path, java=compiler)
+    assert list((tmp_path / "spark").iterdir()) == []
+
+
+def test_a_spark_home_without_spark_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    with pytest.raises(EngineError, match="has no jars/spark-core"):
+        spark_home()

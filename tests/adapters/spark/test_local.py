@@ -1,0 +1,177 @@
+"""The local cluster is real, is the size asked for, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from click.testing import CliRunner
+
+from headgate.errors import EngineError
+from headgate_spark.commands import spark as commands
+from headgate_spark.daemon import Daemon, end
+from headgate_spark.java import find_java
+from headgate_spark.local import LocalSpark, WorkerSpec, worker_specs
+from headgate_spark.standing import Standing, down
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONE = worker_specs((1,))
+KEEP_RUNNING = """
+import json, time
+from headgate_spark.local import LocalSpark, worker_specs
+with LocalSpark(worker_specs((1,))) as cluster:
+    print(json.dumps([each.pid for each in cluster.daemons]), flush=True)
+    time.sleep(300)
+"""
+
+
+def runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.spark
+def test_workers_have_the_size_asked_for(cluster: LocalSpark) -> None:
+    workers = cluster.state()["workers"]
+    assert {each["host"]: each["cores"] for each in workers if each["state"] == "ALIVE"} == {
+        "127.0.0.2": 4,
+        "127.0.0.3": 2,
+        "127.0.0.4": 1,
+    }
+    assert {each["memory"] for each in workers} == {1024}
+
+
+@pytest.mark.spark
+def test_a_worker_that_is_not_there_is_named(cluster: LocalSpark) -> None:
+    with pytest.raises(EngineError, match=r"no Worker runs on 127\.0\.0\.9.*127\.0\.0\.2, 127\.0\.0\.3"):
+        cluster.kill_worker("127.0.0.9")
+    with pytest.raises(EngineError, match=r"127\.0\.0\.9 is none of"):
+        cluster.start_worker("127.0.0.9")
+    with pytest.raises(EngineError, match=r"127\.0\.0\.2 is running already"):
+        cluster.start_worker("127.0.0.2")
+
+
+@pytest.mark.spark
+def test_nothing_is_left_when_the_body_raises(java: None) -> None:
+    cluster = LocalSpark(ONE)
+    daemons: list[Daemon] = []
+
+    def body() -> None:
+        with cluster:
+            daemons.extend(cluster.daemons)
+            assert all(daemon.alive for daemon in daemons)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        body()
+    assert [daemon.members() for daemon in daemons] == [(), ()]
+    assert not daemons[0].log.parent.exists()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_nothing_is_left_after_a_signal(java: None, number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", KEEP_RUNNING], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        pids = json.loads(process.stdout.readline())
+        assert all(map(runs, pids))
+        process.send_signal(number)
+        process.wait(timeout=30)
+    assert len(pids) == 2
+    assert not any(map(runs, pids))
+
+
+@pytest.mark.spark
+def test_a_worker_that_dies_at_start_is_told_with_its_log(java: None, tmp_path: Path) -> None:
+    broken = LocalSpark((WorkerSpec(host="127.0.0.2", cores=1, memory_mb=0),), folder=tmp_path)
+    with pytest.raises(EngineError, match=r"worker-127\.0\.0\.2 .*died(?s:.*)[Mm]emory"):
+        broken.start()
+    assert broken.daemons == ()
+
+
+def test_a_daemon_ends_with_its_children(tmp_path: Path) -> None:
+    """Also those in a process group of their own, as PySpark's worker processes are."""
+    script = "set -m; trap '' TERM; sleep 300 & sleep 300 & wait; wait"
+    daemon = Daemon.start("shell", ["/bin/bash", "-c", script], log=tmp_path / "log", env=os.environ)
+    while len(daemon.members()) < 3:
+        pass
+    end([daemon], grace=0.2)
+    assert daemon.members() == ()
+
+
+def test_without_java_the_next_step_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EngineError, match=r"JAVA_HOME=.* has none.*Install a Java 17"):
+        find_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EngineError, match="PATH has none"):
+        find_java()
+
+
+@pytest.mark.parametrize(("said", "version"), [('openjdk version "11.0.2" 2019', 11), ('java version "1.8.0_1"', 8)])
+def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, version: int) -> None:
+    program = tmp_path / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EngineError, match=f"is Java {version}, and this Spark needs 17"):
+        find_java(17)
+    assert find_java(8).version == version
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_up_status_down(java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    runner = CliRunner()
+    try:
+        shown = json.loads(runner.invoke(commands, ["up", "--workers", "2,1", "--json"], catch_exceptions=False).stdout)
+        assert [(each["host"], each["cores"]) for each in shown["workers"]] == [("127.0.0.2", 2), ("127.0.0.3", 1)]
+        assert json.loads(runner.invoke(commands, ["status", "--json"]).stdout) == shown
+        assert shown["master_url"] in runner.invoke(commands, ["status"]).stdout
+        again = runner.invoke(commands, ["up"])
+        assert isinstance(again.exception, EngineError)
+        daemons = Standing.read().daemons
+    finally:
+        ended = runner.invoke(commands, ["down", "--json"])
+    assert json.loads(ended.stdout) == {"ended": ["worker-127.0.0.2", "worker-127.0.0.3", "master"]}
+    assert [daemon.members() for daemon in daemons] == [(), (), ()]
+    assert runner.invoke(commands, ["status"]).exit_code == 1
+    assert json.loads(runner.invoke(commands, ["down", "--json"]).stdout) == {"ended": []}
+
+
+@pytest.mark.parametrize("cores", ["", "4,", "0", "a,b", "-1"])
+def test_a_list_of_cores_that_is_none_is_refused(cores: str) -> None:
+    result = CliRunner().invoke(commands, ["up", "--workers", cores])
+    assert result.exit_code == 2
+    assert "is no list of cores" in result.stderr
+
+
+def test_a_stale_state_file_ends_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A pid that another process has by now is told apart by its start time."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    stranger = Daemon.start("stranger", ["/bin/sleep", "300"], log=tmp_path / "log", env={})
+    try:
+        (tmp_path / "headgate" / "spark" / "cluster").mkdir(parents=True)
+        stale = attrs.evolve(stranger, born=stranger.born - 1)
+        Standing(master_url="spark://127.0.0.1:1", ui_port=1, daemons=(stale,)).write()
+        assert Standing.read() is None
+        assert down() is None
+        assert stranger.alive
+    finally:
+        end([stranger])

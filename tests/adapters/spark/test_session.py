@@ -1,0 +1,104 @@
+"""Which sessions can place tasks, and what is said of the others."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adapters.spark.spark_jobs import HOSTS
+from headgate.errors import EngineError
+from headgate_spark.session import connect, executors, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from headgate_spark.local import LocalSpark
+
+ORDINARY_SESSION = """
+from pyspark.sql import SparkSession
+from headgate.errors import EngineError
+from headgate_spark.placement import Placement
+from headgate_spark.session import connect, session
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+print("level:", connect(spark))
+def refuse(action):
+    try:
+        action()
+    except EngineError as error:
+        print("refused:", error)
+refuse(lambda: Placement.of(spark))
+spark.stop()
+refuse(lambda: connect(spark))
+refuse(lambda: session("spark://127.0.0.1:1"))
+"""
+
+CONNECT_SESSION = """
+from pyspark.sql import SparkSession
+from headgate.errors import EngineError
+from headgate_spark.session import connect
+spark = SparkSession.builder.remote("local[1]").getOrCreate()
+try:
+    connect(spark)
+except EngineError as error:
+    print("refused:", error)
+spark.stop()
+"""
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.spark
+def test_a_session_of_ours_is_hard_and_has_an_executor_a_host(spark: SparkSession) -> None:
+    assert connect(spark) == "hard"
+    assert sorted(executors(spark).values()) == sorted(HOSTS)
+    assert spark.sparkContext.defaultParallelism == 7
+
+
+@pytest.mark.spark
+def test_tasks_run_on_the_driver_s_python(spark: SparkSession) -> None:
+    found = spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("sys").executable).collect()
+    assert found == [sys.executable]
+
+
+@pytest.mark.spark
+def test_a_second_session_is_refused(spark: SparkSession, cluster: LocalSpark) -> None:
+    with pytest.raises(EngineError, match="runs already in this process"):
+        session(cluster.master_url)
+
+
+def test_a_url_that_is_no_standalone_cluster_is_refused() -> None:
+    with pytest.raises(EngineError, match=r"'yarn' is no standalone cluster: expected spark://HOST:PORT"):
+        session("yarn")
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_an_ordinary_session_is_soft_and_told_what_to_do(java: None) -> None:
+    done = run(ORDINARY_SESSION)
+    level, cannot_place, stopped, no_jar = done.stdout.splitlines()
+    assert level == "level: soft", done.stderr
+    assert "level soft, which cannot place tasks: make it with" in cannot_place
+    assert "was stopped" in stopped
+    assert "was started without" in no_jar
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_connect_session_is_refused(java: None) -> None:
+    if importlib.util.find_spec("grpc") is None:
+        pytest.skip("needs Spark Connect: pip install 'pyspark[connect]'")
+    done = run(CONNECT_SESSION)
+    assert "refused: this is a Spark Connect session" in done.stdout, done.stderr
+
+
+def test_a_session_class_of_connect_is_refused() -> None:
+    """What can be told without a Connect server: its sessions come from another module."""
+    kind = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})
+    with pytest.raises(EngineError, match="classic session"):
+        connect(kind())
