@@ -29,9 +29,9 @@ class EvenOptions:
 class Even:
     """Deal the tasks of each topology round robin over free slots, as Storm's EvenScheduler does.
 
-    Topologies come by id, tasks by component and index, slots interleaved over the nodes, those with most free
-    slots first. It looks at no resource, except that a node without room for a task is passed over: Storm itself
-    would overload it. Running tasks stay where they are.
+    Topologies with the largest tasks come first, tasks by component and index, slots interleaved over the nodes,
+    those with most free slots first. It looks at no resource, except that a node without room for a task is passed
+    over: Storm itself would overload it. Running tasks stay where they are.
     """
 
     @hookimpl
@@ -50,14 +50,15 @@ class Even:
         import numpy as np
 
         from headgate_baselines.round_robin import deal_topology
-        from headgate_baselines.start import start
+        from headgate_baselines.start import start, topologies_by_task_size
 
         problem = request.problem()
         room = start(problem, rebalance=options.rebalance)
         everywhere = np.ones(problem.m, dtype=bool)
         passed = 0
-        for index, topology in enumerate(sorted(request.topologies, key=lambda each: each.id)):
-            workers = None if options.workers == "nodes" else topology.workers
+        topologies = sorted(request.topologies, key=lambda each: each.id)
+        for index in topologies_by_task_size(problem):
+            workers = None if options.workers == "nodes" else topologies[index].workers
             passed += deal_topology(problem, room, index, allowed=everywhere, workers=workers)
         return problem.plan(
             room.node_of, f"round robin; {passed} tasks passed over a node without room, which Storm would overload"

@@ -34,15 +34,15 @@ class Isolation:
         """Claim hosts, then spread the tasks."""
         from headgate_baselines.hosts import SHARED, claim_hosts
         from headgate_baselines.round_robin import deal_topology
-        from headgate_baselines.start import start
+        from headgate_baselines.start import start, topologies_by_task_size
 
         problem = request.problem()
         room = start(problem, rebalance=options.rebalance)
         topologies = sorted(request.topologies, key=lambda each: each.id)
         owner, short = claim_hosts(problem, room, topologies)
-        for index, topology in enumerate(topologies):
-            allowed = owner == (index if topology.isolated_nodes else SHARED)
-            workers = None if options.workers == "nodes" else topology.workers
+        for index in topologies_by_task_size(problem):
+            allowed = owner == (index if topologies[index].isolated_nodes else SHARED)
+            workers = None if options.workers == "nodes" else topologies[index].workers
             deal_topology(problem, room, index, allowed=allowed, workers=workers)
         claimed = int((owner != SHARED).sum())
         return problem.plan(room.node_of, "; ".join([f"{claimed} nodes serve one topology alone", *short]))

@@ -40,3 +40,16 @@ def counts(problem: Problem, room: Room, topology: int) -> NDArray[np.int64]:
     """Number of tasks of a topology on each node, int64 (m,)."""
     nodes = room.node_of[problem.topology == topology]
     return np.bincount(nodes[nodes >= 0], minlength=problem.m)
+
+
+def topologies_by_task_size(problem: Problem) -> list[int]:
+    """Indices of the topologies, those with the largest single task first, then by id.
+
+    Storm deals topologies in the order of a hash table, so any order is Storm's; this one leaves whole nodes to the
+    tasks that need them. A task's size is its largest share of a node of full size, over the resources.
+    """
+    most = problem.capacity.max(axis=0, initial=0.0)
+    share = np.divide(problem.demand, most, out=np.zeros_like(problem.demand), where=most > 0)
+    largest = np.zeros(len(problem.topology_ids))
+    np.maximum.at(largest, problem.topology, share.max(axis=1, initial=0.0))
+    return np.argsort(-largest, kind="stable").tolist()

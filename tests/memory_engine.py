@@ -1,0 +1,135 @@
+"""An engine in memory, for tests of the loop: it runs what it is told, or fails where a test asks it to."""
+
+from __future__ import annotations
+
+import contextlib
+
+import attrs
+
+from headgate.hooks import Description, Verdict, hookimpl
+from headgate.model import FrozenMap, Observation, Receipt, Step
+
+
+@attrs.define
+class Machine:
+    """What the engine runs; `broken` names hooks that raise, `deaf` lets it report moves that it does not make."""
+
+    seen: Observation
+    broken: set[str] = attrs.Factory(set)
+    refuses: bool = False
+    deaf: bool = False
+    stuck: bool = False
+    calls: list[str] = attrs.Factory(list)
+    opened: bool = False
+
+    def call(self, name):
+        self.calls.append(name)
+        if name in self.broken:
+            raise RuntimeError(f"{name} broke")
+
+    def run(self, assignment):
+        self.seen = attrs.evolve(self.seen, assignment=FrozenMap(assignment))
+
+
+class Engine:
+    """Watch and steer a machine in memory."""
+
+    def __init__(self, machine=None):
+        self.machine = machine
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="An engine in memory.")
+
+    @hookimpl
+    def headgate_open(self, application, address):
+        @contextlib.contextmanager
+        def opened():
+            self.machine.opened = True
+            yield self.machine
+            self.machine.opened = False
+
+        return opened()
+
+    @hookimpl
+    def headgate_observe(self, target, window):
+        target.call("observe")
+        return target.seen
+
+    @hookimpl
+    def headgate_preflight(self, target, plan):
+        target.call("preflight")
+        return ("slots are not enforced",)
+
+    @hookimpl
+    def headgate_execute(self, target, plan):
+        target.call("execute")
+        undo = target.seen.assignment
+        if target.refuses:
+            return Receipt(
+                done=False, steps=(Step(action="move", subject="t", done=False, message="no worker"),), undo=undo
+            )
+        if not target.deaf:
+            target.run(plan.assignment)
+        return Receipt(undo=undo)
+
+    @hookimpl
+    def headgate_rollback(self, target, receipt):
+        target.call("rollback")
+        target.run(receipt.undo)
+        return Receipt(done=not target.stuck)
+
+
+class Judge:
+    """A scheduler that replans when it is told to, and puts every task where it is told."""
+
+    def __init__(self, node_of, *, replan=True):
+        self.node_of, self.replan = node_of, replan
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Put tasks where a test wants them.")
+
+    @hookimpl
+    def headgate_analyse(self, observation):
+        if self.replan is None:
+            raise RuntimeError("analyse broke")
+        return Verdict(replan=self.replan, state="normal", reasons=("all is well",))
+
+    @hookimpl
+    def headgate_schedule(self, request):
+        return request.problem().plan(self.node_of)
+
+
+class Reviewer:
+    """Object to every plan, or break."""
+
+    def __init__(self, objection):
+        self.objection = objection
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Object.")
+
+    @hookimpl
+    def headgate_review(self, request, plan):
+        if self.objection is None:
+            raise RuntimeError("review broke")
+        return (self.objection,)
+
+
+class Listener:
+    """Keep the records of rounds, or break."""
+
+    def __init__(self, *, broken=False):
+        self.records, self.broken = [], broken
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Listen.")
+
+    @hookimpl
+    def headgate_on_round(self, record):
+        if self.broken:
+            raise RuntimeError("listener broke")
+        self.records.append(record)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import headgate
+from headgate.api import compare, limited, load_request, plan
+from headgate.documents import digest, dumps, unstructure, write
+from headgate.errors import DocumentError, OptionError, PluginError
+from headgate.host import PluginHost
+from headgate.testing import FirstFit
+from memory_engine import Judge
+from small_requests import word_count
+
+
+def host():
+    return PluginHost().with_plugin("first-fit", FirstFit()).with_plugin("lazy", Judge([-1] * 5))
+
+
+def test_a_request_may_be_a_value_plain_data_or_a_file(tmp_path):
+    asked = word_count()
+    write(tmp_path / "request.json", asked)
+    forms = [asked, unstructure(asked), tmp_path / "request.json", str(tmp_path / "request.json")]
+    assert [load_request(form) for form in forms] == [asked] * 4
+    assert {dumps(plan(form, "first-fit", host=host())) for form in forms} == {
+        dumps(plan(asked, "first-fit", host=host()))
+    }
+
+
+def test_limits_are_replaced_where_they_are_given():
+    made = limited(word_count(), deadline=1.5, max_moves=0, seed=9)
+    assert (made.limits.deadline, made.limits.max_moves, made.seed) == (1.5, 0, 9)
+    assert limited(word_count()) == word_count()
+
+
+def test_what_cannot_be_placed_is_a_status_not_an_exception():
+    assert plan(word_count(), "lazy", host=host()).status == "infeasible"
+
+
+def test_a_comparison_has_a_row_a_scheduler_in_the_order_asked():
+    found = compare(word_count(), ["lazy", "first-fit"], host=host())
+    assert [row.scheduler for row in found.rows] == ["lazy", "first-fit"]
+    assert found.request == digest(word_count()) == found.rows[1].plan.provenance.request
+    assert [row.scheduler for row in compare(word_count(), host=host()).rows] == ["first-fit", "lazy"]
+
+
+@pytest.mark.parametrize(
+    ("error", "call"),
+    [
+        (PluginError, lambda: plan(word_count(), "nobody", host=host())),
+        (OptionError, lambda: plan(word_count(), "first-fit", options={"x": 1}, host=host())),
+        (OptionError, lambda: compare(word_count(), ["lazy"], options={"first-fit": {}}, host=host())),
+        (DocumentError, lambda: plan(word_count(), "first-fit", deadline=-1.0, host=host())),
+        (DocumentError, lambda: plan({"seed": "x"}, "first-fit", host=host())),
+        (DocumentError, lambda: compare("missing.json", host=host())),
+    ],
+)
+def test_mistakes_are_errors_of_their_kind(error, call):
+    with pytest.raises(error):
+        call()
+
+
+def test_every_public_name_is_there_and_no_other():
+    assert all(getattr(headgate, name) is not None for name in headgate.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        headgate.nothing
+
+
+def test_importing_the_package_is_cheap():
+    script = "import sys, headgate; print([name for name in ('numpy', 'pyspark', 'py4j', 'click', 'attrs') if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
