@@ -2,7 +2,8 @@
 
     python benchmarks/dstorm_engines.py [--full]
 
-Times are CPU seconds of this process. The literal algorithm runs where it ends within seconds; there the placements are compared, task by task.
+Times are CPU seconds of this process. The literal algorithm runs where it ends within seconds; there the
+placements are compared, task by task.
 """
 
 from __future__ import annotations

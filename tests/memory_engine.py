@@ -12,10 +12,12 @@ from headgate.model import FrozenMap, Observation, Receipt, Step
 
 @attrs.define
 class Machine:
-    """What the engine runs; `broken` names hooks that raise, `deaf` lets it report moves that it does not make."""
+    """What the engine runs; `broken` names hooks that raise, after those in
+    `breaks_after` it cannot be observed, `deaf` lets it report moves that it does not make."""
 
     seen: Observation
     broken: set[str] = attrs.Factory(set)
+    breaks_after: set[str] = attrs.Factory(set)
     refuses: bool = False
     deaf: bool = False
     stuck: bool = False
@@ -26,6 +28,8 @@ class Machine:
         self.calls.append(name)
         if name in self.broken:
             raise RuntimeError(f"{name} broke")
+        if name in self.breaks_after:
+            self.broken = {"observe"}
 
     def run(self, assignment):
         self.seen = attrs.evolve(self.seen, assignment=FrozenMap(assignment))

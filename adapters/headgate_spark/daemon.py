@@ -69,7 +69,8 @@ class Daemon:
 
 def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
     """End daemons and all they started: ask each to end, after `grace` seconds kill what is left."""
-    left = [daemon for daemon in daemons if daemon.members()]
+    every = tuple(daemons)
+    left = [daemon for daemon in every if daemon.members()]
     for daemon in left:
         if daemon.alive:
             _send(daemon.pid, signal.SIGTERM)
@@ -82,6 +83,8 @@ def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
             daemon.signal(signal.SIGKILL)
         time.sleep(0.05)
         left = [daemon for daemon in left if daemon.members()]
+    for daemon in every:
+        _reap(daemon.pid)
 
 
 @contextlib.contextmanager

@@ -90,14 +90,17 @@ class EventRecorder:
         self._thread = threading.Thread(target=self._run, name="headgate-recorder", daemon=True)
         self._thread.start()
         self._listener = _Listener(self._hear)
-        self._scala.addSparkListener(self._listener)
+        holder = gateway.jvm.java.util.ArrayList()
+        holder.add(self._listener)
+        self._proxy = holder.toArray()
+        self._call("addSparkListener")
         return self
 
     def stop(self) -> None:
         """Stop listening, before the session is stopped; what was recorded stays. Idempotent."""
         if self._listener is None or self._thread is None:
             return
-        self._scala.removeSparkListener(self._listener)
+        self._call("removeSparkListener")
         self._listener = None
         self._queue.put(None)
         self._thread.join()
@@ -136,9 +139,17 @@ class EventRecorder:
         with self._changed:
             return dict(self._history.executors)
 
-    @property
-    def _scala(self) -> Any:
-        return scala_context(self._context)
+    def _call(self, method: str) -> None:
+        """Call a method of the SparkContext with the listener's one proxy.
+
+        Spark removes a listener by identity, and py4j makes a new proxy each time it is given a Python object; an
+        array that stays in the JVM keeps the same.
+        """
+        gateway = running_gateway()
+        kinds = gateway.new_array(gateway.jvm.java.lang.Class, 1)
+        kinds[0] = gateway.jvm.java.lang.Class.forName(_Listener.Java.implements[0])
+        scala = scala_context(self._context)
+        scala.getClass().getMethod(method, kinds).invoke(scala, self._proxy)
 
     def _hear(self, event: Any) -> None:
         try:

@@ -226,7 +226,7 @@ def _converter() -> cattrs.Converter:
     from cattrs.gen import make_dict_unstructure_fn
 
     converter = cattrs.Converter(omit_if_default=True, detailed_validation=False)
-    converter.register_structure_hook(object, lambda item, _: item)
+    converter.register_structure_hook_func(lambda kind: kind is object, lambda item, _: item)
     converter.register_structure_hook(Slot, lambda text, _: Slot.parse(text))
     converter.register_unstructure_hook(Slot, str)
     converter.register_structure_hook(

@@ -114,7 +114,10 @@ BAD_PLANS = {
     "task missing": (attrs.evolve(PLAN, assignment=without("words/spout/0")), "unplaced"),
     "node overloaded": (moved("words/count/1", "a"), "capacity"),
     "moves missing": (attrs.evolve(PLAN, moves=PLAN.moves[:-1]), "moves"),
-    "move from elsewhere": (attrs.evolve(PLAN, moves=(Move(kind=MoveKind.MIGRATE, task="words/spout/0", source=at("b"), target=at("a")),)), "move"),
+    "move from elsewhere": (
+        attrs.evolve(PLAN, moves=(Move(kind=MoveKind.MIGRATE, task="words/spout/0", source=at("b"), target=at("a")),)),
+        "move",
+    ),
     "move of nobody": (attrs.evolve(PLAN, moves=(Move(kind=MoveKind.PLACE, task="x", target=at("a")),)), "move"),
     "move to nowhere": (
         attrs.evolve(PLAN, moves=(Move(kind=MoveKind.PLACE, task="words/spout/0", target=at("x")), *PLAN.moves)),

@@ -21,7 +21,8 @@ def test_a_bolt_emits_its_input_times_its_selectivity():
 
 def test_copy_streams_carry_all_and_split_streams_a_part():
     streams = [
-        Stream(source="spout", target=name, fanout=fanout) for name, fanout in zip("abc", ("copy", *["split"] * 2))
+        Stream(source="spout", target=name, fanout=fanout)
+        for name, fanout in zip("abc", ("copy", "split", "split"), strict=True)
     ]
     made = topology("t", spout(), *map(component, "abc"), streams=tuple(streams))
     assert stream_rates(made) == (100.0, 50.0, 50.0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from headgate.cli.output import emit, json_option, table
+from headgate.cli.output import Markup, emit, json_option, table
 
-MARK = {"ok": "[green]ok[/]", "failed": "[red]FAILED[/]", "skipped": "[yellow]skipped[/]"}
+MARK = {"ok": Markup("[green]ok[/]"), "failed": Markup("[red]FAILED[/]"), "skipped": Markup("[yellow]skipped[/]")}
 
 
 @click.command("conform")

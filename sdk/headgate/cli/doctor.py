@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from headgate.cli.output import emit, json_option, table
+from headgate.cli.output import Markup, emit, json_option, table
 
-MARK = {"ok": "[green]ok[/]", "missing": "[yellow]missing[/]", "broken": "[red]BROKEN[/]"}
+MARK = {"ok": Markup("[green]ok[/]"), "missing": Markup("[yellow]missing[/]"), "broken": Markup("[red]BROKEN[/]")}
 
 
 @click.command("doctor")

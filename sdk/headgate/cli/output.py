@@ -42,14 +42,24 @@ def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:
         out.print(each)
 
 
+class Markup(str):
+    """Text in rich's markup; any other text in a table is shown as it is."""
+
+    __slots__ = ()
+
+
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> Any:
     """A table; the columns in `numbers` are right-aligned."""
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    made = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    def cell(value: object) -> str:
+        return value if isinstance(value, Markup) else "" if value is None else escape(str(value))
+
+    made = Table(title=escape(title) or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for column in columns:
         made.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:
-        made.add_row(*("" if cell is None else str(cell) for cell in row))
+        made.add_row(*map(cell, row))
     return made

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import click
 
-from headgate.cli.output import emit, json_option, say, table
+from headgate.cli.output import Markup, emit, json_option, say, table
 
-MARK = {"reproduced": "[green]reproduced[/]", "differs": "[red]DIFFERS[/]", "known": "[yellow]no, as known[/]"}
+MARK = {
+    "reproduced": Markup("[green]reproduced[/]"),
+    "differs": Markup("[red]DIFFERS[/]"),
+    "known": Markup("[yellow]no, as known[/]"),
+}
 
 
 @click.command("reproduce")

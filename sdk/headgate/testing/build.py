@@ -189,7 +189,7 @@ def _metrics(dice: Dice, cluster: Cluster, topologies: tuple[Topology, ...]) -> 
 
 
 def _sample(dice: Dice, task: Task) -> TaskSample:
-    return TaskSample(task=task.id, cpu=dice.pick((None, 5.0, 33.3, 120.0)), memory=dice.pick((None, 200.0, 900.0)))
+    return TaskSample(task=task.id, cpu=dice.pick((None, 5.0, 33.25, 120.0)), memory=dice.pick((None, 200.0, 900.0)))
 
 
 def _flows(dice: Dice, topology: Topology) -> list[Flow]:

@@ -44,7 +44,7 @@ def shuffled(request: Request, seed: int) -> Request:
 
 
 def doubled(request: Request) -> Request:
-    """The request with twice the demand and twice the capacity: exact in floating point."""
+    """The request with twice the demand and twice the capacity: exact for amounts that are multiples of `STEP`."""
     nodes = tuple(attrs.evolve(node, capacity=_twice(node.capacity)) for node in request.cluster.nodes)
     topologies = tuple(
         attrs.evolve(

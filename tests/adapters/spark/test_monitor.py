@@ -63,6 +63,7 @@ def nothing_lost(query, flights, target):
     target.recorder.wait(target.scope, 1, since=time.time(), timeout=PATIENCE)
     assert query.isActive, query.exception()
     assert flights.check(query, target.spark) == ()
+    assert flights.streamed(target.spark)[0] > 0
     assert (target.recorder.dropped, target.recorder.failures) == (0, [])
 
 

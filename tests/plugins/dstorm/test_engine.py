@@ -126,3 +126,14 @@ def _wide(tasks: int, nodes: int) -> Request:
         cluster=Cluster(nodes=tuple(Node(id=f"n{number:02d}", capacity=capacity) for number in range(nodes))),
         topologies=(topology,),
     )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_room_on_one_node_is_room_on_all(seed: int) -> None:
+    problem = instance(seed).problem()
+    room = problem.room()
+    for task in np.flatnonzero(problem.fixed < 0).tolist():
+        fits = room.fits(task)
+        assert [room.fits_on(task, node) for node in range(problem.m)] == fits.tolist()
+        if fits.any():
+            room.place(task, int(fits.argmax()))

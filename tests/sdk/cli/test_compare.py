@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from headgate.api import Comparison
+from headgate.cli.main import headgate
+from headgate.documents import loads, validate, write
+from headgate.host import PluginHost
+from small_requests import component, node, request, topology, word_count
+
+
+@pytest.fixture
+def place(tmp_path):
+    write(tmp_path / "request.json", word_count())
+    return tmp_path / "request.json"
+
+
+def invoke(*words, **more):
+    return CliRunner().invoke(headgate, ["compare", *map(str, words)], **more)
+
+
+def test_every_scheduler_is_compared_unless_some_are_named(place):
+    data = json.loads(invoke(place, "--json").stdout)
+    validate(data, Comparison)
+    assert [row["scheduler"] for row in data["rows"]] == list(PluginHost.load().schedulers)
+    two = loads(invoke(place, "-s", "resource-aware", "-s", "even", "--json").stdout, Comparison)
+    assert [row.scheduler for row in two.rows] == ["resource-aware", "even"]
+
+
+def test_a_person_reads_one_line_a_scheduler(place):
+    done = invoke(place, "-s", "even", "-s", "resource-aware")
+    assert done.exit_code == 0
+    assert {"even", "resource-aware"} <= {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
+
+
+def test_the_page_is_written_where_it_was_asked(place, tmp_path):
+    done = invoke(place, "-s", "even", "--html", tmp_path / "page.html")
+    assert done.exit_code == 0
+    assert done.stderr == f"wrote {tmp_path / 'page.html'}\n"
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_worst_status_is_the_exit_code(tmp_path):
+    write(tmp_path / "request.json", request([node("a", 10.0)], [topology("t", component("c"))]))
+    done = invoke(tmp_path / "request.json", "-s", "resource-aware")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("resource-aware: infeasible: ")
+
+
+def test_options_belong_to_a_scheduler_that_is_compared(place):
+    assert invoke(place, "-s", "even", "-o", "even.rebalance=yes").exit_code == 0
+    done = invoke(place, "-s", "even", "-o", "rebalance=yes")
+    assert (done.exit_code, "name the scheduler too" in done.stderr) == (2, True)
+    assert "compared are even" in str(invoke(place, "-s", "even", "-o", "isolation.rebalance=yes").exception)

@@ -1,0 +1,84 @@
+"""`plugins`, `schema`, `doctor` and `reproduce`: what there is."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from headgate.cli.main import headgate
+from headgate.hooks import Claim, Description, Workload, hookimpl
+from headgate.host import PluginHost
+from headgate.schema import documents
+from small_requests import word_count
+
+
+class Paper:
+    """A plugin with evidence."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Evidence.", capabilities=frozenset({"total"}))
+
+    @hookimpl
+    def headgate_claims(self):
+        kept = Claim(id="kept", source="T1", statement="s", printed=1.0, verify=lambda: 1.0)
+        return (kept, Claim(id="broken", source="T1", statement="s", printed=1.0, verify=lambda: 2.0))
+
+    @hookimpl
+    def headgate_workloads(self):
+        return (Workload(name="words", summary="Count words.", build=word_count),)
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    host = PluginHost.load().with_plugin("paper", Paper())
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls, names=None: host))
+
+
+def invoke(*words):
+    return CliRunner().invoke(headgate, list(words))
+
+
+def test_plugins_are_listed_with_roles_options_and_workloads(paper):
+    data = {each["name"]: each for each in json.loads(invoke("plugins", "--json").stdout)}
+    assert data["paper"]["workloads"] == ["words"]
+    assert data["even"]["roles"] == ["scheduler"]
+    assert data["even"]["options"]["rebalance"] is False
+    assert "paper" in invoke("plugins").stdout
+
+
+def test_a_workload_is_planned_by_its_name(paper):
+    data = json.loads(invoke("plan", "paper:words", "-s", "even", "--json").stdout)
+    assert set(data["assignment"]) == set(word_count().problem().task_ids)
+
+
+def test_claims_are_recomputed_and_differences_are_exit_code_1(paper):
+    done = invoke("reproduce", "paper", "--json")
+    assert done.exit_code == 1
+    assert [(each["id"], each["status"]) for each in json.loads(done.stdout)] == [
+        ("kept", "reproduced"),
+        ("broken", "differs"),
+    ]
+    assert invoke("reproduce", "paper", "--claim", "kept").exit_code == 0
+    none = invoke("reproduce", "paper", "--claim", "x")
+    assert (none.exit_code, none.stdout, none.stderr) == (2, "", "paper has no claim x\n")
+
+
+def test_schemas_are_named_printed_and_written(tmp_path):
+    assert invoke("schema").stdout.split() == sorted(documents())
+    assert json.loads(invoke("schema", "--json").stdout) == sorted(documents())
+    jsonschema.Draft7Validator.check_schema(json.loads(invoke("schema", "plan").stdout))
+    done = invoke("schema", "-o", str(tmp_path / "new"))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert {each.stem for each in (tmp_path / "new").iterdir()} == set(documents())
+    assert invoke("schema", "poem").exit_code == 2
+
+
+def test_the_doctor_answers_in_json_and_fails_for_what_is_broken(monkeypatch):
+    done = invoke("doctor", "--json")
+    findings = json.loads(done.stdout)
+    assert done.exit_code == (3 if any(each["status"] == "broken" for each in findings) else 0)
+    assert "Python" in {each["subject"] for each in findings}

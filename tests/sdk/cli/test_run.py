@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from headgate.cli.main import headgate
+from headgate.documents import loads
+from headgate.host import PluginHost
+from headgate.journal import read_journal
+from headgate.loop import Round
+from headgate.model import Observation
+from memory_engine import Engine, Judge, Machine
+from small_requests import component, node, request, topology
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    made = request([node("a"), node("b")], [topology("t", component("c", 2))], {"t/c/0": "a", "t/c/1": "a"})
+    target = Machine(Observation(cluster=made.cluster, topologies=made.topologies, assignment=made.assignment))
+    host = PluginHost().with_plugin("memory", Engine(target)).with_plugin("judge", Judge([0, 1]))
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
+    return target
+
+
+def invoke(*words):
+    return CliRunner().invoke(headgate, ["run", "--engine", "memory", "-s", "judge", "--interval", "0", *words])
+
+
+def test_rounds_are_run_and_the_engine_is_left(machine):
+    done = invoke("--rounds", "2")
+    assert done.exit_code == 0
+    assert done.stderr.splitlines()[0] == "round 1: executed: 2 of 2 tasks run where asked"
+    assert "round 2: unchanged" in done.stderr
+    assert "migrate" in done.stdout
+    assert machine.opened is False
+
+
+def test_json_is_one_round_a_line_and_the_journal_keeps_the_same(machine, tmp_path):
+    done = invoke("--rounds", "2", "--json", "--journal", str(tmp_path / "journal"))
+    lines = done.stdout.splitlines()
+    assert [loads(line, Round).outcome for line in lines] == ["executed", "unchanged"]
+    assert list(read_journal(tmp_path / "journal")) == [json.loads(line) for line in lines]
+
+
+def test_shadow_never_acts(machine):
+    done = invoke("--rounds", "1", "--shadow")
+    assert (done.exit_code, "execute" in machine.calls) == (0, False)
+
+
+def test_a_failed_round_is_exit_code_1_and_the_engine_is_left(machine):
+    machine.broken = {"execute"}
+    assert invoke("--rounds", "1").exit_code == 1
+    assert machine.opened is False
+
+
+def test_what_follows_the_application_is_its_own(machine):
+    assert invoke("--rounds", "1", "app.py", "--rounds", "many", "--other").exit_code == 0
+    done = invoke("--roundz", "1", "app.py")
+    assert (done.exit_code, machine.calls.count("execute")) == (2, 1)
+
+
+@pytest.mark.parametrize("words", [["--window", "0"], ["--rounds", "0"], ["--deadline", "x"], ["--journal", "/"]])
+def test_wrong_settings_are_told_before_the_engine_is_touched(machine, words):
+    assert invoke(*words).exit_code == 2
+    assert machine.calls == []
