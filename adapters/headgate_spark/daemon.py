@@ -69,8 +69,7 @@ class Daemon:
 
 def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
     """End daemons and all they started: ask each to end, after `grace` seconds kill what is left."""
-    every = tuple(daemons)
-    left = [daemon for daemon in every if daemon.members()]
+    left = [daemon for daemon in daemons if daemon.members()]
     for daemon in left:
         if daemon.alive:
             _send(daemon.pid, signal.SIGTERM)
@@ -83,8 +82,6 @@ def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
             daemon.signal(signal.SIGKILL)
         time.sleep(0.05)
         left = [daemon for daemon in left if daemon.members()]
-    for daemon in every:
-        _reap(daemon.pid)
 
 
 @contextlib.contextmanager
@@ -115,18 +112,22 @@ def _reap(pid: int) -> None:
 
 
 def _stat(pid: int) -> list[str]:
-    """Fields of /proc/<pid>/stat from the state on (the third), empty if the process is gone."""
+    """Fields of /proc/<pid>/stat from the state on (the third), empty if the process is gone.
+
+    A dead process that another one has yet to reap is gone. One of ours is not: its threads may still be ending.
+    """
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return []
+    return [] if fields[0] == "Z" and int(fields[1]) != os.getpid() else fields
 
 
 def _born(pid: int) -> int | None:
     fields = _stat(pid)
-    return int(fields[19]) if fields and fields[0] != "Z" else None
+    return int(fields[19]) if fields else None
 
 
 def _session(pid: int) -> int | None:
     fields = _stat(pid)
-    return int(fields[3]) if fields and fields[0] != "Z" else None
+    return int(fields[3]) if fields else None
