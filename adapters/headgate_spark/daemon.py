@@ -39,7 +39,7 @@ class Daemon:
             (os.POSIX_SPAWN_OPEN, 1, str(log), write, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ]
-        pid = os.posix_spawn(command[0], command, env, file_actions=outputs, setsid=True)
+        pid = os.posix_spawn(command[0], list(command), env, file_actions=outputs, setsid=True)
         return cls(name=name, pid=pid, born=_born(pid) or 0, log=log)
 
     @property

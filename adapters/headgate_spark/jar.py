@@ -97,6 +97,7 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
 
 def _compile(home: SparkHome, java: Java, sources: list[Path], classes: Path) -> None:
     path = os.pathsep.join(str(jar) for jar in home.jars)
+    command: list[str | Path]
     if java.compiler:
         command = [java.compiler, "-nowarn", "-d", classes, "-cp", path]
     else:

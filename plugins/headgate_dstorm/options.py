@@ -36,7 +36,7 @@ class Options:
     )
     costless: Literal["first", "last"] = attrs.field(default="first", validator=check.in_(("first", "last")))
     measured: bool = True
-    fallback: Literal["none", "repair"] = attrs.field(default="none", validator=check.in_(("none", "repair")))
+    fallback: Literal["none", "repair"] = attrs.field(default="repair", validator=check.in_(("none", "repair")))
     latency_constraint: float = attrs.field(default=500.0, validator=check.gt(0))
     consolidation_threshold: float = attrs.field(default=0.5, validator=[check.gt(0), check.le(1)])
     throughput_tolerance: float = attrs.field(default=0.05, validator=[check.ge(0), check.lt(1)])

@@ -98,8 +98,8 @@ def measured_page(found: Result) -> str:
             f"Each placement processed the same {rows:,} flights while the query kept running."
         ),
         (
-            f"Schedulers planned for the rate that would keep {found.load:.0%} of the cluster's CPU busy, from costs and "
-            "traffic measured while Spark placed the query alone."
+            f"Schedulers planned for the rate that would keep {found.load:.0%} of the cluster's CPU busy, from "
+            "costs and traffic measured while Spark placed the query alone."
         ),
         verdict(found),
     )

@@ -63,7 +63,7 @@ def test_c5_machines_and_traffic_of_the_micro_benchmark(shape: str, ps: float, u
 
 def test_failure_is_a_plan_with_reasons() -> None:
     request = vectors.false_failure()
-    plan = dstorm.headgate_schedule(request, Options())
+    plan = dstorm.headgate_schedule(request, Options(fallback="none"))
     assert plan.status is Status.INFEASIBLE
     assert [(reason.subject, reason.resource, reason.need) for reason in plan.reasons] == [("t/t0/0", "memory", 60)]
     assert set(plan.assignment) == {"t/t1/0", "t/t2/0", "t/t3/0"}
@@ -72,7 +72,7 @@ def test_failure_is_a_plan_with_reasons() -> None:
 
 def test_repair_exchanges_one_task() -> None:
     request = vectors.false_failure()
-    plan = dstorm.headgate_schedule(request, Options(fallback="repair"))
+    plan = dstorm.headgate_schedule(request, Options())
     assert plan.status is Status.OK
     assert check_plan(request.problem(), plan) == ()
     assert plan.assignment["t/t1/0"].node == "n2"
