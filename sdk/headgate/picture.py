@@ -150,12 +150,15 @@ def _box(problem: Problem, box: _Box, matrix: NDArray[np.float64] | None) -> Ite
 
 
 def _load(problem: Problem, box: _Box, matrix: NDArray[np.float64] | None) -> str:
+    """CPU in use; where no bands are drawn, also the traffic from and to other nodes."""
     need = problem.demand[list(box.tasks), 0].sum()
-    text = f"CPU {need:.0f} of {problem.capacity[box.node, 0]:.0f}" if box.node >= 0 else f"CPU {need:.0f}"
-    if matrix is None or box.node < 0:
-        return text
+    if box.node < 0:
+        return f"CPU {need:.0f}"
+    have = problem.capacity[box.node, 0]
+    if matrix is None:
+        return f"CPU {need:.0f} of {have:.0f}"
     across = matrix[box.node].sum() + matrix[:, box.node].sum() - 2 * matrix[box.node, box.node]
-    return f"{text}, {short(across).strip()} across"
+    return f"CPU {need:.0f}/{have:.0f} ⇄ {short(across).strip()}"
 
 
 def _cell(problem: Problem, task: int, x: float, y: float) -> str:

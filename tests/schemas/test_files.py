@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-import headgate_schemas
 import jsonschema
 import pytest
 
+import headgate_schemas
 from headgate.schema import documents, schema_of
 
 
