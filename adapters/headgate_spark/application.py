@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import runpy
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from headgate.errors import EngineError
 from headgate_spark.discovery import discover
 from headgate_spark.local import LocalSpark
 from headgate_spark.placement import Placement
+from headgate_spark.quiet import output_to
 from headgate_spark.recorder import EventRecorder
 from headgate_spark.session import session
 from headgate_spark.target import SparkTarget
@@ -46,9 +48,11 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         named = application[0] if application else "nothing"
         raise EngineError(f"a PySpark file is needed that starts a streaming query; {named} is none")
     with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="headgate-run-")))
         if address is None:
             address = stack.enter_context(LocalSpark()).master_url
-        spark = session(address, Path(application[0]).stem)
+        with output_to(folder / "driver.log"):
+            spark = session(address, Path(application[0]).stem)
         stack.callback(spark.stop)
         recorder = stack.enter_context(EventRecorder(spark))
         query = _start(application, spark)

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate.errors import EngineError
-from headgate_spark.java import find_java
+from headgate.java import find_java
 
 if TYPE_CHECKING:
-    from headgate_spark.java import Java
+    from headgate.java import Java
 
 SOURCES = Path(__file__).with_name("java")
 SERVICE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"

@@ -68,8 +68,8 @@ def demo(context: click.Context, /, *, load: float, output: Path, offline: bool,
 
 def _missing() -> str:
     """What the real part lacks on this machine, "" if nothing."""
+    from headgate.java import find_java
     from headgate_spark.jar import spark_home
-    from headgate_spark.java import find_java
 
     try:
         find_java()

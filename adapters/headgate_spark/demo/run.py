@@ -109,13 +109,14 @@ def _query(
 ) -> Iterator[tuple[SparkTarget, FlightsQuery, Any]]:
     """The session with the running flights query; both are stopped at the end."""
     from headgate_spark.placement import Placement
+    from headgate_spark.quiet import output_to
     from headgate_spark.recorder import EventRecorder
     from headgate_spark.session import session
     from headgate_spark.target import SparkTarget
 
-    spark = session(cluster.master_url, "headgate demo", hosts=[worker.host for worker in workers])
+    with output_to(folder / "driver.log"):
+        spark = session(cluster.master_url, "headgate demo", hosts=[worker.host for worker in workers])
     try:
-        spark.sparkContext.setLogLevel("ERROR")
         with EventRecorder(spark) as recorder:
             flights = FlightsQuery(folder=folder)
             say("starting the streaming query: 12 feeds by carrier, re-keyed by destination, statistics per airport")

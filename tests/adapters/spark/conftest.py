@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headgate.errors import EngineError
-from headgate_spark.java import find_java
+from headgate.java import find_java
 from headgate_spark.local import LocalSpark, worker_specs
 
 if TYPE_CHECKING:

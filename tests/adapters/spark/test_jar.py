@@ -12,8 +12,8 @@ import attrs
 import pytest
 
 from headgate.errors import EngineError
+from headgate.java import Java, find_java
 from headgate_spark.jar import SERVICE, SparkHome, scheduler_jar, spark_home
-from headgate_spark.java import Java, find_java
 
 PLACE_THREE_STAGES = """
 from adapters.spark.spark_jobs import HOSTS, rotation, three_stages

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.errors import EngineError
+from headgate.java import find_java
 from headgate_spark.commands import spark as commands
 from headgate_spark.daemon import Daemon, end
-from headgate_spark.java import find_java
 from headgate_spark.local import LocalSpark, WorkerSpec, worker_specs
 from headgate_spark.standing import Standing, down
 

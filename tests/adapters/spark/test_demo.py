@@ -1,0 +1,129 @@
+"""The demo as a newcomer runs it: with Java, without it, and interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from headgate_spark.demo.murmur import partition
+from headgate_spark.demo.offline import offline_request
+from headgate_spark.flights import FEEDS, FlightsQuery, flights
+from headgate_spark.local import worker_specs
+
+HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
+MARK = "HEADGATE_TEST_MARK"
+
+
+def start(*words, folder, **environment):
+    mark = uuid.uuid4().hex
+    process = subprocess.Popen(
+        [HEADGATE, *words],
+        cwd=folder,
+        env={**os.environ, MARK: mark, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    return process, mark
+
+
+def marked(mark):
+    """Processes that inherited the mark and still run."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ")[:120])
+        except OSError:
+            continue
+    return found
+
+
+def gone(mark):
+    deadline = time.monotonic() + 20
+    while marked(mark) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return marked(mark)
+
+
+def test_offline_traffic_is_every_flight_once():
+    request = offline_request(FlightsQuery(folder=Path()), worker_specs((4, 2, 1)), 0.5)
+    metrics = request.metrics
+    feeds = sum(sample.cpu for sample in metrics.tasks if "/feeds/" in sample.task)
+    airports = sum(sample.cpu for sample in metrics.tasks if "/airports/" in sample.task)
+    assert feeds == pytest.approx(airports)
+    assert feeds + airports == pytest.approx(0.5 * 700)
+    assert len(request.problem().tasks) == 2 * FEEDS
+
+
+def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
+    run, _ = start("demo", "--json", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="")
+    out, messages = run.communicate(timeout=60)
+    assert run.returncode == 4
+    assert "Traceback" not in messages
+    assert "17" in messages
+    assert "java" in messages.lower()
+    rows = json.loads(out)["rows"]
+    assert [row["scheduler"] for row in rows] == ["even", "resource-aware", "dstorm"]
+    assert all(row["plan"]["status"] == "ok" for row in rows)
+
+
+@pytest.mark.spark
+def test_keys_go_where_spark_sends_them(spark):
+    names = [*flights()["dest"].unique(), "", "word", "words", "Ünïcödé"]
+    frame = spark.createDataFrame([(name,) for name in names], "dest string")
+    rows = frame.selectExpr("dest", f"pmod(hash(dest), {FEEDS}) as partition").collect()
+    assert {row["dest"]: row["partition"] for row in rows} == {name: partition(name, FEEDS) for name in names}
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
+    run, mark = start("demo", "--json", folder=tmp_path)
+    out, messages = run.communicate(timeout=580)
+    assert run.returncode == 0, messages
+    assert gone(mark) == []
+    found = json.loads(out)
+    assert found == json.loads((tmp_path / "headgate-demo" / "demo.json").read_text())
+    assert found["differences"] == []
+    phases = {phase["placement"]: phase for phase in found["phases"]}
+    placed = [phase for phase in found["phases"] if phase["asked"]]
+    assert [phase["placement"] for phase in placed] == ["even", "resource-aware", "dstorm", "dstorm at 20% load"]
+    for phase in placed:
+        assert phase["hits"] == phase["asked"] == 5 * 2 * FEEDS
+        assert phase["measured_share"] == pytest.approx(phase["planned_share"], abs=0.03)
+    assert len({phase["rows"] for phase in found["phases"]}) == 1
+    assert phases["dstorm"]["bytes_between_nodes"] < phases["even"]["bytes_between_nodes"]
+    assert phases["dstorm"]["utilisation"] <= 1
+    assert phases["dstorm at 20% load"]["nodes_used"] == 1
+    assert phases["dstorm at 20% load"]["bytes_between_nodes"] == 0
+    page = (tmp_path / "headgate-demo" / "demo.html").read_text()
+    assert page.count("<svg") == len(found["phases"])
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demo_ends_everything_it_started(java, tmp_path, number):
+    run, mark = start("demo", folder=tmp_path)
+    assert run.stderr is not None
+    for line in run.stderr:
+        if "streaming query" in line:
+            break
+    assert len(marked(mark)) > 4
+    run.send_signal(number)
+    _, messages = run.communicate(timeout=120)
+    assert run.returncode not in (0, None)
+    assert "Traceback" not in messages
+    assert gone(mark) == []
+    assert not (tmp_path / "headgate-demo").exists()

@@ -1,0 +1,126 @@
+"""`headgate run --engine spark` on a file that knows nothing of Headgate, and the loop when a Worker dies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from headgate.host import PluginHost
+from headgate.journal import FileJournal, read_journal
+from headgate.loop import Control, Loop, Round
+from headgate.model import Slot
+from headgate.schema import schema_of
+from headgate_spark.flights import STAGES, FlightsQuery
+from headgate_spark.placement import Placement
+from headgate_spark.recorder import EventRecorder
+from headgate_spark.target import SparkTarget
+
+ROOT = Path(__file__).parents[3]
+HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
+
+
+def run(*words, folder):
+    return subprocess.run(
+        [HEADGATE, "run", "--engine", "spark", *map(str, words)],
+        cwd=folder,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_stranger_s_query_is_placed_while_it_runs(java, tmp_path):
+    application = ROOT / "examples" / "spark" / "word_count.py"
+    options = ("-s", "even", "-o", "rebalance=yes", "--rounds", 2, "--window", 2, "--interval", 0)
+    done = run(*options, "--journal", tmp_path / "journal.jsonl", "--json", application, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    records = list(read_journal(tmp_path / "journal.jsonl"))
+    assert [record["outcome"] for record in records] == ["executed", "unchanged"]
+    check = records[0]["check"]
+    assert check["hits"] == check["asked"] == 12
+    for record in records:
+        jsonschema.validate(record, schema_of(Round))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("text", "said"), [(None, "is none"), ("pass", "started no streaming query"), ("1 / 0", "division by zero")]
+)
+def test_a_file_that_starts_no_query_is_told_so(java, tmp_path, text, said):
+    application = tmp_path / "application.py"
+    if text is not None:
+        application.write_text(text)
+    done = run(application, folder=tmp_path)
+    assert done.returncode == 4
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def target(spark, tmp_path):
+    flights = FlightsQuery(folder=tmp_path, name="loop")
+    with EventRecorder(spark) as recorder:
+        target = SparkTarget(
+            spark=spark,
+            topology=flights.topology(),
+            scope=flights.name,
+            stages=STAGES,
+            placement=Placement.of(spark),
+            recorder=recorder,
+        )
+        query = flights.start(spark)
+        recorder.wait(target.scope, 2, since=0, timeout=240)
+        yield target
+        query.stop()
+        assert flights.check(query, spark) == ()
+        assert flights.streamed(spark)[0] > 0
+        target.placement.clear(flights.name)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_next_round_plans_without_a_worker_that_died(target, cluster, tmp_path):
+    dead = "127.0.0.4"
+    control = Control(scheduler="even", engine="spark", options={"rebalance": True}, window=1.0)
+    loop = Loop(PluginHost.load(), control, target, FileJournal(tmp_path / "journal.jsonl"))
+    first = loop.round(replan=True)
+    assert first.outcome in ("executed", "unchanged"), first.message
+    assert Slot(dead, 0) in first.plan.assignment.values()
+    cluster.kill_worker(dead)
+    try:
+        until(lambda: dead not in {node.id for node in loop_nodes(target)})
+        second = loop.round(replan=True)
+        assert second.outcome == "executed", second.message
+        assert second.check.hits == second.check.asked == 24
+        assert {slot.node for slot in second.plan.assignment.values()} == {"127.0.0.2", "127.0.0.3"}
+    finally:
+        cluster.start_worker(dead)
+    until(lambda: dead in {node.id for node in loop_nodes(target)})
+    third = loop.round(replan=True)
+    assert third.outcome == "executed", third.message
+    assert Slot(dead, 0) in third.plan.assignment.values()
+    assert len(list(read_journal(tmp_path / "journal.jsonl"))) == 3
+
+
+def loop_nodes(target):
+    from headgate_spark.monitor import nodes
+
+    return nodes(target.spark)
+
+
+def until(holds, timeout=120.0):
+    deadline = time.monotonic() + timeout
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
