@@ -82,7 +82,7 @@ class _Walk:
                 task = next((each for each in victims if each in waiting and each in self.at), None)
                 if task is None or not self.left:
                     break
-                freed = self._evict_for_now(task)
+                freed: str | None = self._evict_for_now(task)
             else:
                 source = self.at.get(task)
                 if not self._try(task):

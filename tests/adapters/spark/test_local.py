@@ -129,7 +129,7 @@ def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
     program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
     program.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(EngineError, match=f"is Java {version}, and this Spark needs 17"):
+    with pytest.raises(EngineError, match=f"is Java {version}, and 17 is needed"):
         find_java(17)
     assert find_java(8).version == version
 
