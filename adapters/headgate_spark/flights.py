@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
+    from headgate_spark.recorder import EventRecorder
+    from headgate_spark.target import SparkTarget
+
 FEEDS = 12
 """Tasks of each of the two components, and feeds: feed i is what task i of `feeds` reads."""
 DAYS = 365
@@ -154,6 +157,20 @@ class FlightsQuery:
                 Component(id="airports", parallelism=FEEDS, demand=demand),
             ),
             streams=(Stream(source="feeds", target="airports", grouping="fields"),),
+        )
+
+    def target(self, spark: SparkSession, recorder: EventRecorder) -> SparkTarget:
+        """The handle for monitor and executor, in a session that can place tasks."""
+        from headgate_spark.placement import Placement
+        from headgate_spark.target import SparkTarget
+
+        return SparkTarget(
+            spark=spark,
+            topology=self.topology(),
+            scope=self.name,
+            stages=STAGES,
+            placement=Placement.of(spark),
+            recorder=recorder,
         )
 
     def frame(self, spark: SparkSession) -> DataFrame:

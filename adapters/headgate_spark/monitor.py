@@ -144,24 +144,22 @@ def totals(target: SparkTarget, jobs: Sequence[Job], wanted: Mapping[str, Slot] 
     )
 
 
-def measure(
-    target: SparkTarget, batches: int, wanted: Mapping[str, Slot] | None = None, *, timeout: float = 120.0
-) -> Totals:
-    """Measure the next `batches` batches that begin from now on.
+def next_batches(target: SparkTarget, count: int, *, timeout: float = 120.0) -> tuple[Job, ...]:
+    """The next `count` batches that begin from now on, when they are done.
 
     Raises:
         EngineError: They were not done in time, or events were lost meanwhile.
     """
     recorder = _recorder(target)
     dropped = recorder.dropped
-    jobs = recorder.wait(target.scope, batches, since=time.time(), timeout=timeout)[:batches]
-    if len(jobs) < batches or recorder.dropped > dropped:
+    jobs: tuple[Job, ...] = recorder.wait(target.scope, count, since=time.time(), timeout=timeout)[:count]
+    if len(jobs) < count or recorder.dropped > dropped:
         lost = recorder.dropped - dropped
         raise EngineError(
-            f"{target.topology.id!r} finished {len(jobs)} of {batches} batches in {timeout:g} s, {lost} events were "
+            f"{target.topology.id!r} finished {len(jobs)} of {count} batches in {timeout:g} s, {lost} events were "
             "lost: look whether the query is still active, or allow more time"
         )
-    return totals(target, jobs, wanted)
+    return jobs
 
 
 def _recorder(target: SparkTarget) -> Any:

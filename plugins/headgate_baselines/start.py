@@ -52,4 +52,5 @@ def topologies_by_task_size(problem: Problem) -> list[int]:
     share = np.divide(problem.demand, most, out=np.zeros_like(problem.demand), where=most > 0)
     largest = np.zeros(len(problem.topology_ids))
     np.maximum.at(largest, problem.topology, share.max(axis=1, initial=0.0))
-    return np.argsort(-largest, kind="stable").tolist()
+    order: list[int] = np.argsort(-largest, kind="stable").tolist()
+    return order

@@ -95,13 +95,3 @@ def _union(options: list[dict[str, Any]]) -> dict[str, Any]:
         merged = {key: value for option in options for key, value in option.items() if key != "type"}
         return {"type": [option["type"] for option in options], **merged}
     return {"anyOf": options}
-
-
-def documents() -> dict[str, type]:
-    """The documents that cross a process boundary, by name."""
-    from headgate.api import Comparison
-    from headgate.loop import Round
-    from headgate.model import Observation, Plan, Receipt, Request
-
-    kinds = (Comparison, Observation, Plan, Receipt, Request, Round)
-    return {kind.__name__.lower(): kind for kind in kinds}

@@ -8,7 +8,8 @@ import jsonschema
 import pytest
 
 import headgate_schemas
-from headgate.schema import documents, schema_of
+from headgate.catalogue import documents
+from headgate.schema import schema_of
 
 
 def test_every_document_has_a_file():

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.api import Comparison, Row
+from headgate.catalogue import documents
 from headgate.check import MAX_TASKS
 from headgate.documents import (
     canonical,
@@ -46,7 +47,6 @@ from headgate.model import (
     Step,
     TopologySample,
 )
-from headgate.schema import documents
 from headgate.testing.strategies import requests
 from headgate.testing.variants import shuffled
 from small_requests import word_count

@@ -7,7 +7,8 @@ import attrs
 import jsonschema
 import pytest
 
-from headgate.schema import documents, schema_id, schema_of
+from headgate.catalogue import documents
+from headgate.schema import schema_id, schema_of
 
 KINDS = documents()
 

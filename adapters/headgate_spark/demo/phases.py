@@ -12,19 +12,16 @@ from headgate.errors import EngineError
 from headgate.growth import at_load, declared_from_measured
 from headgate.model import FrozenMap, Observation, Plan, Request, Slot, Status
 from headgate_spark.flights import BATCHES_A_YEAR
-from headgate_spark.monitor import Totals, nodes, observation, totals
+from headgate_spark.monitor import Totals, next_batches, nodes, observation, totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headgate.host import PluginHost
-    from headgate_spark.history import Job
     from headgate_spark.target import SparkTarget
 
 WARM_UP = 2
 """Batches that start the Python workers and are not measured."""
-TIMEOUT = 120.0
-"""Seconds that the batches of one phase may take."""
 
 
 @attrs.frozen(kw_only=True)
@@ -67,12 +64,12 @@ class Phase:
 
 def warm_up(target: SparkTarget) -> None:
     """Wait until the query's first batches are done."""
-    _batches(target, WARM_UP)
+    next_batches(target, WARM_UP)
 
 
 def alone(target: SparkTarget, label: str = "Spark alone") -> tuple[Phase, Observation]:
     """Measure a year placed by Spark itself: before anything is asked. The observation is the pilot run."""
-    jobs = _batches(target, BATCHES_A_YEAR)
+    jobs = next_batches(target, BATCHES_A_YEAR)
     seen = observation(target, jobs)
     return Phase(label=label, measured=totals(target, jobs), placed=seen.assignment), seen
 
@@ -105,7 +102,7 @@ def carry_out(
         host.rollback("spark", target, receipt)
         failed = "; ".join(step.message for step in receipt.steps if not step.done)
         raise EngineError(f"{trial.label}: the plan was not carried out: {failed}")
-    jobs = _batches(target, BATCHES_A_YEAR)
+    jobs = next_batches(target, BATCHES_A_YEAR)
     return Phase(
         label=trial.label,
         plan=plan,
@@ -115,18 +112,3 @@ def carry_out(
         placed=observation(target, jobs).assignment,
         warnings=warnings,
     )
-
-
-def _batches(target: SparkTarget, count: int) -> tuple[Job, ...]:
-    """The next batches that begin from now on.
-
-    Raises:
-        EngineError: They were not done in time.
-    """
-    recorder = target.recorder
-    dropped = recorder.dropped
-    jobs: tuple[Job, ...] = recorder.wait(target.scope, count, since=time.time(), timeout=TIMEOUT)[:count]
-    if len(jobs) < count or recorder.dropped > dropped:
-        lost = recorder.dropped - dropped
-        raise EngineError(f"{len(jobs)} of {count} batches ended in {TIMEOUT:g} s, {lost} events were lost")
-    return jobs

@@ -12,7 +12,7 @@ from headgate.cli.tables import moves_table
 from headgate.figures import percent
 from headgate.model import FrozenMap, Request
 from headgate_spark.demo.phases import Phase, Trial, alone, carry_out, question, warm_up
-from headgate_spark.flights import STAGES, FlightsQuery
+from headgate_spark.flights import FlightsQuery
 from headgate_spark.local import LocalSpark
 
 if TYPE_CHECKING:
@@ -108,11 +108,9 @@ def _query(
     cluster: LocalSpark, workers: Sequence[WorkerSpec], folder: Path, say: Callable[[str], None]
 ) -> Iterator[tuple[SparkTarget, FlightsQuery, Any]]:
     """The session with the running flights query; both are stopped at the end."""
-    from headgate_spark.placement import Placement
     from headgate_spark.quiet import output_to
     from headgate_spark.recorder import EventRecorder
     from headgate_spark.session import session
-    from headgate_spark.target import SparkTarget
 
     with output_to(folder / "driver.log"):
         spark = session(cluster.master_url, "headgate demo", hosts=[worker.host for worker in workers])
@@ -121,14 +119,7 @@ def _query(
             flights = FlightsQuery(folder=folder)
             say("starting the streaming query: 12 feeds by carrier, re-keyed by destination, statistics per airport")
             handle = flights.start(spark)
-            target = SparkTarget(
-                spark=spark,
-                topology=flights.topology(),
-                scope=flights.name,
-                stages=STAGES,
-                placement=Placement.of(spark),
-                recorder=recorder,
-            )
+            target = flights.target(spark, recorder)
             try:
                 yield target, flights, handle
             finally:

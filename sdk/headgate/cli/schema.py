@@ -16,7 +16,8 @@ from headgate.cli.output import say
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schemas always are).")
 def command(*, document: str | None, output: Path | None, as_json: bool) -> None:
     """Print the schema of DOCUMENT (request, plan, ...), or name the documents."""
-    from headgate.schema import documents, schema_of
+    from headgate.catalogue import documents
+    from headgate.schema import schema_of
 
     if output is not None:
         from headgate.documents import write_text

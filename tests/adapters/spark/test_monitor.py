@@ -14,12 +14,10 @@ import pytest
 from headgate.errors import EngineError
 from headgate.model import FrozenMap, Request, Slot
 from headgate_spark.driver import scala_context
-from headgate_spark.flights import BATCHES_A_YEAR, FEEDS, STAGES, FlightsQuery
-from headgate_spark.monitor import measure, nodes, observation, observe, totals
-from headgate_spark.placement import Placement
+from headgate_spark.flights import BATCHES_A_YEAR, FEEDS, FlightsQuery
+from headgate_spark.monitor import next_batches, nodes, observation, observe, totals
 from headgate_spark.recorder import EventRecorder
 from headgate_spark.session import executors
-from headgate_spark.target import SparkTarget
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -36,14 +34,7 @@ def flights(tmp_path_factory):
 @pytest.fixture(scope="module")
 def target(spark, flights):
     with EventRecorder(spark) as recorder:
-        target = SparkTarget(
-            spark=spark,
-            topology=flights.topology(),
-            scope=flights.name,
-            stages=STAGES,
-            placement=Placement.of(spark),
-            recorder=recorder,
-        )
+        target = flights.target(spark, recorder)
         yield target
         target.placement.clear(flights.name)
 
@@ -117,7 +108,7 @@ def test_any_five_batches_are_the_same_rows_wherever_they_run(target):
     found = []
     for placement in (spread, one):
         target.ask(placement)
-        found.append(measure(target, BATCHES_A_YEAR, placement, timeout=PATIENCE))
+        found.append(totals(target, next_batches(target, BATCHES_A_YEAR, timeout=PATIENCE), placement))
     assert [each.rows for each in found] == [ROWS, ROWS]
     assert [each.hits for each in found] == [each.asked for each in found] == [BATCHES_A_YEAR * 2 * FEEDS] * 2
     assert found[0].share > 0.5
@@ -141,7 +132,7 @@ def test_nothing_listens_without_a_recorder(target):
 
 def test_a_batch_that_never_comes_is_an_error_with_numbers(target):
     with pytest.raises(EngineError, match="0 of 3 batches in 0"):
-        measure(attrs.evolve(target, scope="nobody"), 3, timeout=0.1)
+        next_batches(attrs.evolve(target, scope="nobody"), 3, timeout=0.1)
 
 
 def test_an_executor_that_is_killed_is_replaced_and_nothing_is_lost(target):

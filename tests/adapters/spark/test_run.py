@@ -17,10 +17,8 @@ from headgate.journal import FileJournal, read_journal
 from headgate.loop import Control, Loop, Round
 from headgate.model import Slot
 from headgate.schema import schema_of
-from headgate_spark.flights import STAGES, FlightsQuery
-from headgate_spark.placement import Placement
+from headgate_spark.flights import FlightsQuery
 from headgate_spark.recorder import EventRecorder
-from headgate_spark.target import SparkTarget
 
 ROOT = Path(__file__).parents[3]
 HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
@@ -71,14 +69,7 @@ def test_a_file_that_starts_no_query_is_told_so(java, tmp_path, text, said):
 def target(spark, tmp_path):
     flights = FlightsQuery(folder=tmp_path, name="loop")
     with EventRecorder(spark) as recorder:
-        target = SparkTarget(
-            spark=spark,
-            topology=flights.topology(),
-            scope=flights.name,
-            stages=STAGES,
-            placement=Placement.of(spark),
-            recorder=recorder,
-        )
+        target = flights.target(spark, recorder)
         query = flights.start(spark)
         recorder.wait(target.scope, 2, since=0, timeout=240)
         yield target

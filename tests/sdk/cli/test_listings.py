@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
+from headgate.catalogue import documents
 from headgate.cli.main import headgate
 from headgate.hooks import Claim, Description, Workload, hookimpl
 from headgate.host import PluginHost
-from headgate.schema import documents
 from small_requests import word_count
 
 

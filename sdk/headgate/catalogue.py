@@ -1,0 +1,13 @@
+"""The documents that cross a process boundary, by name."""
+
+from __future__ import annotations
+
+from headgate.api import Comparison
+from headgate.loop import Round
+from headgate.model import Observation, Plan, Receipt, Request
+
+
+def documents() -> dict[str, type]:
+    """The class of each document."""
+    kinds = (Comparison, Observation, Plan, Receipt, Request, Round)
+    return {kind.__name__.lower(): kind for kind in kinds}
