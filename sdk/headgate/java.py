@@ -19,16 +19,11 @@ SECONDS = 30
 
 @attrs.frozen(kw_only=True)
 class Java:
-    """A Java runtime: the `java` program and its major version; its compiler if it comes with one."""
+    """A Java runtime: the `java` program, its major version, and `javac` of the same installation if it has one."""
 
     program: Path
     version: int
-
-    @property
-    def compiler(self) -> Path | None:
-        """`javac` of the same installation, None in a bare runtime."""
-        compiler = self.program.resolve().with_name("javac")
-        return compiler if compiler.is_file() else None
+    compiler: Path | None = None
 
 
 def find_java(minimum: int = 17) -> Java:
@@ -45,10 +40,15 @@ def find_java(minimum: int = 17) -> Java:
     where = f"JAVA_HOME={home}" if home else "PATH"
     if program is None or not Path(program).is_file():
         raise EngineError(f"Java is needed, and {where} has none. {GET_JAVA}")
-    java = Java(program=Path(program), version=_version(program))
+    java = Java(program=Path(program), version=_version(program), compiler=_compiler(Path(program)))
     if java.version < minimum:
         raise EngineError(f"{program} is Java {java.version}, and {minimum} is needed. {GET_JAVA}")
     return java
+
+
+def _compiler(program: Path) -> Path | None:
+    compiler = program.resolve().with_name("javac")
+    return compiler if compiler.is_file() else None
 
 
 def _version(program: str) -> int:
