@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from headgate.problem import Problem
@@ -18,60 +16,47 @@ if TYPE_CHECKING:
 
 
 class Groups:
-    """Free tasks in G groups of s sizes: a group is a run of tasks of one component, one size and the same streams.
+    """Free tasks in G groups: one topology, one demand, one heap, the same streams.
 
-    A size is a demand, and its groups are numbered one after the other by index of task. A task with flows of its
-    own (sparse traffic) is a group of one. Every member of a group has the same fit and the same priority, so that
-    the lowest index comes first. Index G stands for no group; arrays have a place for it.
+    A task with flows of its own (sparse traffic) is a group of one. Every member of a group has the same fit and
+    the same priority, so that the lowest index comes first. Index G stands for no group; arrays have a place for it.
 
     Attributes:
         count: G.
         of: int64 (n,), group of each task, G for fixed tasks.
+        left: Unplaced members of each group, the next one last.
         first: int64 (G + 1,), lowest unplaced member.
         alive: bool (G + 1,), whether any member is unplaced.
+        demand: float64 (r, G + 1), what one member needs.
         heap, topology, opens: (G + 1,), heap of one member, its topology (t for no group), and whether a new
             worker may hold it.
         waiting: float64 (G + 1,), rho2 of Eq. 5.5 of one member: whole units, exact.
-        size: int64 (G + 1,), size of each group, s for no group.
-        starts: int64 (s + 1,), the first group of each size, then G.
-        bounds: The first group of each size and the one after its last.
-        demand: float64 (r, s), what one member needs.
-        in_use: bool (s,), whether any task of the size is unplaced.
     """
 
     def __init__(self, problem: Problem) -> None:
         streams = _Streams(problem)
         free = np.flatnonzero(problem.fixed < 0)
-        runs = np.split(free, _changes(_likeness(problem, streams, free))[1:]) if len(free) else []
-        heads = np.array([run[0] for run in runs], dtype=np.int64)
-        order = np.lexsort(problem.demand[heads].T)
-        self._left = [runs[run].tolist()[::-1] for run in order.tolist()]
-        heads = heads[order]
-        self.count = len(heads)
+        order, starts = _sort(problem, free, streams)
+        self.count = len(starts)
+        stops = np.append(starts, len(order))[1:]
+        ranges = zip(starts.tolist(), stops.tolist(), strict=True)
+        self.left = [order[start:stop][::-1].tolist() for start, stop in ranges]
+        heads = order[starts]
         self.of = np.full(problem.n, self.count, dtype=np.int64)
-        self.of[free] = np.repeat(np.argsort(order), [len(run) for run in runs])
+        self.of[order] = np.repeat(np.arange(self.count), stops - starts)
         self.first = np.append(heads, problem.n)
         self.alive = np.append(np.ones(self.count, dtype=bool), False)
+        demand = problem.demand[heads].T
+        self.demand = np.ascontiguousarray(np.concatenate([demand, np.zeros((len(demand), 1))], axis=1))
         self.heap = np.append(problem.heap[heads], 0.0)
         self.topology = np.append(problem.topology[heads], len(problem.heap_limit))
         self.opens = np.append(problem.heap[heads] <= problem.heap_limit[problem.topology[heads]], False)
-        self.waiting = np.append(streams.waiting(problem, heads), 0.0)
-        self._number_sizes(problem.demand[heads])
         self._streams = streams
         self._rows = [[row] if len(row[0]) else [] for row in streams.rows(self)]
         self._peers = self.of[problem.traffic.symmetric.indices]
         self._rates = problem.traffic.symmetric.rate.astype(np.float64)
         self._indptr = problem.traffic.symmetric.indptr.tolist()
-
-    def _number_sizes(self, demand: NDArray[np.float64]) -> None:
-        starts = _changes(demand.T)
-        groups = np.diff(starts, append=self.count)
-        self.starts = np.append(starts, self.count)
-        self.bounds = list(zip(starts.tolist(), self.starts[1:].tolist(), strict=True))
-        self.size = np.append(np.repeat(np.arange(len(starts)), groups), len(starts))
-        self.demand = np.ascontiguousarray(demand[starts].T)
-        self.in_use = np.ones(len(starts), dtype=bool)
-        self._in_size = groups.tolist()
+        self.waiting = np.append(streams.waiting(problem, heads), 0.0)
 
     def peers(self, task: int) -> list[Row]:
         """What one task exchanges: (groups, units with *one* member of each), by streams and by flows."""
@@ -81,27 +66,13 @@ class Groups:
 
     def take(self, group: int) -> int:
         """Take the lowest unplaced member out."""
-        members = self._left[group]
+        members = self.left[group]
         task = members.pop()
         if members:
             self.first[group] = members[-1]
         else:
-            self._end(group)
+            self.alive[group] = False
         return task
-
-    def _end(self, group: int) -> None:
-        self.alive[group] = False
-        size = self.size.item(group)
-        self._in_size[size] -= 1
-        self.in_use[size] = self._in_size[size] > 0
-
-    def highest(self, values: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The highest of the groups' values in each of some sizes."""
-        if not len(sizes):
-            return np.zeros(0)
-        ends = np.stack([self.starts[sizes], self.starts[sizes + 1]], axis=1)
-        highest: NDArray[np.float64] = np.maximum.reduceat(values, ends.ravel())[::2]
-        return highest
 
 
 class _Streams:
@@ -157,14 +128,17 @@ def _row(peers: dict[int, int], members: list[NDArray[np.int64]]) -> Row:
     return np.concatenate(parts), np.concatenate(rates)
 
 
-def _likeness(problem: Problem, streams: _Streams, tasks: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-    """What makes neighbours in the order of tasks alike."""
-    lone = np.diff(problem.traffic.symmetric.indptr) > 0
-    own = np.where(lone, np.arange(problem.n), -1)
-    return [key[tasks] for key in (own, np.array(streams.segment), problem.component, *problem.demand.T)]
-
-
-def _changes(rows: Iterable[NDArray[np.float64]]) -> NDArray[np.int64]:
-    """Where an element differs in some row from the one before, the first included."""
-    pairs = [row[1:] != row[:-1] for row in rows]
-    return np.flatnonzero(np.append(True, np.logical_or.reduce(pairs)))
+def _sort(problem: Problem, free: NDArray[np.int64], streams: _Streams) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Free tasks ordered group by group, and where each group starts."""
+    flows = problem.traffic.symmetric
+    lone = np.diff(flows.indptr) > 0
+    own = np.where(lone, np.arange(problem.n) + 1, 0)
+    keys = [own, np.array(streams.segment, dtype=np.int64), problem.topology, problem.heap, *problem.demand.T]
+    keys = [key[free] for key in keys]
+    order = np.lexsort(keys[::-1])
+    differs = np.zeros(len(order), dtype=bool)
+    for key in keys:
+        sorted_key = key[order]
+        differs[1:] |= sorted_key[1:] != sorted_key[:-1]
+    differs[:1] = True
+    return free[order], np.flatnonzero(differs)

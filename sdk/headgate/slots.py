@@ -49,10 +49,11 @@ def assign_slots(problem: Problem, node_of: NDArray[np.int64]) -> tuple[dict[int
     ports = _ports(problem)
     running = _running(problem)
     used = _used(problem, running)
+    packing = _Packing(problem, running)
     for node in sorted(by_node):
-        workers = _pack(problem, by_node[node], node, running, keep=True)
+        workers = packing.workers(by_node[node], node, keep=True)
         if len(workers) > len(ports[node]):
-            workers = _pack(problem, by_node[node], node, running, keep=False)
+            workers = packing.workers(by_node[node], node, keep=False)
         if len(workers) > len(ports[node]):
             reasons.append(_too_few(problem.node_ids[node], len(workers), len(ports[node])))
             continue
@@ -81,39 +82,51 @@ def _used(problem: Problem, running: dict[int, int]) -> dict[int, set[int]]:
     return used
 
 
-def _pack(problem: Problem, tasks: list[int], node: int, running: dict[int, int], *, keep: bool) -> list[_Worker]:
-    """Workers for the tasks of a node.
+class _Packing:
+    """What decides on the worker of a task, as lists: single numbers are read from them."""
 
-    Fixed tasks stay in their port; with `keep`, so do others that run on the node as long as its heap allows.
-    """
-    workers: dict[int, list[_Worker]] = defaultdict(list)
-    kept: dict[int, _Worker] = {}
-    rest = []
-    for task in sorted(tasks, key=lambda each: bool(problem.fixed[each] < 0)):
-        topology, heap, fixed = int(problem.topology[task]), float(problem.heap[task]), problem.fixed[task] >= 0
-        if not fixed and not (keep and problem.current[task] == node):
-            rest.append(task)
-            continue
-        port = running[task]
+    def __init__(self, problem: Problem, running: dict[int, int]) -> None:
+        self._running = running
+        self._fixed: list[bool] = (problem.fixed >= 0).tolist()
+        self._current: list[int] = problem.current.tolist()
+        self._topology: list[int] = problem.topology.tolist()
+        self._heap: list[float] = problem.heap.tolist()
+        self._limit: list[float] = problem.heap_limit.tolist()
+
+    def workers(self, tasks: list[int], node: int, *, keep: bool) -> list[_Worker]:
+        """Workers for the tasks of a node.
+
+        Fixed tasks stay in their port; with `keep`, so do others that run on the node as long as its heap allows.
+        """
+        workers: dict[int, list[_Worker]] = defaultdict(list)
+        kept: dict[int, _Worker] = {}
+        rest = []
+        for task in sorted(tasks, key=lambda each: not self._fixed[each]):
+            stays = self._fixed[task] or (keep and self._current[task] == node)
+            if not stays or not self._stay(task, workers, kept):
+                rest.append(task)
+        for task in sorted(rest, key=lambda each: (-self._heap[each], each)):
+            self._first_fit(workers[self._topology[task]], task)
+        return [worker for group in workers.values() for worker in group]
+
+    def _stay(self, task: int, workers: dict[int, list[_Worker]], kept: dict[int, _Worker]) -> bool:
+        """Add the task to the worker that it runs in, if it may stay there."""
+        port, topology, heap = self._running[task], self._topology[task], self._heap[task]
         if port not in kept:
-            kept[port] = _Worker(topology, float(problem.heap_limit[topology]), port)
+            kept[port] = _Worker(topology, self._limit[topology], port)
             workers[topology].append(kept[port])
-        if kept[port].topology == topology and (fixed or kept[port].left >= heap):
+        stays = kept[port].topology == topology and (self._fixed[task] or kept[port].left >= heap)
+        if stays:
             kept[port].add(task, heap)
-        else:
-            rest.append(task)
-    for task in sorted(rest, key=lambda each: (-problem.heap[each], each)):
-        _first_fit(workers[int(problem.topology[task])], task, problem)
-    return [worker for group in workers.values() for worker in group]
+        return stays
 
-
-def _first_fit(workers: list[_Worker], task: int, problem: Problem) -> None:
-    topology, heap = int(problem.topology[task]), float(problem.heap[task])
-    worker = next((each for each in workers if each.left >= heap), None)
-    if worker is None:
-        worker = _Worker(topology, float(problem.heap_limit[topology]))
-        workers.append(worker)
-    worker.add(task, heap)
+    def _first_fit(self, workers: list[_Worker], task: int) -> None:
+        topology, heap = self._topology[task], self._heap[task]
+        worker = next((each for each in workers if each.left >= heap), None)
+        if worker is None:
+            worker = _Worker(topology, self._limit[topology])
+            workers.append(worker)
+        worker.add(task, heap)
 
 
 def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.slots import assign_slots
@@ -18,7 +18,6 @@ def decisions(draw):
     return problem, np.where(problem.fixed >= 0, problem.fixed, np.array(nodes, dtype=np.int64))
 
 
-@settings(max_examples=60)
 @given(decisions())
 def test_slots_exist_serve_one_topology_and_keep_its_heap_limit(decision):
     problem, node_of = decision
