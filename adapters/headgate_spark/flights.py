@@ -179,10 +179,12 @@ class FlightsQuery:
     def frame(self, spark: SparkSession) -> DataFrame:
         """The streaming frame: ticks, flights of each tick, one exchange, statistics as state.
 
-        The repartition comes before the aggregation, so that rows and not partial sums cross the exchange.
+        The repartition comes before the aggregation, so that rows and not partial sums cross the exchange. It serves
+        the state as well, as long as the session shuffles into the same number of partitions, which is set here.
         """
         from pyspark.sql import functions as fn
 
+        spark.conf.set("spark.sql.shuffle.partitions", FEEDS)
         ticks = (
             spark.readStream.format("rate-micro-batch")
             .option("rowsPerBatch", FEEDS * DAYS // BATCHES_A_YEAR)
@@ -209,7 +211,6 @@ class FlightsQuery:
         feeds = self.folder / "feeds"
         if not feeds.is_dir():
             prepare(feeds)
-        spark.conf.set("spark.sql.shuffle.partitions", FEEDS)
         spark.sparkContext.setLocalProperty("headgate.scope", self.name)
         try:
             return (
