@@ -17,4 +17,5 @@ def by_availability(problem: Problem) -> list[int]:
     if not needed.any():
         return list(range(problem.m))
     availability = (problem.n * problem.capacity[:, needed] / total[needed]).min(axis=1)
-    return np.argsort(-availability, kind="stable").tolist()
+    order: list[int] = np.argsort(-availability, kind="stable").tolist()
+    return order

@@ -109,7 +109,8 @@ class Candidates:
         """Cells whose bound, as `best` found it, comes near the best group or the best cell."""
         cells, groups = self._cost[1 : self.items], self._cost[self.items : self.size]
         level = groups.max(initial=0.0) or cells.max()
-        return (cells >= NEAR * level).nonzero()[0]
+        near: NDArray[np.int64] = (cells >= NEAR * level).nonzero()[0]
+        return near
 
     def _costs(self, cost: NDArray[np.float64], used: Sequence[float], capacity: Sequence[float], usage: float) -> None:
         """rho3 of every entry."""

@@ -49,7 +49,7 @@ class Cells:
 
     def open(self, cell: int, groups: Groups) -> NDArray[np.int64]:
         """The living groups in a cell; its bound is tightened on the occasion."""
-        members = self._members[self._starts[cell] : self._starts[cell + 1]]
+        members: NDArray[np.int64] = self._members[self._starts[cell] : self._starts[cell + 1]]
         members = members[groups.alive[members]]
         self.waiting[cell] = groups.waiting[members].max(initial=0.0)
         return members

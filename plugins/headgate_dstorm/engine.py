@@ -111,7 +111,7 @@ class _Engine:
         self.candidates.add(groups, self._benefit(groups))
 
     def _fits(self, demand: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.bool_]:
-        fits = self.widest[self.groups.topology[groups]] >= self.groups.heap[groups]
+        fits: NDArray[np.bool_] = self.widest[self.groups.topology[groups]] >= self.groups.heap[groups]
         if self.room.free_slots[self.node] > 0:
             fits |= self.groups.opens[groups]
         for row, free in zip(demand, self.room.free[self.node].tolist(), strict=True):
@@ -121,11 +121,12 @@ class _Engine:
     def _benefit(self, groups: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numerator of Eq. 5.5: what a group does not wait for any more, it shares with the node."""
         rho2 = self.groups.waiting[groups]
-        return self.options.alpha * (self.both[groups] - rho2) + self.beta * rho2
+        benefit: NDArray[np.float64] = self.options.alpha * (self.both[groups] - rho2) + self.beta * rho2
+        return benefit
 
     def _usage(self) -> float:
         pairs = zip(self.used, self.capacity, strict=True)
-        return max([amount / whole for amount, whole in pairs if whole > 0] or [0.0])
+        return max((float(amount / whole) for amount, whole in pairs if whole > 0), default=0.0)
 
     def _next(self) -> int | None:
         """The group of the task to place next, None when none fits."""

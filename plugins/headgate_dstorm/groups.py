@@ -67,7 +67,7 @@ class Groups:
     def take(self, group: int) -> int:
         """Take the lowest unplaced member out."""
         members = self.left[group]
-        task = members.pop()
+        task: int = members.pop()
         if members:
             self.first[group] = members[-1]
         else:
