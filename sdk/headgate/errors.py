@@ -20,7 +20,7 @@ class DocumentError(HeadgateError, ValueError):
     def __init__(self, pointer: str, message: str) -> None:
         self.pointer = pointer
         self.message = message
-        super().__init__(f"{pointer or '/'}: {message}")
+        super().__init__(f"{pointer}: {message}" if pointer else message)
 
 
 class PluginError(HeadgateError):
