@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import typing
+from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ def make_options(plugin: str, kind: type, given: Mapping[str, Any]) -> Any:
         OptionError: A name is unknown, a value does not fit its type, or the class itself refuses it.
     """
     fields = {field.name: field for field in attrs.fields(kind)}
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     for name in given:
         if name not in fields:
             known = ", ".join(sorted(fields)) or "none"
@@ -34,6 +35,11 @@ def make_options(plugin: str, kind: type, given: Mapping[str, Any]) -> Any:
         return kind(**values)
     except (TypeError, ValueError) as error:
         raise OptionError(f"{plugin}: {error}") from None
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _convert(plugin: str, name: str, value: Any, hint: Any) -> Any:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from headgate.check import MAX_TASKS, check_places, check_plan, check_request
 from headgate.errors import DocumentError
@@ -81,7 +81,6 @@ def test_rates_that_grow_beyond_numbers_are_refused_at_their_stream():
     assert caught.value.pointer == "/topologies/0/streams/1"
 
 
-@settings(max_examples=40)
 @given(requests())
 def test_valid_requests_pass(asked):
     check_request(asked)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.api import Comparison, Row
@@ -96,7 +96,6 @@ def values(draw, kind):
 
 
 @pytest.mark.parametrize("kind", documents().values(), ids=documents())
-@settings(max_examples=15)
 @given(data=st.data())
 def test_what_is_written_is_read_back_equal(kind, data):
     value = data.draw(values(kind))
@@ -254,7 +253,6 @@ def test_a_device_is_written_to_not_replaced():
     assert not Path(os.devnull).is_file()
 
 
-@settings(max_examples=30)
 @given(requests(), st.randoms(use_true_random=False))
 def test_the_digest_names_the_content_whatever_its_order(asked, chance):
     turned = shuffled(asked, chance.randint(0, 9))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.check import check_plan
@@ -50,7 +50,6 @@ def answers(draw):
     return problem, room.node_of
 
 
-@settings(max_examples=100)
 @given(answers())
 def test_capacity_slots_heap_and_the_limit_hold_after_every_move(answer):
     problem, node_of = answer
@@ -63,7 +62,6 @@ def test_capacity_slots_heap_and_the_limit_hold_after_every_move(answer):
     assert check_plan(problem, plan) == ()
 
 
-@settings(max_examples=60)
 @given(answers())
 def test_planning_from_a_planned_state_moves_nothing(answer):
     problem, node_of = answer
@@ -72,7 +70,6 @@ def test_planning_from_a_planned_state_moves_nothing(answer):
     assert then.plan(then.current).moves == ()
 
 
-@settings(max_examples=60)
 @given(answers())
 def test_with_one_move_left_no_running_task_is_taken_off_for_good(answer):
     problem, node_of = answer

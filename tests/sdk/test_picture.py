@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model import FrozenMap, Kind, Stream
@@ -25,7 +25,6 @@ def drawn(problem, assignment):
     return root, [each.text for each in root.iter(f"{SVG}title")]
 
 
-@settings(max_examples=30)
 @given(requests(), st.randoms(use_true_random=False))
 def test_every_task_and_node_is_in_a_well_formed_picture(asked, chance):
     problem = asked.problem()

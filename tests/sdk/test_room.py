@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.testing.strategies import requests
 from small_requests import component, node, request, topology
 
 
-@settings(max_examples=40)
 @given(requests(), st.data())
 def test_both_questions_agree_and_what_fits_makes_a_plan_without_faults(asked, data):
     problem = asked.problem()

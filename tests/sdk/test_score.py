@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model import FrozenMap, Slot
@@ -21,7 +21,6 @@ def scored(draw):
     return asked.problem(), FrozenMap(found)
 
 
-@settings(max_examples=60)
 @given(scored())
 def test_every_figure_equals_its_definition(case):
     problem, assignment = case

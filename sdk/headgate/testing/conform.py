@@ -10,6 +10,7 @@ import attrs
 from headgate.host import PluginHost
 from headgate.model import Request
 from headgate.testing.cases import Cases, make_cases
+from headgate.testing.memory import RememberingHost
 from headgate.testing.rule import SkipRule
 from headgate.testing.rules import RULES
 from headgate.testing.shrink import shrink, weight
@@ -62,8 +63,8 @@ def conform(name: str, host: PluginHost | None = None, seed: int = 0) -> Conform
     Raises:
         PluginError: There is no such scheduler.
     """
-    host = host or PluginHost.load()
     cases, rows, hangs = make_cases(seed), [], False
+    host = RememberingHost(host or PluginHost.load(), cases)
     host.options(name)
     for rule in RULES:
         row = _skipped(rule, "it overruns its deadline") if hangs else _judge(rule, host, name, cases)

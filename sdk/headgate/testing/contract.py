@@ -19,6 +19,8 @@ except ImportError as error:
 from headgate.testing.strategies import requests
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hypothesis.strategies import DataObject
 
     from headgate.host import PluginHost
@@ -29,7 +31,8 @@ SEARCHED = [rule for rule in RULES if rule.judge is not None]
 
 
 class SchedulerContract:
-    """Every rule, on the seeded requests of `headgate conform` and on those that Hypothesis searches for.
+    """Every rule, on the seeded requests of `headgate conform` and on those that Hypothesis searches for,
+    as many as its profile says.
 
     Override `scheduler_name`, and `host` for a plugin that is not installed:
 
@@ -50,17 +53,24 @@ class SchedulerContract:
         return headgate_host
 
     @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-    def test_rule(self, rule: Rule, host: PluginHost, scheduler_name: str, headgate_cases: Cases) -> None:
+    def test_rule(
+        self,
+        rule: Rule,
+        host: PluginHost,
+        scheduler_name: str,
+        headgate_cases: Cases,
+        headgate_remembering: Callable[[PluginHost], PluginHost],
+    ) -> None:
         """Judge by one rule on the seeded requests."""
         _require(rule, host, scheduler_name)
         try:
-            findings = rule.check(host, scheduler_name, headgate_cases)
+            findings = rule.check(headgate_remembering(host), scheduler_name, headgate_cases)
         except SkipRule as reason:
             pytest.skip(str(reason))
         assert not findings, f"{rule.statement} {len(findings)} requests break it, for example: {findings[0]}"
 
     @pytest.mark.parametrize("rule", SEARCHED, ids=lambda rule: rule.id)
-    @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_search(self, rule: Rule, host: PluginHost, scheduler_name: str, data: DataObject) -> None:
         """Let Hypothesis search for a request that breaks a rule."""

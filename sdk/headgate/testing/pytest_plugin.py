@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headgate.host import PluginHost
     from headgate.testing.cases import Cases
 
@@ -25,3 +28,11 @@ def headgate_cases() -> Cases:
     from headgate.testing.cases import make_cases
 
     return make_cases()
+
+
+@pytest.fixture(scope="session")
+def headgate_remembering(headgate_cases: Cases) -> Callable[[PluginHost], PluginHost]:
+    """The twin of a host that asks a scheduler once for each of the seeded requests."""
+    from headgate.testing.memory import RememberingHost
+
+    return functools.cache(lambda host: RememberingHost(host, headgate_cases))

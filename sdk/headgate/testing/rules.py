@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import attrs
@@ -75,8 +76,9 @@ fixed = held("fixed", "A running task that is not movable stays on its node.", "
 @rule("silent", "It prints nothing.")
 def silent(host: PluginHost, name: str, request: Request) -> str:
     """Listen to stderr, where the host sends what a plugin prints."""
+    anew = attrs.evolve(request)  # what a host remembers is not printed again
     with contextlib.redirect_stderr(io.StringIO()) as heard:
-        host.schedule(name, request)
+        host.schedule(name, anew)
     return f"{name} printed {heard.getvalue()[:40]!r}" if heard.getvalue() else ""
 
 
@@ -107,9 +109,13 @@ def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Finding]:
     if not host.plugins[name].distribution:
         raise SkipRule("it is not installed through an entry point, so no other process can load it")
     here = [dumps(host.schedule(name, request), indent=None).rstrip("\n") for request in cases.mixed]
-    for seed in (1, 2):
-        there = replay(name, [shuffled(request, seed) for request in cases.mixed], hash_seed=seed)
-        for request, one, other in zip(cases.mixed, here, there, strict=True):
+    with ThreadPoolExecutor() as pool:
+        runs = [
+            pool.submit(replay, name, [shuffled(request, seed) for request in cases.mixed], hash_seed=seed)
+            for seed in (1, 2)
+        ]
+    for seed, run in enumerate(runs, 1):
+        for request, one, other in zip(cases.mixed, here, run.result(), strict=True):
             if one != other:
                 message = f"{name} answers differently in a process with PYTHONHASHSEED={seed}"
                 yield Finding(message=message, request=request)
@@ -147,7 +153,8 @@ def monotone(host: PluginHost, name: str, request: Request) -> str:
 @rule("idempotent", "Planning on the planned state moves nothing.", needs="idempotent")
 def idempotent(host: PluginHost, name: str, request: Request) -> str:
     """Make the plan true and ask again."""
-    free = attrs.evolve(request, limits=attrs.evolve(request.limits, max_moves=None))
+    limited = request.limits.max_moves is not None
+    free = attrs.evolve(request, limits=attrs.evolve(request.limits, max_moves=None)) if limited else request
     plan = host.schedule(name, free)
     if plan.status is not Status.OK:
         return ""

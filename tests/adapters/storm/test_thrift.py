@@ -2,7 +2,7 @@ import contextlib
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.errors import DocumentError
@@ -56,14 +56,12 @@ values = st.recursive(scalars, compound, max_leaves=12)
 structs = st.dictionaries(st.integers(1, 2**15 - 1), values, max_size=5).map(as_struct)
 
 
-@settings(deadline=None)
 @given(structs)
 def test_what_was_written_is_read(written):
     _, data, value = written
     assert read_struct(data) == value
 
 
-@settings(deadline=None)
 @given(structs, st.data())
 def test_a_struct_cut_short_is_refused(written, draw):
     _, data, _ = written
@@ -71,7 +69,6 @@ def test_a_struct_cut_short_is_refused(written, draw):
         read_struct(data[: draw.draw(st.integers(0, len(data) - 1))])
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_garbage_is_read_or_refused(data):
     with contextlib.suppress(DocumentError):

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baseline_cases import chain, node_numbers, nodes, part, request, topology
@@ -21,7 +21,6 @@ def test_slots_are_interleaved_over_the_nodes_with_most_free_slots_first():
     assert slot_order(np.array([0, 0]), 2).tolist() == []
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 5), max_size=8), st.integers(0, 50))
 def test_every_free_slot_has_one_turn(free, slots):
     order = slot_order(np.array(free, dtype=np.int64), slots)

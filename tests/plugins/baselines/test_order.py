@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import given
 
 from baseline_cases import part, topology
 from headgate.testing.strategies import topologies
@@ -40,7 +40,6 @@ def test_breadth_first_goes_against_streams_too_and_ends_with_what_no_spout_reac
     assert order == [2, 1, 3, 0]
 
 
-@settings(deadline=None)
 @given(topologies())
 def test_each_task_comes_once_and_a_component_in_order(given_):
     tasks, start = {}, 0

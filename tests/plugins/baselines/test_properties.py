@@ -2,7 +2,7 @@ import itertools
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from baseline_cases import shuffled
@@ -24,7 +24,6 @@ VARIANTS = [
         for order, rule, measured in itertools.product(("ras", "bfs"), ("ras", "distance"), (False, True))
     ),
 ]
-quick = settings(deadline=None, max_examples=40)
 every_variant = pytest.mark.parametrize(
     ("scheduler", "options"), VARIANTS, ids=[" ".join(map(str, attrs.astuple(options))) for _, options in VARIANTS]
 )
@@ -40,7 +39,6 @@ def isolated_requests(draw):
 
 
 @every_variant
-@quick
 @given(request=isolated_requests(), rebalance=st.booleans())
 def test_plans_keep_every_rule(scheduler, options, request, rebalance):
     plan = scheduler.headgate_schedule(request, attrs.evolve(options, rebalance=rebalance))
@@ -50,7 +48,6 @@ def test_plans_keep_every_rule(scheduler, options, request, rebalance):
 
 
 @every_variant
-@quick
 @given(request=isolated_requests())
 def test_running_tasks_stay_on_their_nodes(scheduler, options, request):
     plan = scheduler.headgate_schedule(request, options)
@@ -61,7 +58,6 @@ def test_running_tasks_stay_on_their_nodes(scheduler, options, request):
 
 
 @every_variant
-@quick
 @given(request=isolated_requests(), seed=st.integers(0, 2**31), rebalance=st.booleans())
 def test_the_order_of_the_document_does_not_matter(scheduler, options, request, seed, rebalance):
     options = attrs.evolve(options, rebalance=rebalance)
@@ -70,7 +66,6 @@ def test_the_order_of_the_document_does_not_matter(scheduler, options, request, 
     )
 
 
-@quick
 @given(request=isolated_requests())
 def test_claimed_hosts_serve_one_topology(request):
     fresh = attrs.evolve(request, assignment=type(request.assignment)())

@@ -1,6 +1,6 @@
 """The sorted first fit against the same rule written out plainly, with a sort wherever Storm sorts."""
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from headgate.testing.build import Size
 from headgate.testing.strategies import requests
@@ -55,7 +55,6 @@ def plainly(problem, room, topology, tasks):
         yield node
 
 
-@settings(deadline=None)
 @given(requests(Size(nodes=5, topologies=2, components=3, parallelism=5)))
 def test_it_equals_the_rule_written_out(request):
     problem = request.problem()

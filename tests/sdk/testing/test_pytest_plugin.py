@@ -5,8 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from headgate.testing import RULES
+
 PROJECT = """
 import pytest
+from hypothesis import Phase, settings
+
+settings.register_profile("brief", max_examples=50, phases=[Phase.generate])
+settings.load_profile("brief")
+
 from headgate.host import PluginHost
 from headgate.testing import FirstFit, SchedulerContract
 
@@ -49,16 +56,21 @@ def test_a_project_that_does_not_use_it_sees_only_its_fixtures(tmp_path):
 
 def test_a_contract_class_runs_every_rule(tmp_path):
     (tmp_path / "test_ff.py").write_text(PROJECT)
-    run = run_pytest(tmp_path)
+    listed = run_pytest(tmp_path, "--collect-only").stdout
+    assert all(f"test_rule[{rule.id}]" in listed for rule in RULES)
+    assert all(f"test_search[{rule.id}]" in listed for rule in RULES if rule.judge)
+    run = run_pytest(tmp_path, "-k", "describes or fixed or total or processes or test_fixtures")
     assert run.returncode == 0, run.stdout
     assert "does not declare 'total'" in run.stdout
+    assert "no other process can load it" in run.stdout
+    assert "4 passed, 3 skipped" in run.stdout
 
 
 def test_a_contract_class_fails_on_a_scheduler_that_breaks_a_rule(tmp_path):
     broken = PROJECT.replace("import FirstFit,", "import zoo,")
     broken = broken.replace("FirstFit()", 'zoo.BEASTS["overloads"].plugin')
     (tmp_path / "test_ff.py").write_text(broken)
-    run = run_pytest(tmp_path, "-k", "capacity or pure")
+    run = run_pytest(tmp_path, "-k", "capacity or fixed")
     assert run.returncode == 1
     assert "test_rule[capacity]" in run.stdout
     assert "test_search[capacity]" in run.stdout

@@ -74,7 +74,7 @@ def first_fit_from(request, start):
 
 
 @pytest.mark.parametrize(
-    ("act", "rule"), [(sorts_by_amount, "scale-free"), (shuns_the_last, "total")], ids=lambda each: str(each)
+    ("act", "rule"), [(sorts_by_amount, "scale-free"), (shuns_the_last, "total")], ids=["scale-free", "total"]
 )
 def test_a_broken_promise_is_found(act, rule):
     host = PluginHost().with_plugin("acme", Scheduler(act))
