@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -59,7 +59,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
 
     made = Table(title=escape(title) or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for column in columns:
-        made.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+        side: Literal["left", "right"] = "right" if column in numbers else "left"
+        made.add_column(column, justify=side, overflow="fold", no_wrap=column == columns[0])
     for row in rows:
         made.add_row(*map(cell, row))
     return made

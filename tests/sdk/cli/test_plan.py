@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import attrs
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
+from headgate.cli.main import headgate, main
 from headgate.documents import dumps, loads, read, validate, write
 from headgate.host import PluginHost
 from headgate.model import Plan
@@ -87,10 +88,13 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("words", "code", "message"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_a_message_on_stderr_and_an_exit_code(place, words, code, message):
-    done = run("plan", *(word.format(place=place) for word in words))
-    assert (done.returncode, done.stdout) == (code, "")
-    assert message in done.stderr
+def test_a_mistake_is_a_message_on_stderr_and_an_exit_code(place, words, code, message, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["headgate", "plan", *(word.format(place=place) for word in words)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    told = capsys.readouterr()
+    assert (end.value.code, told.out) == (code, "")
+    assert message in told.err
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"seed": NaN}', '{"seeds": 1}', "[" * 100_000])
