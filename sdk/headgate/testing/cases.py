@@ -10,7 +10,7 @@ import attrs
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
 from headgate.testing.build import SMALL, SeededDice, Size, build_request
 
-COUNT = 60
+COUNT = 40
 """Requests of each kind."""
 
 BIG = Size(nodes=20, topologies=4, components=6, parallelism=12)
