@@ -51,8 +51,9 @@ def _first_fit(room: Room, task: int, nodes: list[int]) -> int | None:
 def _exchange(problem: Problem, room: Room, task: int, nodes: list[int]) -> NDArray[np.int64] | None:
     """The placement after the lowest task that can make way has done so, None if there is none."""
     at = room.node_of
-    gives = (room.free[at] + problem.demand >= problem.demand[task]).all(axis=1)
-    for victim in np.flatnonzero(gives & (at >= 0) & (problem.fixed < 0))[:TRIALS].tolist():
+    placed = np.flatnonzero((at >= 0) & (problem.fixed < 0))
+    gives = (room.free[at[placed]] + problem.demand[placed] >= problem.demand[task]).all(axis=1)
+    for victim in placed[gives][:TRIALS].tolist():
         trial = at.copy()
         trial[task], trial[victim] = at[victim], -1
         without = _room(problem, trial)
