@@ -24,7 +24,7 @@ class DStorm:
             summary=(self.__doc__ or "").partition("\n")[0],
             options=Options,
             paper="Liu, Lin, Buyya: Dynamic Resource-Efficient Scheduling (D-Storm, ICPADS 2017), Algorithm 1",
-            capabilities={"traffic-aware"},
+            capabilities=frozenset({"idempotent", "scale-free", "traffic-aware"}),
         )
 
     @hookimpl
