@@ -122,7 +122,10 @@ def test_an_interrupted_demo_ends_everything_it_started(java, tmp_path, number):
             break
     assert len(marked(mark)) > 4
     run.send_signal(number)
-    _, messages = run.communicate(timeout=120)
+    try:
+        _, messages = run.communicate(timeout=120)
+    finally:
+        run.kill()
     assert run.returncode not in (0, None)
     assert "Traceback" not in messages
     assert gone(mark) == []
