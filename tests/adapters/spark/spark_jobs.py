@@ -55,6 +55,7 @@ def slow_stage(spark: SparkSession, group: str, seconds: float) -> dict[int, str
 
 def counting_query(spark: SparkSession, checkpoint: str) -> StreamingQuery:
     """A query of two stages, source and state, each of PARTITIONS tasks."""
+    spark.conf.set("spark.sql.shuffle.partitions", PARTITIONS)  # another test's query may have set its own
     source = spark.readStream.format("rate").options(rowsPerSecond=600, numPartitions=PARTITIONS).load()
     counts = source.groupBy(source.value % 100).count()
     writer = counts.writeStream.format("noop").outputMode("update")
