@@ -25,7 +25,7 @@ PREDICTED = "predicted: with the same three numbers, which were not fitted to th
 
 def claims() -> Sequence[Claim]:
     """All claims, in the order of the paper."""
-    return (*_examples(), *_traffic(), *_cost(), *_not_computed())
+    return (*_examples(), *_traffic(), *_trends(), *_cost(), *_not_computed())
 
 
 def _examples() -> Iterator[Claim]:
@@ -83,6 +83,9 @@ def _traffic() -> Iterator[Claim]:
         verify=lambda: round(sum(_saved(shape, Setting()) for shape in SHAPES) / len(SHAPES), 1),
         note="follows from the two above",
     )
+
+
+def _trends() -> Iterator[Claim]:
     for shape in SHAPES:
         yield Claim(
             id=f"trend-{shape}",
