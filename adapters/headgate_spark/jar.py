@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from headgate.cache import cache_folder
 from headgate.errors import EngineError
 from headgate.java import find_java
 
@@ -63,11 +64,6 @@ def spark_home() -> SparkHome:
         if match := re.fullmatch(r"spark-core_([\d.]+)-(.+)\.jar", jar.name):
             return SparkHome(path=path, scala=match[1], version=match[2])
     raise EngineError(f"{path} has no jars/spark-core_*.jar: point SPARK_HOME at a whole Spark, or unset it")
-
-
-def cache_folder() -> Path:
-    """The folder for what can be made again: $XDG_CACHE_HOME/headgate, else ~/.cache/headgate."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headgate"
 
 
 def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | None = None) -> Path:

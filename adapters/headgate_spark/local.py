@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from headgate.daemon import Daemon, end, exit_on_sigterm
 from headgate.errors import EngineError
 from headgate.java import find_java
-from headgate_spark.daemon import Daemon, end, exit_on_sigterm
 from headgate_spark.jar import SparkHome, spark_home
 
 if TYPE_CHECKING:

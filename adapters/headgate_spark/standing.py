@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from headgate.cache import cache_folder
+from headgate.daemon import Daemon, end, exit_on_sigterm
 from headgate.errors import EngineError
-from headgate_spark.daemon import Daemon, end, exit_on_sigterm
-from headgate_spark.jar import cache_folder
 from headgate_spark.local import LocalSpark, master_state
 
 if TYPE_CHECKING:

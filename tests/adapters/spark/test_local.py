@@ -13,10 +13,10 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
+from headgate.daemon import Daemon, end
 from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_spark.commands import spark as commands
-from headgate_spark.daemon import Daemon, end
 from headgate_spark.local import LocalSpark, WorkerSpec, worker_specs
 from headgate_spark.standing import Standing, down
 
