@@ -34,8 +34,9 @@ def assign_slots(problem: Problem, node_of: NDArray[np.int64]) -> tuple[dict[int
     """Give every placed task a slot of its node.
 
     A topology has one worker on a node unless its heap limit asks for more. A task that stays on its node keeps
-    its slot where that can be: every touched slot is a restarted process. A new worker takes the lowest port that
-    nobody uses now, then the lowest that is given up.
+    its slot where that can be: every touched slot is a restarted process. Where no running task may move, none is
+    restarted either as long as the slots of its node suffice: new tasks get workers of their own. A new worker takes
+    the lowest port that nobody uses now, then the lowest that is given up.
 
     Returns:
         Slot by task index, and a reason for each node whose slots do not suffice; its tasks have no slot then.
@@ -51,9 +52,7 @@ def assign_slots(problem: Problem, node_of: NDArray[np.int64]) -> tuple[dict[int
     used = _used(problem, running)
     packing = _Packing(problem, running)
     for node in sorted(by_node):
-        workers = packing.workers(by_node[node], node, keep=True)
-        if len(workers) > len(ports[node]):
-            workers = packing.workers(by_node[node], node, keep=False)
+        workers = packing.fewest_restarts(by_node[node], node, len(ports[node]))
         if len(workers) > len(ports[node]):
             reasons.append(_too_few(problem.node_ids[node], len(workers), len(ports[node])))
             continue
@@ -92,11 +91,22 @@ class _Packing:
         self._topology: list[int] = problem.topology.tolist()
         self._heap: list[float] = problem.heap.tolist()
         self._limit: list[float] = problem.heap_limit.tolist()
+        self._still = problem.request.limits.max_moves == 0
 
-    def workers(self, tasks: list[int], node: int, *, keep: bool) -> list[_Worker]:
+    def fewest_restarts(self, tasks: list[int], node: int, ports: int) -> list[_Worker]:
+        """Workers for the tasks of a node: of the ways to pack them, the gentlest for which its ports suffice."""
+        workers = self.workers(tasks, node, keep=True, closed=self._still)
+        if len(workers) > ports and self._still:
+            workers = self.workers(tasks, node, keep=True)
+        if len(workers) > ports:
+            workers = self.workers(tasks, node, keep=False)
+        return workers
+
+    def workers(self, tasks: list[int], node: int, *, keep: bool, closed: bool = False) -> list[_Worker]:
         """Workers for the tasks of a node.
 
         Fixed tasks stay in their port; with `keep`, so do others that run on the node as long as its heap allows.
+        With `closed`, a worker that runs takes no more tasks.
         """
         workers: dict[int, list[_Worker]] = defaultdict(list)
         kept: dict[int, _Worker] = {}
@@ -105,9 +115,11 @@ class _Packing:
             stays = self._fixed[task] or (keep and self._current[task] == node)
             if not stays or not self._stay(task, workers, kept):
                 rest.append(task)
+        new: dict[int, list[_Worker]] = defaultdict(list) if closed else workers
         for task in sorted(rest, key=lambda each: (-self._heap[each], each)):
-            self._first_fit(workers[self._topology[task]], task)
-        return [worker for group in workers.values() for worker in group]
+            self._first_fit(new[self._topology[task]], task)
+        groups = [*workers.values(), *(new.values() if closed else ())]
+        return [worker for group in groups for worker in group]
 
     def _stay(self, task: int, workers: dict[int, list[_Worker]], kept: dict[int, _Worker]) -> bool:
         """Add the task to the worker that it runs in, if it may stay there."""

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import attrs
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.model import Limits
 from headgate.slots import assign_slots
 from headgate.testing.strategies import requests
 from small_requests import at, component, node, request, topology
@@ -94,3 +97,12 @@ def test_dead_slots_are_forgotten():
     made = request([node("a", slots=1)], [topology("t", component("c", 2))], {"t/c/0": "a:9", "t/c/1": "gone"})
     slots, _ = assign_slots(made.problem(), np.zeros(2, dtype=np.int64))
     assert set(slots.values()) == {at("a")}
+
+
+@pytest.mark.parametrize(("slots", "expected"), [(3, {6700, 6701}), (1, {6700})])
+def test_where_nothing_may_move_newcomers_leave_running_workers_alone_while_slots_suffice(slots, expected):
+    made = request([node("a", slots=slots)], [topology("t", component("c", 3))], {"t/c/1": "a:6700"})
+    made = attrs.evolve(made, limits=Limits(max_moves=0))
+    found, reasons = assign_slots(made.problem(), np.zeros(3, dtype=np.int64))
+    assert reasons == []
+    assert {found[task].port for task in range(3)} == expected

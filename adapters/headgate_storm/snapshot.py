@@ -1,0 +1,197 @@
+"""What Nimbus says at the start of a scheduling round, and the same in words of the model.
+
+Storm schedules executors, ranges of task ids `[start, end]`. The k-th executor of a component, by start, is the
+task with index k of the model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.errors import DocumentError
+from headgate.model import (
+    Cluster,
+    Component,
+    FrozenMap,
+    Kind,
+    Node,
+    Observation,
+    Resources,
+    Slot,
+    Stream,
+    Task,
+    Topology,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+VERSION = 1
+"""Version of the round protocol; the bridge inside Nimbus has to speak the same."""
+CPU, MEMORY = "cpu.pcore.percent", "memory.mb"
+ON_HEAP, OFF_HEAP = "onheap.memory.mb", "offheap.memory.mb"
+UNIFORM = 1.0
+"""Tuples per second assumed on a stream before anything is measured: traffic then counts streams."""
+
+Executor = tuple[int, int]
+"""First and last task id."""
+
+
+@attrs.frozen(kw_only=True)
+class Scheduled:
+    """A topology of a round: its model, its executors by task id, and where Nimbus says that they run."""
+
+    topology: Topology
+    name: str
+    executors: FrozenMap[str, Executor]
+    assignment: FrozenMap[str, Slot]
+
+    @property
+    def unassigned(self) -> tuple[str, ...]:
+        """Task ids without a slot."""
+        return tuple(task for task in self.executors if task not in self.assignment)
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Snapshot:
+    """One round: which Nimbus asks, how many seconds it waits, its supervisors and topologies.
+
+    A topology that is being killed is still among them. An assignment may name a supervisor or port that is gone.
+    """
+
+    nimbus: str
+    round: int
+    timeout: float
+    nodes: tuple[Node, ...]
+    scheduled: tuple[Scheduled, ...]
+    blacklisted: frozenset[str] = frozenset()
+
+    @cached_property
+    def assignment(self) -> FrozenMap[str, Slot]:
+        """Slot of every executor that has one, by task id."""
+        return FrozenMap({task: slot for each in self.scheduled for task, slot in each.assignment.items()})
+
+    @cached_property
+    def unassigned(self) -> tuple[str, ...]:
+        """Task ids of executors without a slot."""
+        return tuple(task for each in self.scheduled for task in each.unassigned)
+
+    def observation(self) -> Observation:
+        """The same as a monitor reports it, without metrics.
+
+        A blacklisted node offers just what runs there: it keeps its tasks and gets no more.
+        """
+        topologies = tuple(each.topology for each in self.scheduled)
+        cluster = Cluster(nodes=tuple(map(self._offer, self.nodes)))
+        return Observation(cluster=cluster, topologies=topologies, assignment=self.assignment)
+
+    def _offer(self, node: Node) -> Node:
+        if node.id not in self.blacklisted:
+            return node
+        used: dict[str, float] = defaultdict(float)
+        ports = set()
+        for each in self.scheduled:
+            demand = {component.id: component.demand for component in each.topology.components}
+            for task, slot in each.assignment.items():
+                if slot.node == node.id:
+                    ports.add(slot.port)
+                    for resource, amount in demand[component_of(task)].items():
+                        used[resource] += amount
+        return attrs.evolve(node, capacity=Resources(used), slots=tuple(sorted(ports & set(node.slots))))
+
+
+def component_of(task: str) -> str:
+    """The component in a task id."""
+    return task.partition("/")[2].rpartition("/")[0]
+
+
+def read_snapshot(text: str) -> Snapshot:
+    """Read a round as the bridge in Nimbus writes it.
+
+    Raises:
+        DocumentError: It is no round, or one of another version of the protocol.
+    """
+    try:
+        data = json.loads(text)
+        if data["v"] != VERSION:
+            message = f"the jar in Nimbus speaks version {data['v']} of the round protocol, this Headgate {VERSION}"
+            raise DocumentError("/v", f"{message}: give Nimbus the jar of `headgate storm jar`")
+        return _snapshot(data)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise DocumentError("", f"this is no scheduling round of Storm: {error!r}") from None
+
+
+def _snapshot(data: Mapping[str, Any]) -> Snapshot:
+    isolation = data.get("isolation") or {}
+    return Snapshot(
+        nimbus=data["nimbus"],
+        round=data["round"],
+        timeout=data["timeout"] / 1000,
+        nodes=tuple(map(_node, data["supervisors"])),
+        scheduled=tuple(_scheduled(each, isolation.get(each["name"])) for each in data["topologies"]),
+        blacklisted=frozenset(each["id"] for each in data["supervisors"] if each["blacklisted"]),
+    )
+
+
+def _node(data: Mapping[str, Any]) -> Node:
+    return Node(
+        id=data["id"],
+        host=data["host"],
+        rack=data["rack"],
+        slots=tuple(sorted(data["ports"])),
+        capacity=_resources(data["resources"]),
+    )
+
+
+def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
+    components = [each for each in data["components"] if each["executors"]]
+    known = {each["id"] for each in components}
+    topology = Topology(
+        id=data["id"],
+        components=tuple(map(_component, components)),
+        streams=tuple(_stream(each["id"], item) for each in components for item in each["inputs"] if item[0] in known),
+        owner=data["owner"],
+        priority=data["priority"],
+        workers=data["workers"],
+        worker_heap=data["heap"],
+        isolated_nodes=isolated,
+    )
+    pairs = [(task, pair) for each in components for task, pair in _executors(data["id"], each)]
+    slots = [Slot(node, port) for node, port in data["slots"]]
+    placed = {task: slots[at] for (task, _), at in zip(pairs, data["assignment"], strict=True) if at >= 0}
+    return Scheduled(
+        topology=topology, name=data["name"], executors=FrozenMap(dict(pairs)), assignment=FrozenMap(placed)
+    )
+
+
+def _executors(topology: str, component: Mapping[str, Any]) -> list[tuple[str, Executor]]:
+    flat = component["executors"]
+    pairs = zip(flat[::2], flat[1::2], strict=True)
+    return [(Task(topology, component["id"], index).id, pair) for index, pair in enumerate(pairs)]
+
+
+def _component(data: Mapping[str, Any]) -> Component:
+    return Component(
+        id=data["id"],
+        kind=Kind.SPOUT if data["type"] == "spout" else Kind.BOLT,
+        parallelism=len(data["executors"]) // 2,
+        demand=_resources(data["resources"]),
+        heap=float(data["resources"].get(ON_HEAP, 0.0)),
+    )
+
+
+def _stream(target: str, item: Sequence[str]) -> Stream:
+    source, name, grouping = item
+    return Stream(source=source, target=target, name=name, grouping=grouping, rate=UNIFORM)
+
+
+def _resources(amounts: Mapping[str, float]) -> Resources:
+    """Storm's names in the model's: CPU points are the same; a task's memory is on and off the heap."""
+    left = dict(amounts)
+    memory = left.pop(ON_HEAP, 0.0) + left.pop(OFF_HEAP, 0.0) + left.pop(MEMORY, 0.0)
+    return Resources({"cpu": float(left.pop(CPU, 0.0)), "memory": float(memory)} | left)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from headgate.errors import DocumentError, EngineError
+from headgate.host import PluginHost
+from headgate.model import Metrics, Slot, TaskSample
+from headgate_storm.rounds import Rounds, decide, grant
+from headgate_storm.snapshot import read_snapshot
+from storm_rounds import component, round_text, supervisor, topology, word_count
+
+A0, A1, B0 = ("a", 6700), ("a", 6701), ("b", 6700)
+TASKS = ("wc/__acker/0", "wc/count/0", "wc/count/1", "wc/lines/0")
+
+
+def scheduler(name="resource-aware"):
+    host = PluginHost.load()
+    return lambda request: host.schedule(name, request, {})
+
+
+def ask(text, wish=None, metrics=None, schedule=None):
+    snapshot = read_snapshot(text)
+    decision = decide(snapshot, wish or {}, metrics or Metrics(), schedule or scheduler())
+    return decision, json.loads(decision.answer.text(snapshot))
+
+
+def executors(answer, name="wc"):
+    return {(node, port): flat for node, port, flat in answer["topologies"].get(name, [])}
+
+
+def test_a_new_topology_is_placed_whole():
+    decision, answer = ask(round_text([supervisor("a"), supervisor("b")], [word_count()]))
+    assert (answer["mode"], answer["round"], answer["nimbus"]) == ("assign", 1, "n")
+    placed = sorted(task for flat in executors(answer).values() for task in flat[::2])
+    assert placed == [1, 2, 3, 4]
+    assert decision.plan.status == "ok"
+    assert "4 executors" in answer["status"]["wc"]
+
+
+def test_a_round_in_which_all_is_placed_changes_and_plans_nothing():
+    decision, answer = ask(round_text([supervisor("a")], [word_count(slots=[A0], assignment=[0, 0, 0, 0])]))
+    assert decision.plan is None
+    assert answer["topologies"] == {}
+
+
+def test_lost_executors_are_placed_without_touching_a_running_worker():
+    there = word_count(slots=[A0], assignment=[0, 0, -1, 0])
+    _, answer = ask(round_text([supervisor("a")], [there]))
+    assert executors(answer) == {A0: [1, 1, 2, 2, 4, 4], A1: [3, 3]}
+
+
+def test_executors_on_a_supervisor_or_port_that_is_gone_stay_with_nimbus_until_it_gives_them_up():
+    there = word_count(slots=[("gone", 6700), ("a", 6999), A0], assignment=[0, 1, -1, 2])
+    _, answer = ask(round_text([supervisor("a")], [there]))
+    placed = sorted(task for flat in executors(answer).values() for task in flat[::2])
+    assert placed == [1, 2, 3, 4]
+    assert not any(node == "gone" or port == 6999 for node, port in executors(answer))
+
+
+def test_a_blacklisted_host_keeps_what_runs_and_gets_nothing_new():
+    nodes = [supervisor("a", blacklisted=True), supervisor("b")]
+    _, answer = ask(round_text(nodes, [word_count(slots=[A0], assignment=[0, 0, -1, -1])]))
+    found = executors(answer)
+    assert found.pop(A0) == [1, 1, 2, 2]
+    assert {node for node, _ in found} == {"b"}
+
+
+def test_executors_without_room_are_named_with_the_reason():
+    _, answer = ask(round_text([supervisor("a", cpu=25.0)], [word_count()]))
+    assert answer["mode"] == "assign"
+    assert "2 executors cannot be placed" in answer["status"]["wc"]
+    assert "cpu" in answer["status"]["wc"]
+
+
+def test_a_scheduler_that_fails_holds_the_assignment():
+    def broken(request):
+        return PluginHost.load().with_plugin("broken", Broken()).schedule("broken", request, {})
+
+    _, answer = ask(round_text([supervisor("a")], [word_count()]), schedule=broken)
+    assert answer["mode"] == "hold"
+    assert "division by zero" in answer["reason"]
+
+
+class Broken:
+    """Fails."""
+
+    from headgate.hooks import Description, hookimpl
+
+    @hookimpl
+    def headgate_describe(self):
+        return self.Description(summary="Fails.")
+
+    @hookimpl
+    def headgate_schedule(self, request):
+        return 1 / 0
+
+
+def test_a_wish_moves_what_runs():
+    wish = dict.fromkeys(TASKS, Slot(*B0))
+    there = word_count(slots=[A0], assignment=[0, 0, 0, 0])
+    decision, answer = ask(round_text([supervisor("a"), supervisor("b")], [there]), wish)
+    assert executors(answer) == {B0: [1, 1, 2, 2, 3, 3, 4, 4]}
+    assert decision.plan is None
+
+
+@pytest.mark.parametrize("slot", [("gone", 6700), ("b", 1), ("c", 6700)])
+def test_a_wish_for_a_slot_that_is_gone_or_closed_is_not_granted(slot):
+    nodes = [supervisor("a"), supervisor("b"), supervisor("c", blacklisted=True)]
+    snapshot = read_snapshot(round_text(nodes, [word_count(slots=[A0], assignment=[0, 0, 0, 0])]))
+    assert grant(snapshot, dict.fromkeys(TASKS, Slot(*slot))) == {}
+
+
+def test_a_wish_for_a_slot_of_another_topology_is_not_granted_and_an_exchange_is():
+    other = topology("other", component("x", [1, 1]), slots=[B0], assignment=[0])
+    snapshot = read_snapshot(
+        round_text([supervisor("a"), supervisor("b")], [word_count(slots=[A0], assignment=[0] * 4), other])
+    )
+    wish = dict.fromkeys(TASKS, Slot(*B0))
+    assert grant(snapshot, wish) == {}
+    both = {**wish, "other/x/0": Slot(*A0)}
+    assert grant(snapshot, both) == both
+
+
+def test_a_wish_for_a_topology_that_was_scaled_meanwhile_is_not_granted():
+    snapshot = read_snapshot(round_text([supervisor("a")], [word_count(slots=[A0], assignment=[0] * 4)]))
+    assert grant(snapshot, dict.fromkeys(TASKS[:3], Slot(*A1))) == {}
+
+
+def test_metrics_of_what_is_gone_do_not_disturb():
+    metrics = Metrics(window=1.0, tasks=(TaskSample(task="dead/c/0", cpu=1.0), TaskSample(task=TASKS[1], cpu=390.0)))
+    decision, _ = ask(round_text([supervisor("a")], [word_count()]), metrics=metrics)
+    assert [sample.task for sample in decision.request.metrics.tasks] == [TASKS[1]]
+
+
+def test_another_version_of_the_protocol_is_refused_with_the_next_step():
+    with pytest.raises(DocumentError, match="storm jar"):
+        read_snapshot(json.dumps({"v": 2}))
+    with pytest.raises(DocumentError, match="no scheduling round"):
+        read_snapshot("[1, 2")
+
+
+def test_shadow_plans_and_leaves_the_round_to_storm():
+    heard = []
+    rounds = Rounds(scheduler(), shadow=True, on_decision=lambda snapshot, decision: heard.append(decision))
+    answer = json.loads(rounds.answer(round_text([supervisor("a")], [word_count()])))
+    assert answer["mode"] == "own"
+    assert answer["topologies"] == {}
+    assert len(heard[0].plan.assignment) == 4
+
+
+def test_who_waits_for_nimbus_is_told_what_to_look_at():
+    with pytest.raises(EngineError, match="does headgate[.]endpoint in"):
+        Rounds(scheduler()).latest(0.01)
+
+
+def test_one_waits_until_a_wish_is_seen():
+    rounds = Rounds(scheduler())
+    placed = [word_count(slots=[A0], assignment=[0] * 4), word_count(slots=[B0], assignment=[0] * 4)]
+    texts = [round_text([supervisor("a"), supervisor("b")], [each], number=n) for n, each in enumerate(placed)]
+    seen = []
+    waiter = threading.Thread(
+        target=lambda: seen.append(rounds.until(lambda each: each.assignment[TASKS[0]] == Slot(*B0), 10))
+    )
+    waiter.start()
+    while waiter.is_alive():
+        for text in texts:
+            rounds.answer(text)
+        waiter.join(0.01)
+    assert seen[0].round == 1
+    assert rounds.until(lambda _: True, 0.01) is None
