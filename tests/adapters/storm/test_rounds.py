@@ -152,7 +152,7 @@ def test_shadow_plans_and_leaves_the_round_to_storm():
 
 
 def test_who_waits_for_nimbus_is_told_what_to_look_at():
-    with pytest.raises(EngineError, match="does headgate[.]endpoint in"):
+    with pytest.raises(EngineError, match=r"does headgate\.endpoint in"):
         Rounds(scheduler()).latest(0.01)
 
 
