@@ -11,9 +11,12 @@ if TYPE_CHECKING:
 
     import click
 
+    from headgate.model import Observation, Plan, Receipt
+    from headgate_storm.target import StormTarget
+
 
 class Storm:
-    """Apache Storm: production clusters from its test data as request documents."""
+    """Answer the scheduling rounds of Apache Storm, watch its executors and move them."""
 
     @hookimpl
     def headgate_describe(self) -> Description:
@@ -21,11 +24,40 @@ class Storm:
         return Description(summary=self.__doc__ or "")
 
     @hookimpl
-    def headgate_commands(self) -> Sequence[click.Command]:
-        """Add `headgate import storm-clusterconf`."""
-        from headgate_storm.commands import import_group
+    def headgate_observe(self, target: StormTarget, window: float) -> Observation:
+        """See `headgate_storm.monitor.observe`."""
+        from headgate_storm.monitor import observe
 
-        return (import_group,)
+        return observe(target, window)
+
+    @hookimpl
+    def headgate_preflight(self, target: StormTarget, plan: Plan) -> Sequence[str]:
+        """See `headgate_storm.executor.preflight`."""
+        from headgate_storm.executor import preflight
+
+        return preflight(target, plan)
+
+    @hookimpl
+    def headgate_execute(self, target: StormTarget, plan: Plan) -> Receipt:
+        """See `headgate_storm.executor.execute`."""
+        from headgate_storm.executor import execute
+
+        return execute(target, plan)
+
+    @hookimpl
+    def headgate_rollback(self, target: StormTarget, receipt: Receipt) -> Receipt:
+        """See `headgate_storm.executor.rollback`."""
+        from headgate_storm.executor import rollback
+
+        return rollback(target, receipt)
+
+    @hookimpl
+    def headgate_commands(self) -> Sequence[click.Command]:
+        """The groups `headgate import` and `headgate serve`."""
+        from headgate_storm.commands import import_group
+        from headgate_storm.serve import serve
+
+        return import_group, serve
 
 
 storm = Storm()

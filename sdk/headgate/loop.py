@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("headgate.loop")
 
-Outcome = Literal["quiet", "unchanged", "held", "vetoed", "failed", "executed", "missed", "rolled-back"]
+Outcome = Literal["quiet", "unchanged", "held", "vetoed", "failed", "executed", "missed", "rolled-back", "answered"]
 """How a round ended.
 
 quiet: no plan was called for; unchanged: the plan moves nothing; held: no usable plan; vetoed: a reviewer objects;
 failed: monitor or executor broke, or what was seen contradicts itself; executed: every task was seen where asked;
-missed: carried out, but some task was not seen there; rolled-back: carrying out failed and was undone.
+missed: carried out, but some task was not seen there; rolled-back: carrying out failed and was undone; answered: the
+engine asked where to put tasks without a slot, and was told.
 """
 
 

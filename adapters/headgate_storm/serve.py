@@ -1,0 +1,136 @@
+"""`headgate serve storm`: the process beside Nimbus that answers its rounds and runs the control loop."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headgate.cli.control import control_options, make_control, make_journal, run_rounds, show_round
+from headgate.cli.output import json_option, say
+from headgate.cli.request import option_option
+
+if TYPE_CHECKING:
+    from headgate.host import PluginHost
+    from headgate.journal import Journal
+    from headgate.loop import Control
+    from headgate_storm.rounds import Decision
+    from headgate_storm.snapshot import Snapshot
+
+
+def _read_config(context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Options from the table [serve.storm] of a TOML file, as defaults of the command line's."""
+    import tomllib
+
+    if path is None:
+        return None
+    try:
+        table = tomllib.loads(path.read_text()).get("serve", {}).get("storm", {})
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"{path} cannot be read: {error}") from None
+    known = {parameter.name for parameter in context.command.params}
+    given = {name.replace("-", "_"): value for name, value in table.items()}
+    for name in sorted(given.keys() - known):
+        raise click.BadParameter(f"{path}: [serve.storm] has no {name!r}; known: {', '.join(sorted(map(str, known)))}")
+    context.default_map = {**(context.default_map or {}), **given}
+    return path
+
+
+@click.group()
+def serve() -> None:
+    """Serve an engine that asks for its schedule."""
+
+
+@serve.command("storm")
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    is_eager=True,
+    callback=_read_config,
+    help="TOML file whose table [serve.storm] holds these options.",
+)
+@click.option("-s", "--scheduler", default="resource-aware", show_default=True, help="Name of a scheduler.")
+@option_option
+@click.option(
+    "--endpoint",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write for Nimbus, which names it as headgate.endpoint.",
+)
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Where to listen; by default any free port.")
+@control_options
+@json_option
+@click.pass_context
+def storm(
+    context: click.Context,
+    /,
+    *,
+    config: Path | None,  # noqa: ARG001 - read by its callback
+    scheduler: str,
+    options: dict[str, Any],
+    endpoint: Path,
+    port: int,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Answer the scheduling rounds of a Storm cluster, and run the control loop on it.
+
+    Executors without a slot are placed in the round that shows them. Running executors move when the scheduler's
+    analysis of what was measured calls for it; those of a scheduler without an analysis stay, but for --replan.
+    """
+    from headgate.daemon import exit_on_sigterm
+    from headgate.host import PluginHost
+
+    host = PluginHost.load()
+    host.options(scheduler, options)
+    control = make_control("storm", scheduler, options, settings)
+    with exit_on_sigterm():
+        bad = _serve(host, control, endpoint, port, settings, as_json=as_json)
+    context.exit(1 if bad else 0)
+
+
+def _serve(
+    host: PluginHost, control: Control, endpoint: Path, port: int, settings: dict[str, Any], *, as_json: bool
+) -> int:
+    from headgate.loop import Loop
+    from headgate_storm.bridge import HOST, Bridge
+    from headgate_storm.rounds import Rounds
+    from headgate_storm.target import StormTarget
+
+    journal = make_journal(settings["journal"])
+    rounds = Rounds(
+        lambda request: host.schedule(control.scheduler, request, control.options),
+        shadow=control.shadow,
+        on_decision=lambda snapshot, decision: _record(snapshot, decision, journal, as_json=as_json),
+    )
+    with Bridge(rounds.answer, endpoint, port=port) as bridge:
+        assert bridge.endpoint is not None
+        say(f"{control.scheduler} listens on {HOST}:{bridge.endpoint.port}; Nimbus finds it by {endpoint}")
+        if control.shadow:
+            say("shadow: plans are made and reported, Storm's own scheduler acts")
+        if not settings["replan"] and control.scheduler not in host.having("headgate_analyse"):
+            say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
+            threading.Event().wait()
+        target = StormTarget(rounds=rounds)
+        return run_rounds(Loop(host, control, target, journal), settings, as_json=as_json)
+
+
+def _record(snapshot: Snapshot, decision: Decision, journal: Journal, *, as_json: bool) -> None:
+    """Show and journal a round of Nimbus in which executors were placed."""
+    from headgate.documents import unstructure
+    from headgate.loop import Round
+
+    answer = decision.answer
+    message = f"Nimbus has {len(snapshot.unassigned)} executors without a slot"
+    if answer.mode == "hold":
+        done = Round(number=snapshot.round, outcome="held", message=f"{message}: {answer.reason}")
+    else:
+        texts = "; ".join(f"{topology}: {text}" for topology, text in sorted(answer.status.items()))
+        message = f"{message}; {texts}"
+        done = Round(
+            number=snapshot.round, outcome="answered", message=message, plan=decision.plan, request=decision.request
+        )
+    journal.append(unstructure(done))
+    show_round(done, as_json=as_json)
