@@ -71,8 +71,8 @@ def test_every_round_ends_with_an_outcome_a_reason_and_a_record(tmp_path, target
     )
 
 
-def test_the_cases_reach_every_outcome():
-    assert {outcome for *_, outcome, _ in ROUNDS.values()} == set(typing.get_args(Outcome))
+def test_the_cases_reach_every_outcome_of_a_loop():
+    assert {outcome for *_, outcome, _ in ROUNDS.values()} == set(typing.get_args(Outcome)) - {"answered"}
 
 
 def test_a_round_plans_against_the_analysis_when_asked():
