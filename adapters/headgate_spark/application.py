@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from headgate.errors import EngineError
 from headgate_spark.discovery import discover
 from headgate_spark.local import LocalSpark
-from headgate_spark.placement import Placement
 from headgate_spark.quiet import output_to
 from headgate_spark.recorder import EventRecorder
 from headgate_spark.session import session
@@ -62,14 +61,7 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
 
 def _target(spark: SparkSession, recorder: EventRecorder, query: StreamingQuery) -> SparkTarget:
     found = discover(recorder, str(query.id), query.name or "query")
-    return SparkTarget(
-        spark=spark,
-        topology=found.topology,
-        scope=str(query.id),
-        stages=found.stages,
-        placement=Placement.of(spark),
-        recorder=recorder,
-    )
+    return SparkTarget.placeable(spark, recorder, found.topology, str(query.id), found.stages)
 
 
 def _start(application: Sequence[str], spark: SparkSession) -> StreamingQuery:

@@ -164,17 +164,9 @@ class FlightsQuery:
 
     def target(self, spark: SparkSession, recorder: EventRecorder) -> SparkTarget:
         """The handle for monitor and executor, in a session that can place tasks."""
-        from headgate_spark.placement import Placement
         from headgate_spark.target import SparkTarget
 
-        return SparkTarget(
-            spark=spark,
-            topology=self.topology(),
-            scope=self.name,
-            stages=STAGES,
-            placement=Placement.of(spark),
-            recorder=recorder,
-        )
+        return SparkTarget.placeable(spark, recorder, self.topology(), self.name, STAGES)
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The streaming frame: ticks, flights of each tick, one exchange, statistics as state.

@@ -97,16 +97,7 @@ class WordCount:
 
     def target(self, spark: SparkSession, recorder: EventRecorder) -> SparkTarget:
         """The handle for monitor and executor, in a session that can place tasks."""
-        from headgate_spark.placement import Placement
-
-        return SparkTarget(
-            spark=spark,
-            topology=self.topology(),
-            scope=self.name,
-            stages=STAGES,
-            placement=Placement.of(spark),
-            recorder=recorder,
-        )
+        return SparkTarget.placeable(spark, recorder, self.topology(), self.name, STAGES)
 
     def count(self, spark: SparkSession) -> list[int]:
         """Run the job where its scope is placed; words that each reducer received."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
@@ -12,7 +12,10 @@ from headgate.model import Slot, Task, Topology
 from headgate_spark.placement import Placement
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from headgate_spark.placement import Place
+    from headgate_spark.recorder import EventRecorder
 
 PORT = 0
 """Every task of a node is in the one slot of the node's executor."""
@@ -39,6 +42,18 @@ class SparkTarget:
     stages: Mapping[str, int]
     placement: Placement | None = None
     recorder: Any = None
+
+    @classmethod
+    def placeable(
+        cls, spark: SparkSession, recorder: EventRecorder, topology: Topology, scope: str, stages: Mapping[str, int]
+    ) -> Self:
+        """The handle for monitor and executor, in a session that can place tasks.
+
+        Raises:
+            EngineError: The session cannot.
+        """
+        placement = Placement.of(spark)
+        return cls(spark=spark, topology=topology, scope=scope, stages=stages, placement=placement, recorder=recorder)
 
     def place(self, task: Task) -> Place | None:
         """(stage ordinal, partition) of a task, None if it is not of this topology or its stage is not known."""
