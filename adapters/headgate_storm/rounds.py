@@ -128,12 +128,12 @@ class Rounds:
 
         Args:
             schedule: The scheduler; what it returns keeps every rule.
-            shadow: Plan, but let Storm's own scheduler act.
+            shadow: Plan, but let Storm's own scheduler act; may be changed between two rounds.
             metrics: What was measured last.
             on_decision: Hears of every round in which something was planned, after it was answered.
         """
         self._schedule = schedule
-        self._shadow = shadow
+        self.shadow = shadow
         self._metrics = metrics
         self._on_decision = on_decision
         self._wish: FrozenMap[str, Slot] = FrozenMap()
@@ -153,7 +153,7 @@ class Rounds:
             with self._changed:
                 wish = self._wish
             decision = decide(snapshot, wish, self._metrics(), self._schedule)
-            answer = Answer(mode="own") if self._shadow else decision.answer
+            answer = Answer(mode="own") if self.shadow else decision.answer
             self._publish(snapshot)
             if decision.request is not None and self._on_decision is not None:
                 self._on_decision(snapshot, decision)
