@@ -38,9 +38,9 @@ def up(cores: tuple[int, ...], *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
 def down(*, as_json: bool) -> None:
     """End the cluster that `up` started; without effect if there is none."""
-    from headgate_spark.standing import down as end
+    from headgate_spark.standing import Standing
 
-    ended = end()
+    ended = Standing.end()
     if as_json:
         click.echo(json.dumps({"ended": [each.name for each in ended.daemons] if ended else []}))
     click.echo(f"ended the cluster at {ended.master_url}" if ended else "no local Spark cluster runs", err=True)

@@ -10,13 +10,12 @@ import re
 import shutil
 import signal
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from headgate.daemon import Daemon, end, exit_on_sigterm
+from headgate.daemon import Daemon, end, exit_on_sigterm, patience
 from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_spark.jar import SparkHome, spark_home
@@ -194,15 +193,7 @@ class LocalSpark:
                     return
 
     def _patience(self, complaint: str) -> Iterator[None]:
-        """Yield until the timeout, then raise the complaint; raise at once when a daemon died."""
-        deadline = time.monotonic() + self.timeout
-        while time.monotonic() < deadline:
-            for daemon in self.daemons:
-                if not daemon.alive:
-                    raise EngineError(f"{daemon.name} of the local Spark cluster died:\n{daemon.tail()}")
-            yield
-            time.sleep(0.1)
-        raise EngineError(f"{complaint} after {self.timeout:.0f} s")
+        return patience(lambda: self.daemons, self.timeout, complaint)
 
 
 def master_state(ui_port: int) -> dict[str, Any]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from headgate.cache import cache_folder
-from headgate.daemon import Daemon, end, exit_on_sigterm
+from headgate import standing
 from headgate.errors import EngineError
 from headgate_spark.local import LocalSpark, master_state
 
@@ -19,28 +15,18 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(kw_only=True)
-class Standing:
+class Standing(standing.Standing):
     """What the state file says of a cluster: where its Master is, and which processes are its own."""
+
+    engine: ClassVar[str] = "spark"
 
     master_url: str
     ui_port: int
-    daemons: tuple[Daemon, ...]
 
-    @classmethod
-    def read(cls) -> Self | None:
-        """The cluster of the state file, None if there is no file or none of its processes is left."""
-        try:
-            document = json.loads(_state_file().read_text())
-        except FileNotFoundError:
-            return None
-        daemons = tuple(Daemon(**each | {"log": Path(each["log"])}) for each in document.pop("daemons"))
-        return cls(daemons=daemons, **document) if any(each.members() for each in daemons) else None
-
-    def write(self) -> None:
-        """Write the state file, all or nothing."""
-        draft = _state_file().with_suffix(".new")
-        draft.write_text(json.dumps(attrs.asdict(self), default=str))
-        draft.replace(_state_file())
+    @property
+    def where(self) -> str:
+        """URL of the Master."""
+        return self.master_url
 
     def describe(self) -> dict[str, Any]:
         """Its Master, and host, cores, memory and state of each Worker.
@@ -65,32 +51,8 @@ def up(workers: tuple[WorkerSpec, ...]) -> Standing:
     Raises:
         EngineError: One runs already, or it does not start.
     """
-    if running := Standing.read():
-        raise EngineError(f"a local Spark cluster runs at {running.master_url}: run `headgate spark down` first")
-    _folder().mkdir(parents=True, exist_ok=True)
-    with exit_on_sigterm():
-        cluster = LocalSpark(workers, folder=_folder()).start()
-        try:
-            standing = Standing(master_url=cluster.master_url, ui_port=cluster.ui_port, daemons=cluster.daemons)
-            standing.write()
-        except BaseException:
-            cluster.stop()
-            raise
-    return standing
+    return Standing.leave(lambda folder: LocalSpark(workers, folder=folder), _note)
 
 
-def down() -> Standing | None:
-    """End the processes of the state file, and remove it; returns what ran, None if nothing did."""
-    running = Standing.read()
-    if running:
-        end(running.daemons)
-    shutil.rmtree(_folder(), ignore_errors=True)
-    return running
-
-
-def _folder() -> Path:
-    return cache_folder() / "spark" / "cluster"
-
-
-def _state_file() -> Path:
-    return _folder() / "cluster.json"
+def _note(cluster: LocalSpark) -> Standing:
+    return Standing(master_url=cluster.master_url, ui_port=cluster.ui_port, daemons=cluster.daemons)

@@ -7,20 +7,18 @@ token and is readable by its owner alone.
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from headgate.errors import EngineError
+from headgate_storm.secret import make_secret, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 HOST = "127.0.0.1"
-TOKEN_BYTES = 32
 
 
 @attrs.frozen(kw_only=True)
@@ -36,15 +34,7 @@ class Endpoint:
         Raises:
             EngineError: It cannot be written.
         """
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft.unlink(missing_ok=True)
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                json.dump(attrs.asdict(self), file)
-            draft.replace(path)
-        except OSError as error:
-            raise EngineError(f"the endpoint file {path} cannot be written: {error.strerror}") from None
+        write_private(path, json.dumps(attrs.asdict(self)))
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -91,7 +81,7 @@ class Bridge:
         Raises:
             EngineError: py4j is missing, the port is taken, or the file cannot be written.
         """
-        token = secrets.token_hex(TOKEN_BYTES)
+        token = make_secret()
         self._server = _listen(_Planner(self._answer), self._port, token)
         self.endpoint = Endpoint(port=self._server.get_callback_server().get_listening_port(), token=token)
         try:

@@ -53,11 +53,12 @@ class Storm:
 
     @hookimpl
     def headgate_commands(self) -> Sequence[click.Command]:
-        """The groups `headgate import` and `headgate serve`."""
+        """The groups `headgate import`, `headgate serve` and `headgate storm`."""
         from headgate_storm.commands import import_group
         from headgate_storm.serve import serve
+        from headgate_storm.storm_commands import storm
 
-        return import_group, serve
+        return import_group, serve, storm
 
 
 storm = Storm()

@@ -169,6 +169,11 @@ class Rounds:
         with self._changed:
             self._wish = FrozenMap(assignment)
 
+    @property
+    def newest(self) -> Snapshot | None:
+        """The newest snapshot, None before the first round."""
+        return self._latest
+
     def latest(self, seconds: float) -> Snapshot:
         """The newest snapshot; the first one is waited for.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from headgate.journal import Journal
     from headgate.loop import Control
     from headgate_storm.rounds import Decision
+    from headgate_storm.service import Places, Service
     from headgate_storm.snapshot import Snapshot
 
 
@@ -36,6 +38,15 @@ def _read_config(context: click.Context, _parameter: click.Parameter, path: Path
         raise click.BadParameter(f"{path}: [serve.storm] has no {name!r}; known: {', '.join(sorted(map(str, known)))}")
     context.default_map = {**(context.default_map or {}), **given}
     return path
+
+
+def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    if value is None:
+        return None
+    host, colon, port = value.rpartition(":")
+    if not (colon and host and port.isdigit() and int(port) < 65536):
+        raise click.BadParameter(f"{value!r} is no HOST:PORT")
+    return host, int(port)
 
 
 @click.group()
@@ -60,6 +71,15 @@ def serve() -> None:
     help="File to write for Nimbus, which names it as headgate.endpoint.",
 )
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="Where to listen; by default any free port.")
+@click.option("--collector", callback=_address, metavar="HOST:PORT", help="Where to take the reports of workers.")
+@click.option(
+    "--token",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the secret of workers; made if it is not there, by default beside the endpoint.",
+)
+@click.option(
+    "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what workers report here, as Parquet."
+)
 @control_options
 @json_option
 @click.pass_context
@@ -72,6 +92,9 @@ def storm(
     options: dict[str, Any],
     endpoint: Path,
     port: int,
+    collector: tuple[str, int] | None,
+    token: Path | None,
+    samples: Path | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -82,39 +105,50 @@ def storm(
     """
     from headgate.daemon import exit_on_sigterm
     from headgate.host import PluginHost
+    from headgate_storm.service import Places
 
+    if samples is not None and collector is None:
+        raise click.UsageError("--samples keeps what workers report: give --collector HOST:PORT as well")
     host = PluginHost.load()
     host.options(scheduler, options)
     control = make_control("storm", scheduler, options, settings)
+    places = Places(endpoint=endpoint, port=port, collector=collector, token=token, samples=samples)
     with exit_on_sigterm():
-        bad = _serve(host, control, endpoint, port, settings, as_json=as_json)
+        bad = _serve(host, control, places, settings, as_json=as_json)
     context.exit(1 if bad else 0)
 
 
-def _serve(
-    host: PluginHost, control: Control, endpoint: Path, port: int, settings: dict[str, Any], *, as_json: bool
-) -> int:
+def _serve(host: PluginHost, control: Control, places: Places, settings: dict[str, Any], *, as_json: bool) -> int:
     from headgate.loop import Loop
-    from headgate_storm.bridge import HOST, Bridge
-    from headgate_storm.rounds import Rounds
-    from headgate_storm.target import StormTarget
+    from headgate_storm.service import serve
 
     journal = make_journal(settings["journal"])
-    rounds = Rounds(
-        lambda request: host.schedule(control.scheduler, request, control.options),
-        shadow=control.shadow,
-        on_decision=lambda snapshot, decision: _record(snapshot, decision, journal, as_json=as_json),
-    )
-    with Bridge(rounds.answer, endpoint, port=port) as bridge:
-        assert bridge.endpoint is not None
-        say(f"{control.scheduler} listens on {HOST}:{bridge.endpoint.port}; Nimbus finds it by {endpoint}")
-        if control.shadow:
-            say("shadow: plans are made and reported, Storm's own scheduler acts")
+
+    def record(snapshot: Snapshot, decision: Decision) -> None:
+        _record(snapshot, decision, journal, as_json=as_json)
+
+    with serve(host, control.scheduler, control.options, places, shadow=control.shadow, on_decision=record) as service:
+        _introduce(service, control)
         if not settings["replan"] and control.scheduler not in host.having("headgate_analyse"):
             say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
             threading.Event().wait()
-        target = StormTarget(rounds=rounds)
-        return run_rounds(Loop(host, control, target, journal), settings, as_json=as_json)
+        return run_rounds(Loop(host, control, service.target, journal), settings, as_json=as_json)
+
+
+def _introduce(service: Service, control: Control) -> None:
+    """Say what the operator has to write where."""
+    say(f"{control.scheduler} answers Nimbus, whose storm.yaml has to say:")
+    say(_yaml(service.nimbus_conf()))
+    if conf := service.worker_conf():
+        say("workers report where the storm.yaml of their supervisor says:")
+        say(_yaml(conf))
+    if control.shadow:
+        say("shadow: plans are made and reported, Storm's own scheduler acts")
+
+
+def _yaml(conf: dict[str, Any]) -> str:
+    """Settings as lines of YAML, each value as JSON, which YAML contains."""
+    return "\n".join(f"  {key}: {json.dumps(value)}" for key, value in conf.items())
 
 
 def _record(snapshot: Snapshot, decision: Decision, journal: Journal, *, as_json: bool) -> None:

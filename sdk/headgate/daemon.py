@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from headgate.errors import EngineError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import FrameType
 
 
@@ -82,6 +84,22 @@ def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
             daemon.signal(signal.SIGKILL)
         time.sleep(0.05)
         left = [daemon for daemon in left if daemon.members()]
+
+
+def patience(daemons: Callable[[], Iterable[Daemon]], seconds: float, complaint: str) -> Iterator[None]:
+    """Yield again and again until `seconds` have passed; the caller leaves the loop when it has what it waits for.
+
+    Raises:
+        EngineError: One of the daemons, as they are at that time, died; or the time is over: then with the complaint.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for daemon in daemons():
+            if not daemon.alive:
+                raise EngineError(f"{daemon.name} of the local cluster died:\n{daemon.tail()}")
+        yield
+        time.sleep(0.1)
+    raise EngineError(f"{complaint} after {seconds:.0f} s")
 
 
 @contextlib.contextmanager

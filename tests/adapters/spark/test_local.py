@@ -18,7 +18,7 @@ from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_spark.commands import spark as commands
 from headgate_spark.local import LocalSpark, WorkerSpec, worker_specs
-from headgate_spark.standing import Standing, down
+from headgate_spark.standing import Standing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,7 +171,7 @@ def test_a_stale_state_file_ends_nobody(monkeypatch: pytest.MonkeyPatch, tmp_pat
         stale = attrs.evolve(stranger, born=stranger.born - 1)
         Standing(master_url="spark://127.0.0.1:1", ui_port=1, daemons=(stale,)).write()
         assert Standing.read() is None
-        assert down() is None
+        assert Standing.end() is None
         assert stranger.alive
     finally:
         end([stranger])

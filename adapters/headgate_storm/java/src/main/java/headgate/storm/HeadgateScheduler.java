@@ -1,0 +1,138 @@
+package headgate.storm;
+
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.Function;
+import org.apache.storm.metric.StormMetricsRegistry;
+import org.apache.storm.scheduler.Cluster;
+import org.apache.storm.scheduler.IScheduler;
+import org.apache.storm.scheduler.Topologies;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Storm's scheduler, planned by Headgate in a Python process: name this class as `storm.scheduler` on Nimbus.
+ *
+ * A round asks once. Without an answer that can be applied, running executors are held and Storm's own scheduler places
+ * those that have no slot. Nothing that goes wrong here reaches Nimbus, which would exit.
+ */
+public final class HeadgateScheduler implements IScheduler {
+    private static final Logger LOG = LoggerFactory.getLogger(HeadgateScheduler.class);
+
+    private final Function<Settings, Planner> planners;
+    private final String nimbus = UUID.randomUUID().toString();
+    private Settings settings;
+    private OwnScheduler own;
+    private Fallback fallback;
+    private Bridge bridge;
+    private Meters meters;
+    private long round;
+    private boolean shadow;
+    private String trouble = "";
+
+    /** Create it as Nimbus does, by its name. */
+    public HeadgateScheduler() {
+        this(Python::new);
+    }
+
+    HeadgateScheduler(Function<Settings, Planner> planners) {
+        this.planners = planners;
+    }
+
+    /** Get ready. Python is not contacted: standby Nimbuses are prepared too. */
+    @Override
+    public void prepare(Map<String, Object> conf, StormMetricsRegistry registry) {
+        try {
+            settings = Settings.of(conf);
+            meters = new Meters(registry);
+            own = OwnScheduler.prepared(settings.own, conf, registry);
+            fallback = new Fallback(own.standIn());
+            bridge = new Bridge(planners.apply(settings), settings.timeout);
+        } catch (Throwable e) {
+            log("Headgate cannot be prepared; every assignment is held", e);
+        }
+    }
+
+    /** Run one round. Interrupted, it leaves the cluster as it is. */
+    @Override
+    public void schedule(Topologies topologies, Cluster cluster) {
+        try {
+            meters.round.time(() -> round(topologies, cluster));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (Throwable e) {
+            log("A round failed; every assignment is held", e);
+        }
+    }
+
+    /** Nothing: users have no guarantees here. Nimbus calls it on other threads, and wants a map. */
+    @Override
+    public Map<String, Map<String, Double>> config() {
+        return Map.of();
+    }
+
+    @Override
+    public void cleanup() {
+        try {
+            bridge.close();
+            own.cleanup();
+        } catch (Throwable e) {
+            log("Headgate's bridge does not close", e);
+        }
+    }
+
+    private Void round(Topologies topologies, Cluster cluster) throws InterruptedException {
+        String trouble = plan(cluster);
+        tell(trouble);
+        if (shadow) {
+            Status.clear(cluster);
+            own.schedule(topologies, cluster);
+        } else if (!trouble.isEmpty()) {
+            meters.held.mark();
+            Status.held(cluster, trouble, fallback.name(), fallback.place(cluster));
+        }
+        return null;
+    }
+
+    /** Ask, and do what the answer says; why that is not possible, or nothing. */
+    private String plan(Cluster cluster) throws InterruptedException {
+        try {
+            round++;
+            Answer answer = Answer.parse(bridge.ask(Snapshot.write(cluster, nimbus, round, settings.timeout)));
+            Check.check(answer, cluster, nimbus, round);
+            shadow = answer.mode == Answer.Mode.OWN;
+            if (answer.mode == Answer.Mode.HOLD) {
+                throw NoPlan.held(answer.reason);
+            }
+            if (answer.mode == Answer.Mode.ASSIGN) {
+                meters.started.mark(Apply.apply(answer, cluster));
+                meters.planned.mark();
+                Status.planned(cluster, answer.status);
+            }
+            return "";
+        } catch (NoPlan reason) {
+            return reason.getMessage();
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Throwable e) {
+            log("A round cannot be planned", e);
+            return NoPlan.failed(e).getMessage();
+        }
+    }
+
+    /** Log what is wrong when it begins, changes and ends, not in each round. */
+    private void tell(String trouble) {
+        if (!trouble.equals(this.trouble)) {
+            LOG.warn("{}", trouble.isEmpty() ? "Headgate plans again" : trouble);
+            this.trouble = trouble;
+        }
+    }
+
+    private static void log(String what, Throwable error) {
+        try {
+            LOG.error(what, error);
+        } catch (Throwable e) {
+            // Not even a failing log may reach Nimbus.
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package headgate.storm;
+
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.Map;
+import org.apache.storm.DaemonConfig;
+import org.apache.storm.scheduler.DefaultScheduler;
+
+/** What storm.yaml says to the bridge. A value that cannot be used gives way to the default, never to an exception. */
+final class Settings {
+    static final String ENDPOINT = "headgate.endpoint";
+    static final String TIMEOUT = "headgate.timeout.ms";
+    static final String OWN = "headgate.own.scheduler";
+    static final int DEFAULT_TIMEOUT = 5000;
+    static final int LEAST_TIMEOUT = 100;
+
+    /** The file that the Python process writes, see {@link Endpoint}; null if storm.yaml names none. */
+    final Path endpoint;
+    /** Milliseconds that a round waits for its answer: at most nine tenths of the time between two rounds. */
+    final int timeout;
+    /** Class name of the scheduler that the cluster had before Headgate. */
+    final String own;
+
+    private Settings(Path endpoint, int timeout, String own) {
+        this.endpoint = endpoint;
+        this.timeout = timeout;
+        this.own = own;
+    }
+
+    static Settings of(Map<String, Object> conf) {
+        String file = text(conf.get(ENDPOINT));
+        String own = text(conf.get(OWN));
+        int most = 900 * number(conf.get(DaemonConfig.NIMBUS_MONITOR_FREQ_SECS), 10);
+        int asked = number(conf.get(TIMEOUT), DEFAULT_TIMEOUT);
+        return new Settings(
+            file == null ? null : Paths.get(file),
+            Math.max(LEAST_TIMEOUT, Math.min(asked, most)),
+            own == null ? DefaultScheduler.class.getName() : own);
+    }
+
+    private static String text(Object value) {
+        return value == null || value.toString().isEmpty() ? null : value.toString();
+    }
+
+    private static int number(Object value, int otherwise) {
+        return value instanceof Number ? ((Number) value).intValue() : otherwise;
+    }
+}

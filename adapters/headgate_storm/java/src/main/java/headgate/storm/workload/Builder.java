@@ -1,0 +1,118 @@
+package headgate.storm.workload;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.storm.generated.StormTopology;
+import org.apache.storm.topology.BoltDeclarer;
+import org.apache.storm.topology.IBasicBolt;
+import org.apache.storm.topology.ComponentConfigurationDeclarer;
+import org.apache.storm.topology.IRichBolt;
+import org.apache.storm.topology.IRichSpout;
+import org.apache.storm.topology.TopologyBuilder;
+import org.apache.storm.tuple.Fields;
+
+/** Builds a topology from its description: plain data that Headgate's `headgate_storm.workload` writes. */
+final class Builder {
+    private final TopologyBuilder builder = new TopologyBuilder();
+    private final String text;
+
+    private Builder(String text) {
+        this.text = text;
+    }
+
+    @SuppressWarnings("unchecked")
+    static StormTopology build(Map<String, Object> described) {
+        Builder builder = new Builder((String) described.getOrDefault("text", ""));
+        for (Map<String, Object> each : (List<Map<String, Object>>) described.get("components")) {
+            builder.add(each);
+        }
+        return builder.builder.createTopology();
+    }
+
+    @SuppressWarnings("unchecked")
+    private void add(Map<String, Object> described) {
+        String id = (String) described.get("id");
+        int tasks = ((Number) described.get("tasks")).intValue();
+        List<Map<String, Object>> inputs = (List<Map<String, Object>>) described.get("inputs");
+        ComponentConfigurationDeclarer<?> declarer;
+        if ("spout".equals(described.get("kind"))) {
+            declarer = builder.setSpout(id, spout(described), tasks);
+        } else {
+            BoltDeclarer bolt = bolt(id, described, tasks);
+            inputs.forEach(input -> group(bolt, input));
+            declarer = bolt;
+        }
+        declarer.setCPULoad(number(described, "cpu"));
+        declarer.setMemoryLoad(number(described, "heap"), number(described, "offheap"));
+    }
+
+    @SuppressWarnings("unchecked")
+    private IRichSpout spout(Map<String, Object> described) {
+        double rate = number(described, "rate");
+        switch ((String) described.get("role")) {
+            case "text":
+                return new TextSpout(text, rate);
+            case "page-views":
+                return new PageViewSpout(rate);
+            default:
+                List<Output> outputs = Output.listOf((List<Map<String, Object>>) described.get("outputs"));
+                return new RateSpout(rate, number(described, "micros"), outputs);
+        }
+    }
+
+    private BoltDeclarer bolt(String id, Map<String, Object> described, int tasks) {
+        String role = (String) described.get("role");
+        IBasicBolt basic = basic(role);
+        return basic != null ? builder.setBolt(id, basic, tasks) : builder.setBolt(id, cost(described), tasks);
+    }
+
+    private static IBasicBolt basic(String role) {
+        switch (role) {
+            case "split":
+                return new SplitBolt();
+            case "count":
+                return new CountBolt();
+            case "rolling-count":
+                return new RollingCountBolt();
+            case "unique-visitors":
+                return new UniqueVisitorBolt();
+            default:
+                return null;
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static IRichBolt cost(Map<String, Object> described) {
+        List<Output> outputs = Output.listOf((List<Map<String, Object>>) described.get("outputs"));
+        int held = (int) number(described, "held");
+        return new CostBolt(number(described, "micros"), number(described, "selectivity"), held, outputs);
+    }
+
+    private static void group(BoltDeclarer bolt, Map<String, Object> input) {
+        String source = (String) input.get("source");
+        String stream = (String) input.get("stream");
+        switch ((String) input.get("grouping")) {
+            case "fields":
+                bolt.fieldsGrouping(source, stream, new Fields((String) input.get("field")));
+                break;
+            case "partial-key":
+                bolt.partialKeyGrouping(source, stream, new Fields((String) input.get("field")));
+                break;
+            case "all":
+                bolt.allGrouping(source, stream);
+                break;
+            case "global":
+                bolt.globalGrouping(source, stream);
+                break;
+            case "local-or-shuffle":
+                bolt.localOrShuffleGrouping(source, stream);
+                break;
+            default:
+                bolt.shuffleGrouping(source, stream);
+        }
+    }
+
+    private static double number(Map<String, Object> described, String name) {
+        return ((Number) described.get(name)).doubleValue();
+    }
+}

@@ -1,0 +1,173 @@
+"""What the monitor inside a worker reports: one line of JSON for every few seconds, and the value read from it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import attrs
+
+from headgate.errors import DocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERSION = 1
+"""Version of the report lines; the jar on the workers has to speak the same."""
+MEGABYTE = 2**20
+
+
+class TaskRow(NamedTuple):
+    """One of Storm's tasks in a window: tuples executed and emitted, and what a spout heard of its own.
+
+    `emitted` counts calls of emit on the topology's own streams; `latencies` complete latencies were sampled, of
+    `latency` milliseconds together.
+    """
+
+    task: int
+    received: int
+    emitted: int
+    acked: int
+    failed: int
+    latencies: int
+    latency: int
+
+
+class FlowRow(NamedTuple):
+    """Tuples from one of Storm's tasks to another in a window, and their bytes; None if no size is known.
+
+    The bytes are what Storm's serialiser makes of a sample of the tuples, whether or not they left the worker.
+    """
+
+    source: int
+    target: int
+    tuples: int
+    bytes: int | None
+
+
+class ExecutorRow(NamedTuple):
+    """An executor, by its first task: seconds of its thread's CPU, and tuples in its queue; None if not known."""
+
+    task: int
+    cpu: float | None
+    queue: int | None
+
+
+@attrs.frozen(kw_only=True)
+class Report:
+    """What one worker did in one window.
+
+    Attributes:
+        received: When the collector had it, seconds since 1970 by the collector's clock.
+        topology: Id of the topology.
+        supervisor: Id of the supervisor, None if the worker cannot tell; then there is its `host`.
+        port: Port of the worker; with the supervisor it is a slot.
+        started: When the worker began to report, milliseconds since 1970 by its own clock: a restart changes it.
+        number: 1, 2, ... in the life of a worker; what is missing was lost.
+        time: End of the window, seconds since 1970 by the worker's clock.
+        window: Its length in seconds.
+        cpu: CPU seconds of the process; heap: MB of heap in use at its end.
+        dropped: Reports that the worker could not send, since it started.
+        sample: Of how many tuples of a stream one was serialised to learn its size; 0 for none.
+        tasks: Every task of the worker, idle ones too.
+        flows: Pairs of tasks that exchanged anything; an id may be sender here and be on another worker.
+        executors: Those whose thread was found.
+    """
+
+    received: float
+    topology: str
+    supervisor: str | None
+    host: str | None
+    port: int
+    started: int
+    number: int
+    time: float
+    window: float
+    cpu: float
+    heap: float
+    dropped: int
+    sample: int
+    tasks: tuple[TaskRow, ...]
+    flows: tuple[FlowRow, ...]
+    executors: tuple[ExecutorRow, ...]
+
+    @property
+    def worker(self) -> tuple[str, str | None, int]:
+        """Topology, supervisor (or host) and port: the same before and after a restart."""
+        return (self.topology, self.supervisor or self.host, self.port)
+
+    @property
+    def process(self) -> tuple[str, str | None, int, int]:
+        """One life of a worker."""
+        return (*self.worker, self.started)
+
+
+def read_report(line: str | bytes, received: float) -> Report:
+    """Read a line as the monitor in a worker writes it.
+
+    Args:
+        line: The line.
+        received: When it came, seconds since 1970.
+
+    Raises:
+        DocumentError: It is no report, or one of another version.
+    """
+    try:
+        data = json.loads(line)
+        if data["v"] != VERSION:
+            message = (
+                f"a worker reports in version {data['v']}, this Headgate reads {VERSION}: give workers its own jar"
+            )
+            raise DocumentError("/v", message)
+        return _report(data, received)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise DocumentError("", f"this is no report of a worker: {error!r}") from None
+
+
+def _report(data: dict[str, Any], received: float) -> Report:
+    if data["window"] <= 0:
+        raise ValueError(f"a window of {data['window']} ms")
+    return Report(
+        received=received,
+        topology=_text(data["topology"]),
+        supervisor=data["supervisor"] and _text(data["supervisor"]),
+        host=data["host"] and _text(data["host"]),
+        port=_count(data["port"]),
+        started=_count(data["started"]),
+        number=_count(data["number"]),
+        time=_count(data["time"]) / 1e3,
+        window=_count(data["window"]) / 1e3,
+        cpu=_count(data["cpu"]) / 1e9,
+        heap=_count(data["heap"]) / MEGABYTE,
+        dropped=_count(data["dropped"]),
+        sample=_count(data["sample"]),
+        tasks=_rows(TaskRow, data["tasks"]),
+        flows=_rows(FlowRow, data["flows"], unknown=3),
+        executors=tuple(
+            ExecutorRow(row.task, None if row.cpu is None else row.cpu / 1e9, row.queue)
+            for row in _rows(ExecutorRow, data["executors"], unknown=1)
+        ),
+    )
+
+
+def _rows(kind: Callable[..., Any], rows: list[list[Any]], unknown: int = 7) -> tuple[Any, ...]:
+    """Rows of whole numbers; from column `unknown` on one may be null."""
+    for row in rows:
+        for column, value in enumerate(row):
+            if type(value) is not int or value < 0:
+                if value is None and column >= unknown:
+                    continue
+                raise ValueError(f"{value!r} in a row")
+    return tuple(kind(*row) for row in rows)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return value

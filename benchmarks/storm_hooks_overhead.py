@@ -1,0 +1,85 @@
+"""What counting costs: tuples a second of a topology with the task hooks and without, and CPU time of its workers.
+
+Runs alternate. The bolts do nothing but count what they receive, so the cost of a hook is as large a part as it can be.
+Arguments: number of pairs, tuples a second of each of the two spouts. 0 is full speed, where a machine of few cores
+swings by more than any hook costs; at a steady rate that it can bear, the CPU time for each tuple tells.
+Needs the sources of the tests, where the topology is.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headgate.cli.output import console, table
+from headgate_storm.artefacts import STORM
+from headgate_storm.collector import Collector
+from headgate_storm.service import HOOKS
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from storm_tally import Tally, hooked_storm
+
+if TYPE_CHECKING:
+    from headgate_storm.local import LocalStorm
+
+TOKEN = "benchmark"
+PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+RATE = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
+WARM_UP = 10.0
+SECONDS = 15.0
+
+
+def run(storm: LocalStorm, folder: Path, name: str, *, hooks: bool) -> tuple[float, float]:
+    """Tuples a second that bolts receive, and CPU microseconds of workers for each."""
+    folder.mkdir()
+    tally = Tally(storm, folder)
+    tally.submit(name, rate=RATE, acked=False, **(HOOKS if hooks else {}))
+    while not tally.counts():
+        time.sleep(0.5)
+    time.sleep(WARM_UP)
+    begin, used, before = time.perf_counter(), cpu(storm), sum(tally.counts().values())
+    time.sleep(SECONDS)
+    tuples = sum(tally.counts().values()) - before
+    figures = tuples / (time.perf_counter() - begin), 1e6 * (cpu(storm) - used) / tuples
+    storm.gateway.kill(name, wait=0)
+    while storm.workers():
+        time.sleep(0.5)
+    return figures
+
+
+def cpu(storm: LocalStorm) -> float:
+    """CPU seconds of the worker processes so far."""
+    stats = [Path(f"/proc/{each.pid}/stat").read_text().rpartition(")")[2].split() for each in storm.workers()]
+    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as place, Collector(token=TOKEN) as collector:
+        folder = Path(place)
+        (folder / "token").write_text(TOKEN)
+        rows, speeds, costs = [], [], []
+        with hooked_storm(collector, folder / "token", STORM, hooks=False, seconds=5) as storm:
+            for pair in range(PAIRS):
+                order = (False, True) if pair % 2 == 0 else (True, False)
+                runs = {each: run(storm, folder / f"{pair}-{each}", f"t{pair}-{each}", hooks=each) for each in order}
+                (speed, cost), (hooked_speed, hooked_cost) = runs[False], runs[True]
+                speeds.append(hooked_speed / speed)
+                costs.append(hooked_cost / cost)
+                figures = (f"{speed:,.0f}", f"{hooked_speed:,.0f}", f"{speeds[-1]:.3f}")
+                rows.append((str(pair + 1), *figures, f"{cost:.2f}", f"{hooked_cost:.2f}", f"{costs[-1]:.3f}"))
+                print(*rows[-1], flush=True)
+    heads = ("pair", "without /s", "with /s", "ratio", "µs without", "µs with", "ratio of µs")
+    console().print(table(f"Storm {STORM}, {collector.tally.received} reports", heads, rows, numbers=heads))
+    for name, ratios in (("tuples/s", speeds), ("CPU per tuple", costs)):
+        median = statistics.median(ratios)
+        print(f"{name}, with / without: median {median:.3f}, {min(ratios):.3f} to {max(ratios):.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""A real Storm cluster of three supervisors of different size, for the tests of one module at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headgate.errors import EngineError
+from headgate.java import find_java
+from headgate_storm.local import LocalStorm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    pytest.importorskip("py4j")
+    pytest.importorskip("jgo")
+    try:
+        find_java(17)
+    except EngineError as error:
+        pytest.skip(f"needs a Java runtime: {error}")
+
+
+@pytest.fixture(scope="module")
+def cluster(java: None) -> Iterator[LocalStorm]:
+    """ZooKeeper, Nimbus and supervisors on 127.0.0.11-13 with 400, 200 and 100 points of CPU."""
+    with LocalStorm() as local:
+        yield local

@@ -1,0 +1,154 @@
+"""Both ends of the bridge for real: Storm's own classes in a JVM, and the Python end that they call."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headgate.java import find_java
+from headgate.model import Slot
+from headgate_storm.answer import Answer, layouts
+from headgate_storm.artefacts import distribution
+from headgate_storm.bridge import Bridge
+from headgate_storm.jar import bridge_jar
+from headgate_storm.snapshot import Snapshot, read_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module", params=["2.8.3", "2.6.4"])
+def jvm(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A JVM with one Storm and the jar; py4j itself comes out of the jar."""
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+    port, token, process = launch_gateway(
+        jarpath=str(bridge_jar()),
+        classpath=os.pathsep.join(str(each) for each in distribution(request.param).lib),
+        java_path=str(find_java().program),
+        die_on_exit=True,
+        enable_auth=True,
+        return_proc=True,
+        redirect_stderr=subprocess.DEVNULL,
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))
+    yield gateway.jvm
+    gateway.shutdown()
+    process.stdin.close()
+    process.wait(timeout=30)
+
+
+@pytest.fixture
+def cluster(jvm: Any) -> Any:
+    """Two supervisors with two slots each, and a topology of two spouts and four bolts."""
+    storm, scheduler = jvm.org.apache.storm, jvm.org.apache.storm.scheduler
+    builder = storm.topology.TopologyBuilder()
+    builder.setSpout("word", storm.testing.TestWordSpout(), 2)
+    builder.setBolt("count", storm.testing.TestWordCounter(), 4).shuffleGrouping("word")
+    components = {1: "count", 2: "count", 3: "count", 4: "count", 5: "word", 6: "word"}
+    executors = {scheduler.ExecutorDetails(task, task): name for task, name in components.items()}
+    conf = storm.utils.Utils.readDefaultConfig()
+    conf["topology.name"] = "wc"
+    topology = scheduler.TopologyDetails("wc-1", conf, builder.createTopology(), 2, executors, "root")
+    supervisors = {
+        name: scheduler.SupervisorDetails(
+            name, f"127.0.0.1{index}", None, [6700, 6701], {"cpu.pcore.percent": 400.0, "memory.mb": 4096.0}
+        )
+        for index, name in enumerate(["s1", "s2"])
+    }
+    metrics = scheduler.resource.normalization.ResourceMetrics(storm.metric.StormMetricsRegistry())
+    nimbus = jvm.org.apache.storm.daemon.nimbus.Nimbus.StandaloneINimbus()
+    return scheduler.Cluster(nimbus, metrics, supervisors, {}, scheduler.Topologies({"wc-1": topology}), conf)
+
+
+@pytest.fixture
+def schedule(jvm: Any, cluster: Any, tmp_path: Path) -> Iterator[Callable[[], dict[int, tuple[str, int]]]]:
+    """Run a round of the scheduler, and tell the slot of each task."""
+    scheduler = jvm.headgate.storm.HeadgateScheduler()
+    conf = {"headgate.endpoint": str(tmp_path / "endpoint.json"), "nimbus.monitor.freq.secs": 30}
+    scheduler.prepare(conf, jvm.org.apache.storm.metric.StormMetricsRegistry())
+
+    def run() -> dict[int, tuple[str, int]]:
+        scheduler.schedule(cluster.getTopologies(), cluster)
+        found = cluster.getAssignmentById("wc-1").getExecutorToSlot()
+        return {each.getStartTask(): (slot.getNodeId(), slot.getPort()) for each, slot in found.items()}
+
+    yield run
+    scheduler.cleanup()
+
+
+class Placing:
+    """Answers with a slot for every component, and keeps the rounds that it was asked."""
+
+    def __init__(self, slots: dict[str, Slot]) -> None:
+        self.slots = slots
+        self.rounds: list[Snapshot] = []
+
+    def __call__(self, text: str) -> str:
+        snapshot = read_snapshot(text)
+        self.rounds.append(snapshot)
+        wanted = {task: self.slots[task.split("/")[1]] for each in snapshot.scheduled for task in each.executors}
+        return Answer(layouts=layouts(snapshot, wanted), status={"wc-1": "placed"}).text(snapshot)
+
+
+def test_what_nimbus_says_is_read_and_what_is_answered_is_done(
+    cluster: Any, schedule: Callable[[], Any], tmp_path: Path
+) -> None:
+    placing = Placing({"count": Slot("s1", 6700), "word": Slot("s2", 6701)})
+    with Bridge(placing, tmp_path / "endpoint.json"):
+        placed = schedule()
+    assert placed == dict.fromkeys(range(1, 5), ("s1", 6700)) | dict.fromkeys((5, 6), ("s2", 6701))
+    assert cluster.getStatus("wc-1") == "placed"
+    (asked,) = placing.rounds
+    assert [(node.id, node.slots, node.capacity.cpu) for node in asked.nodes] == [
+        ("s1", (6700, 6701), 400.0),
+        ("s2", (6700, 6701), 400.0),
+    ]
+    (scheduled,) = asked.scheduled
+    assert Counter(task.split("/")[1] for task in scheduled.executors) == {"count": 4, "word": 2}
+    assert [(each.source, each.target, each.grouping) for each in scheduled.topology.streams] == [
+        ("word", "count", "shuffle")
+    ]
+
+
+def test_the_next_round_shows_what_was_done(schedule: Callable[[], Any], tmp_path: Path) -> None:
+    placing = Placing({"count": Slot("s1", 6700), "word": Slot("s2", 6701)})
+    with Bridge(placing, tmp_path / "endpoint.json"):
+        schedule()
+        placing.slots["word"] = Slot("s2", 6700)
+        moved = schedule()
+    first, second = placing.rounds
+    assert (first.nimbus, first.round + 1) == (second.nimbus, second.round)
+    assert set(second.assignment.values()) == {Slot("s1", 6700), Slot("s2", 6701)}
+    assert {moved[task] for task in (5, 6)} == {("s2", 6700)}
+
+
+def test_storm_places_what_nobody_plans(cluster: Any, schedule: Callable[[], Any]) -> None:
+    assert Counter(schedule().values()) == {("s1", 6700): 3, ("s2", 6700): 3}
+    assert "endpoint.json" in cluster.getStatus("wc-1")
+    assert "Storm's EvenScheduler placed 6 unassigned executors" in cluster.getStatus("wc-1")
+
+
+def test_python_raises(cluster: Any, schedule: Callable[[], Any], tmp_path: Path) -> None:
+    def answer(_text: str) -> str:
+        raise ValueError("no such luck")
+
+    with Bridge(answer, tmp_path / "endpoint.json"):
+        schedule()
+    assert cluster.getStatus("wc-1").startswith("Headgate does not answer (it raised ValueError: no such luck)")
+
+
+def test_python_comes_back_on_another_port(cluster: Any, schedule: Callable[[], Any], tmp_path: Path) -> None:
+    placing = Placing({"count": Slot("s1", 6700), "word": Slot("s1", 6700)})
+    for _ in range(3):
+        with Bridge(placing, tmp_path / "endpoint.json"):
+            schedule()
+        assert cluster.getStatus("wc-1") == "placed"
+    assert len(placing.rounds) == 3

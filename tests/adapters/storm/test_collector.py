@@ -1,0 +1,198 @@
+"""The collector takes reports from real sockets, whatever else comes through them, and stays small."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headgate.errors import EngineError
+from headgate.model import Slot
+from headgate_storm import collector as module
+from headgate_storm.collector import Collector, Reports
+from headgate_storm.snapshot import read_snapshot
+from headgate_storm.watch import Workers
+from storm_reports import report, report_line
+from storm_rounds import round_text, supervisor, word_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TOKEN = "secret"
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with Collector(token=TOKEN) as each:
+        yield each
+
+
+def call(collector: Collector, token: str = TOKEN) -> socket.socket:
+    client = socket.create_connection(collector.address, timeout=10)
+    client.sendall(token.encode() + b"\n")
+    return client
+
+
+def until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not done():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.01)
+
+
+def hung_up(client: socket.socket) -> bool:
+    try:
+        return client.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_reports_of_many_workers_come_in_order(collector: Collector) -> None:
+    clients = [call(collector) for _ in range(5)]
+    for number in range(1, 21):
+        for port, client in enumerate(clients):
+            client.sendall(report_line(number=number, port=port))
+    until(lambda: collector.tally.received == 100)
+    for port in range(5):
+        assert [each.number for each in collector.recent(60) if each.port == port] == list(range(1, 21))
+    for client in clients:
+        client.close()
+
+
+def test_a_wrong_token_or_none_is_refused(collector: Collector) -> None:
+    for token in ("wrong", "", "secret2", "x" * 100_000):
+        with closing(call(collector, token)) as client:
+            assert hung_up(client)
+    assert collector.tally.refused == 4
+    assert not collector.recent(60)
+
+
+def test_who_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GREETING", 0.05)
+    with Collector(token=TOKEN) as collector, closing(socket.create_connection(collector.address)) as client:
+        assert hung_up(client)
+        assert collector.tally.refused == 1
+
+
+def test_too_many_clients_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CLIENTS", 1)
+    with Collector(token=TOKEN) as collector, closing(call(collector)) as first:
+        first.sendall(report_line())
+        until(lambda: collector.tally.received == 1)
+        with closing(call(collector)) as second:
+            assert hung_up(second)
+        first.sendall(report_line(number=2))
+        until(lambda: collector.tally.received == 2)
+
+
+def test_garbage_and_halves_cost_no_report(collector: Collector) -> None:
+    with closing(call(collector)) as client:
+        for piece in (b"garbage\n", b"\n", b"{}\n", report_line(v=9), report_line(), report_line(number=2)[:50]):
+            client.sendall(piece)
+        until(lambda: collector.tally.invalid == 4 and collector.tally.received == 1)
+        client.sendall(report_line(number=2)[50:])
+        until(lambda: collector.tally.received == 2)
+    assert collector.tally.lost == 0
+
+
+def test_a_slow_client_delays_nobody(collector: Collector) -> None:
+    slow, quick = call(collector), call(collector)
+    for byte in report_line(port=1)[:-1]:
+        slow.sendall(bytes([byte]))
+    quick.sendall(report_line(port=2))
+    until(lambda: collector.tally.received == 1)
+    slow.sendall(b"\n")
+    until(lambda: collector.tally.received == 2)
+    slow.close()
+    quick.close()
+
+
+@pytest.mark.parametrize("pieces", [1, 7])
+def test_a_line_that_is_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
+    monkeypatch.setattr(module, "LINE", 10_000)
+    with Collector(token=TOKEN) as collector, closing(call(collector)) as client:
+        for _ in range(pieces):
+            client.sendall(b"x" * 20_000)
+        client.sendall(b"\n" + report_line())
+        until(lambda: collector.tally.received == 1)
+        assert (collector.tally.oversize, collector.tally.invalid) == (1, 0)
+
+
+def test_missing_numbers_are_lost_reports(collector: Collector) -> None:
+    with closing(call(collector)) as client:
+        for number, started in ((1, 1), (2, 1), (5, 1), (1, 2), (2, 2)):
+            client.sendall(report_line(number=number, started=started))
+        until(lambda: collector.tally.received == 5)
+    assert collector.tally.lost == 2
+
+
+def test_a_window_is_waited_for(collector: Collector) -> None:
+    with closing(call(collector)) as client:
+        client.sendall(report_line())
+        until(lambda: collector.tally.received == 1)
+        later = threading.Timer(0.1, lambda: client.sendall(report_line(number=2)))
+        later.start()
+        assert [each.number for each in collector.window(0.5)] == [2]
+        assert [each.number for each in collector.recent(60)] == [1, 2]
+        later.join()
+
+
+def test_workers_measures_and_knows_who_is_alive(collector: Collector) -> None:
+    snapshot = read_snapshot(round_text([supervisor("s1")], [word_count()]))
+    with closing(call(collector)) as client:
+        later = threading.Timer(0.1, lambda: client.sendall(report_line()))
+        later.start()
+        metrics = Workers(collector).measure(snapshot, 0.5)
+        later.join()
+    assert [each.task for each in metrics.tasks] == ["wc/count/0", "wc/lines/0"]
+    assert Workers(collector).alive(snapshot)["wc/lines/0"] == Slot("s1", 6700)
+
+
+def test_what_is_kept_is_bounded() -> None:
+    reports = Reports(kept=3, budget=1000)
+    for number in range(1, 11):
+        reports.add(report(number=number), 100)
+    assert [each.number for each in reports.since(0)] == [8, 9, 10]
+    for port in range(20):
+        reports.add(report(port=port), 100)
+    assert len(reports.since(0)) == 10
+    assert (reports.tally().received, reports.tally().evicted) == (30, 13)
+    reports.add(report(port=99), 5000)
+    assert reports.since(0) == ()
+
+
+def test_silent_workers_are_forgotten() -> None:
+    reports = Reports(kept=3, budget=250)
+    reports.add(report(10.0, port=1), 100)
+    reports.add(report(20.0, port=2), 100)
+    reports.forget(15.0)
+    reports.add(report(20.0, port=3), 100)
+    assert [each.port for each in reports.since(0)] == [2, 3]
+    assert reports.tally().evicted == 0
+
+
+def test_a_port_that_is_taken_is_named(collector: Collector) -> None:
+    host, port = collector.address
+    with pytest.raises(EngineError, match=rf"{host}:{port} cannot be listened on"), Collector(port=port, token=TOKEN):
+        pass
+
+
+def test_an_empty_token_is_refused() -> None:
+    with pytest.raises(EngineError, match="needs a token"):
+        Collector(token="")
+
+
+def test_nothing_is_left_after_the_end() -> None:
+    with Collector(token=TOKEN) as collector:
+        client = call(collector)
+        client.sendall(report_line())
+        until(lambda: collector.tally.received == 1)
+    assert hung_up(client)
+    client.close()
+    assert "headgate-collector" not in {thread.name for thread in threading.enumerate()}
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(collector.address)

@@ -1,0 +1,153 @@
+"""Real workers report what their tasks did: to the tuple what the topology counted for itself."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headgate_storm.collector import Collector
+from headgate_storm.measures import metrics_of, seen
+from headgate_storm.snapshot import read_snapshot
+from storm_cluster import wait_for
+from storm_rounds import component, round_text, supervisor, topology
+from storm_tally import Tally, hooked_storm
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from headgate_storm.local import LocalStorm
+    from headgate_storm.reports import Report
+    from headgate_storm.snapshot import Snapshot
+
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
+
+TOKEN = "hook test"
+TUPLES = 3000
+COUNTS, SINK, LINES = (2, 3, 4), 7, (5, 6)
+"""Storm numbers tasks by component: 1 is the acker."""
+
+
+def round_of(storm: LocalStorm, name: str) -> Snapshot:
+    """What Nimbus would ask, from what it stored."""
+    slots = storm.gateway.assignment(name).slots
+    identity = storm.gateway.topology(name).id
+    tasks = {
+        "__acker": ("system", (1,)),
+        "count": ("bolt", COUNTS),
+        "lines": ("spout", LINES),
+        "sink": ("bolt", (SINK,)),
+    }
+    inputs = {"count": [["lines", "default", "fields"]], "sink": [["count", "default", "global"]]}
+    components = [
+        component(each, [number for task in members for number in (task, task)], kind=kind, inputs=inputs.get(each, ()))
+        for each, (kind, members) in tasks.items()
+    ]
+    placed = [slots[task, task] for _, members in tasks.values() for task in members]
+    whole = topology(identity, *components, slots=placed, assignment=list(range(len(placed))))
+    ports = {node: tuple(sorted({port for at, port in placed if at == node})) for node, _ in placed}
+    return read_snapshot(round_text([supervisor(node, ports=each) for node, each in ports.items()], [whole]))
+
+
+@pytest.mark.parametrize("version", ["2.8.3", "2.6.4"])
+def test_reports_are_what_the_topology_counted(tmp_path: Path, version: str) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    with ExitStack() as listening:
+        collector = listening.enter_context(Collector(token=TOKEN))
+        with hooked_storm(collector, file, version) as storm:
+            tally = Tally(storm, tmp_path)
+            tally.submit("tally", tuples=TUPLES, rate=500)
+            wait_for("all tuples", lambda: sum(tally.counts().values()) == 4 * TUPLES)
+            own = tally.counts()
+            whole = wait_for("all reports", lambda: all_reports(collector, own))
+            assert flows_between(whole, {*LINES, *COUNTS, SINK}) == own
+            assert collector.tally.invalid == collector.tally.refused == collector.tally.lost == 0
+            check_tasks(whole, own)
+            snapshot = round_of(storm, "tally")
+            wait_for("every task seen", lambda: seen(collector.recent(10), snapshot) == snapshot.assignment)
+            check_metrics(whole, snapshot)
+            listening.close()
+            again_after_a_pause(collector, TOKEN)
+
+
+def all_reports(collector: Collector, own: dict[tuple[int, int], int]) -> tuple[Report, ...] | None:
+    reports = collector.recent(3600)
+    flows = flows_between(reports, {*LINES, *COUNTS, SINK})
+    acked = sum(row.acked for report in reports for row in report.tasks)
+    return reports if sum(flows.values()) >= sum(own.values()) and acked >= 2 * TUPLES else None
+
+
+def flows_between(reports: tuple[Report, ...], tasks: set[int]) -> Counter[tuple[int, int]]:
+    flows: Counter[tuple[int, int]] = Counter()
+    for report in reports:
+        for row in report.flows:
+            if row.source in tasks and row.target in tasks:
+                flows[row.source, row.target] += row.tuples
+    return flows
+
+
+def check_tasks(reports: tuple[Report, ...], own: dict[tuple[int, int], int]) -> None:
+    received: Counter[int] = Counter()
+    emitted: Counter[int] = Counter()
+    acked: Counter[int] = Counter()
+    latency: Counter[int] = Counter()
+    for report in reports:
+        assert report.dropped == 0
+        for row in report.tasks:
+            received[row.task] += row.received
+            emitted[row.task] += row.emitted
+            acked[row.task] += row.acked
+            latency[row.task] += row.latencies
+            assert row.failed == 0
+    arrived: Counter[int] = Counter()
+    for (_, target), count in own.items():
+        arrived[target] += count
+    for task in (*COUNTS, SINK):
+        assert received[task] == arrived[task]
+        assert emitted[task] == (0 if task == SINK else arrived[task])
+    for task in LINES:
+        assert (received[task], emitted[task], acked[task]) == (0, TUPLES, TUPLES)
+        assert 0 < latency[task] <= TUPLES
+    for report in reports:
+        threads = sum(row.cpu or 0.0 for row in report.executors)
+        assert threads <= report.cpu + 0.1
+        assert all(row.queue is not None and 0 <= row.queue <= 32768 for row in report.executors)
+    assert sum(row.cpu or 0.0 for report in reports for row in report.executors if row.task in LINES) > 0
+    assert {row.task for report in reports for row in report.executors} == {1, *COUNTS, *LINES, SINK}
+
+
+def check_metrics(reports: tuple[Report, ...], snapshot: Snapshot) -> None:
+    where = snapshot.assignment
+    metrics = metrics_of(reports, snapshot, 10.0)
+    assert {each.task for each in metrics.tasks} == where.keys()
+    assert {each.source for each in metrics.tasks} == {"thread"}
+    local = [each for each in metrics.flows if where[each.source] == where[each.target]]
+    remote = [each for each in metrics.flows if where[each.source] != where[each.target]]
+    assert local
+    assert remote
+    for each in metrics.flows:
+        assert each.tuples
+        assert each.bytes
+        if "/lines/" in each.source and "/count/" in each.target:
+            assert 110 < each.bytes / each.tuples < 150  # a payload of 100 bytes, a key, what Storm adds
+    assert {each.node for each in metrics.nodes} == {slot.node for slot in where.values()}
+    (whole,) = metrics.topologies
+    assert whole.source == "acked"
+    assert whole.latency is not None
+    assert 0 <= whole.latency < 30_000
+
+
+def again_after_a_pause(before: Collector, token: str) -> None:
+    """A collector that was away stops no worker, and hears that reports were dropped."""
+    last = {each.worker: each for each in before.recent(3600)}
+    time.sleep(3)
+    with Collector(*before.address, token=token) as again:
+        wait_for("both workers", lambda: len({each.worker for each in again.recent(60)}) == len(last))
+        for report in again.recent(60):
+            assert report.started == last[report.worker].started
+            assert report.number > last[report.worker].number + 1
+            assert report.dropped > 0

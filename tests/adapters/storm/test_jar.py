@@ -1,0 +1,142 @@
+"""The jar for Nimbus: what is in it, who compiles it, and that a JVM loads it."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import zipfile
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+
+from headgate.errors import EngineError
+from headgate.java import find_java
+from headgate_storm import jar as jars
+from headgate_storm.artefacts import distribution
+from headgate_storm.jar import BYTECODE, bridge_jar, compile_classes, py4j_jar, sources
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEDULER = "headgate/storm/HeadgateScheduler.class"
+needs_storm = [pytest.mark.network, pytest.mark.slow]
+
+
+def names(jar: Path) -> set[str]:
+    with zipfile.ZipFile(jar) as archive:
+        return {name for name in archive.namelist() if not name.endswith("/")}
+
+
+def bytecode(jar: Path) -> set[int]:
+    """Java versions that the classes of a jar need at least."""
+    with zipfile.ZipFile(jar) as archive:
+        classes = (archive.read(name) for name in archive.namelist() if name.endswith(".class"))
+        return {struct.unpack(">IHH", each[:8])[2] - 44 for each in classes}
+
+
+def load(jar: Path, *others: Path) -> subprocess.CompletedProcess[str]:
+    """Let a JVM load and link the scheduler, as a main class that it is not."""
+    path = ":".join(str(each) for each in (jar, *others))
+    command = [find_java().program, "-Xlog:class+init=info", "-cp", path, "headgate.storm.HeadgateScheduler"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def javac_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    java = find_java()
+    if java.compiler is None:
+        pytest.skip(f"{java.program} is no JDK")
+    return compile_classes(tmp_path_factory.mktemp("javac") / "classes.jar", java=java)
+
+
+@pytest.fixture(scope="module")
+def ecj_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    java = attrs.evolve(find_java(), compiler=None)
+    return compile_classes(tmp_path_factory.mktemp("ecj") / "classes.jar", java=java)
+
+
+@pytest.fixture(params=["javac_jar", "ecj_jar"])
+def compiled(request: pytest.FixtureRequest) -> Path:
+    return request.getfixturevalue(request.param)
+
+
+class TestCompile:
+    pytestmark = needs_storm
+
+    def test_has_a_class_for_every_source_and_nothing_of_others(self, compiled: Path) -> None:
+        wanted = {f"{source.relative_to(jars.SOURCES).with_suffix('')}.class" for source in sources()}
+        assert wanted <= names(compiled)
+        assert all(name.startswith(("headgate/storm/", "META-INF/MANIFEST.MF")) for name in names(compiled))
+
+    def test_serves_the_oldest_java_that_a_supported_storm_runs_on(self, compiled: Path) -> None:
+        assert bytecode(compiled) == {BYTECODE}
+
+    def test_gives_the_same_bytes_again(self, javac_jar: Path, tmp_path: Path) -> None:
+        again = compile_classes(tmp_path / "again.jar", java=find_java())
+        assert again.read_bytes() == javac_jar.read_bytes()
+
+    def test_compiles_against_the_older_storm(self, javac_jar: Path, tmp_path: Path) -> None:
+        assert names(compile_classes(tmp_path / "older.jar", "2.6.4", java=find_java())) == names(javac_jar)
+
+    @pytest.mark.parametrize("version", ["2.8.3", "2.6.4"])
+    def test_is_loaded_beside_each_storm(self, compiled: Path, version: str) -> None:
+        run = load(compiled, *distribution(version).lib)
+        assert "Main method not found in class headgate.storm.HeadgateScheduler" in run.stderr
+
+    def test_is_not_loaded_without_storm(self, compiled: Path) -> None:
+        assert "org/apache/storm/scheduler/IScheduler" in load(compiled).stderr
+
+    def test_says_what_does_not_compile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "Broken.java").write_text("class Broken extends Missing {}")
+        monkeypatch.setattr(jars, "SOURCES", tmp_path)
+        with pytest.raises(EngineError, match=r"do not compile against Storm 2\.8\.3:\n(.*\n)*.*Missing"):
+            compile_classes(tmp_path / "broken.jar")
+
+
+class TestBridgeJar:
+    pytestmark = needs_storm
+
+    @pytest.fixture
+    def built(self, javac_jar: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """The classes as an installed wheel has them."""
+        monkeypatch.setattr(jars, "BUILT", javac_jar)
+        return javac_jar
+
+    def test_has_the_classes_and_those_of_the_installed_py4j(self, built: Path, tmp_path: Path) -> None:
+        jar = bridge_jar(cache=tmp_path)
+        assert names(jar) == names(built) | names(py4j_jar())
+
+    def test_is_made_once(self, built: Path, tmp_path: Path) -> None:
+        first = bridge_jar(cache=tmp_path)
+        made = first.stat().st_mtime_ns
+        assert bridge_jar(cache=tmp_path) == first
+        assert first.stat().st_mtime_ns == made
+        assert list(tmp_path.rglob("*.jar")) == [first]
+
+    def test_needs_no_java_in_an_installed_wheel(
+        self, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+        assert SCHEDULER in names(bridge_jar(cache=tmp_path))
+
+    def test_is_compiled_from_a_checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(jars, "BUILT", tmp_path / "absent.jar")
+        jar = bridge_jar(cache=tmp_path)
+        assert {SCHEDULER, "py4j/ClientServer.class"} <= names(jar)
+        run = load(jar, *distribution().lib)
+        assert "Main method not found" in run.stderr
+
+    def test_is_another_one_after_a_change(self, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = bridge_jar(cache=tmp_path)
+        with zipfile.ZipFile(changed := tmp_path / "changed.jar", "w") as archive:
+            archive.writestr(SCHEDULER, b"")
+        monkeypatch.setattr(jars, "BUILT", changed)
+        assert bridge_jar(cache=tmp_path) != before
+
+
+def test_the_py4j_jar_is_that_of_the_installed_package() -> None:
+    from py4j.version import __version__
+
+    assert __version__ in py4j_jar().name
+    assert "py4j/ClientServer.class" in names(py4j_jar())

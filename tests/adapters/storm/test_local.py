@@ -1,0 +1,210 @@
+"""The local cluster is real, comes back after what befalls a cluster, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headgate.errors import EngineError
+from headgate_storm.artefacts import versions
+from headgate_storm.local import LocalStorm, SupervisorSpec, supervisor_specs
+from headgate_storm.ports import Ports
+from storm_words import alive, eventually, submit_words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONE = supervisor_specs(((400.0, 4096.0, 2),))
+KEEP_RUNNING = """
+import json, time
+from headgate_storm.local import LocalStorm, supervisor_specs
+cluster = LocalStorm(supervisor_specs(((400.0, 4096.0, 2),)))
+{body}
+"""
+SILENT = """
+cluster._wait_for_supervisors = lambda: (print(json.dumps([each.pid for each in cluster.daemons]), flush=True),
+                                         time.sleep(300))
+with cluster:
+    pass
+"""
+STARTED = """
+with cluster:
+    print(json.dumps([each.pid for each in cluster.daemons]), flush=True)
+    time.sleep(300)
+"""
+
+
+def runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def words(cluster: LocalStorm) -> str:
+    """A running topology of nine executors on three workers."""
+    submit_words(cluster, "words")
+    alive(cluster, "words")
+    return "words"
+
+
+def pids(cluster: LocalStorm) -> dict[str, int]:
+    """The process of each host's only worker."""
+    return {each.host: each.pid for each in cluster.workers() if each.pid}
+
+
+def known(cluster: LocalStorm) -> set[str]:
+    return {each.host for each in cluster.gateway.cluster().supervisors}
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+class TestOneCluster:
+    """In this order: each leaves the cluster whole for the next."""
+
+    def test_workers_are_seen_with_their_log_writers(self, cluster: LocalStorm, words: str) -> None:
+        workers = cluster.workers()
+        assert [each.host for each in workers] == ["127.0.0.11", "127.0.0.12", "127.0.0.13"]
+        assert all(runs(each.pid) and runs(each.writer) for each in workers)
+        assert len({each.pid for each in workers} | {each.writer for each in workers}) == 6
+
+    def test_the_memory_of_the_whole_cluster(self, cluster: LocalStorm, words: str) -> None:
+        resident = cluster.memory_mb()
+        assert 11 * 30 < resident < 2500  # eleven JVMs are no less
+
+    def test_a_killed_worker_comes_back_in_its_place(self, cluster: LocalStorm, words: str) -> None:
+        before = pids(cluster)
+        places = cluster.gateway.assignment(words).slots
+        killed = cluster.kill_worker(cluster.workers()[0].port)
+        assert not runs(killed.pid)
+        assert not runs(killed.writer)
+        eventually(lambda: set(pids(cluster)) == set(before))
+        after = pids(cluster)
+        assert {host for host in before if before[host] != after[host]} == {killed.host}
+        assert cluster.gateway.assignment(words).slots == places
+
+    def test_a_killed_supervisor_leaves_its_workers_and_adopts_them_again(
+        self, cluster: LocalStorm, words: str
+    ) -> None:
+        alive(cluster, words)
+        before = pids(cluster)
+        cluster.kill_supervisor("127.0.0.12")
+        assert pids(cluster) == before
+        cluster.start_supervisor("127.0.0.12")
+        assert known(cluster) == set(before)
+        alive(cluster, words)
+        assert pids(cluster) == before
+
+    def test_a_machine_without_power_is_missed_and_comes_back(self, cluster: LocalStorm, words: str) -> None:
+        cluster.kill_supervisor("127.0.0.13", workers=True)
+        assert set(pids(cluster)) == {"127.0.0.11", "127.0.0.12"}
+        eventually(lambda: known(cluster) == {"127.0.0.11", "127.0.0.12"})
+        cluster.start_supervisor("127.0.0.13")
+        assert known(cluster) == {"127.0.0.11", "127.0.0.12", "127.0.0.13"}
+        assert len(alive(cluster, words).executors) == 9
+
+    def test_a_standby_nimbus_leads_when_the_first_one_dies(self, cluster: LocalStorm, words: str) -> None:
+        before = pids(cluster)
+        cluster.start_standby_nimbus()
+        leader = cluster.gateway.cluster().leader
+        assert leader is not None
+        assert leader.host == "127.0.0.1"
+        cluster.kill_nimbus()
+        cluster.start_nimbus()
+        leader = cluster.gateway.cluster().leader
+        assert leader is not None
+        assert leader.host == "127.0.0.2"
+        assert cluster.gateway.topology(words).status == "ACTIVE"
+        assert pids(cluster) == before
+
+    def test_what_is_not_there_is_named(self, cluster: LocalStorm) -> None:
+        with pytest.raises(EngineError, match=r"no supervisor-127\.0\.0\.9 runs on this cluster: zookeeper, nimbus"):
+            cluster.kill_supervisor("127.0.0.9")
+        with pytest.raises(EngineError, match=r"supervisor-127\.0\.0\.9 is none of"):
+            cluster.start_supervisor("127.0.0.9")
+        with pytest.raises(EngineError, match=r"supervisor-127\.0\.0\.11 is running already"):
+            cluster.start_supervisor("127.0.0.11")
+        with pytest.raises(EngineError, match=r"no worker runs on port 1: \["):
+            cluster.kill_worker(1)
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.parametrize("version", versions()[:-1])
+def test_an_older_release_runs_and_nothing_is_left_of_it(java: None, version: str) -> None:
+    cluster = LocalStorm(ONE, version=version, conf={"topology.workers": 2})
+
+    def body() -> None:
+        with cluster:
+            submit_words(cluster, "words", workers=1)
+            alive(cluster, "words")
+            processes.extend(pid for each in cluster.daemons for pid in each.members())
+            raise ZeroDivisionError
+
+    processes: list[int] = []
+    with pytest.raises(ZeroDivisionError):
+        body()
+    assert len(processes) == 5  # ZooKeeper, Nimbus, the supervisor, a log writer and a worker
+    assert not any(map(runs, processes))
+    assert not cluster.home.exists()
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.parametrize("body", [SILENT, STARTED], ids=["starting", "started"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_nothing_is_left_after_a_signal(java: None, body: str, number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", KEEP_RUNNING.format(body=body)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        started = json.loads(process.stdout.readline())
+        assert all(map(runs, started))
+        process.send_signal(number)
+        process.wait(timeout=30)
+    assert len(started) == 3
+    assert not any(map(runs, started))
+
+
+@pytest.mark.storm
+@pytest.mark.network
+def test_a_daemon_that_dies_at_start_is_told_with_its_log(java: None, tmp_path: Path) -> None:
+    broken = LocalStorm(ONE, conf={"storm.scheduler": "no.such.Scheduler"}, folder=tmp_path)
+    with pytest.raises(EngineError, match=r"nimbus of the local cluster died(?s:.*)no\.such\.Scheduler"):
+        broken.start()
+    assert broken.daemons == ()
+    assert "storm.scheduler" in (tmp_path / "nimbus" / "storm.yaml").read_text()
+
+
+def test_sizes_become_supervisors_on_addresses_of_their_own() -> None:
+    assert supervisor_specs(((400, 4096, 4), (100, 1024, 2))) == (
+        SupervisorSpec(host="127.0.0.11", cpu=400, memory_mb=4096, slots=4),
+        SupervisorSpec(host="127.0.0.12", cpu=100, memory_mb=1024, slots=2),
+    )
+
+
+def test_a_held_port_can_be_listened_on_and_not_be_had_by_chance() -> None:
+    with Ports() as ports:
+        (port, *others) = ports.take(50)
+        assert len({port, *others}) == 50
+        with socket.socket() as stranger, pytest.raises(OSError, match="in use"):
+            stranger.bind(("127.0.0.1", port))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=5)
+        with socket.socket() as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind(("127.0.0.1", port))
+            server.listen()
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()

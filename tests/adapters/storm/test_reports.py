@@ -1,0 +1,178 @@
+"""Reports of workers are read strictly, and say in the model's words what tasks did and where."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.errors import DocumentError
+from headgate.model import Request, Slot
+from headgate_storm.known import known_metrics
+from headgate_storm.measures import metrics_of, seen
+from headgate_storm.reports import read_report
+from headgate_storm.snapshot import Snapshot, read_snapshot
+from storm_reports import report, report_data
+from storm_rounds import component, round_text, supervisor, topology, word_count
+
+LINES, FIRST, SECOND = "wc/lines/0", "wc/count/0", "wc/count/1"
+SECOND_WORKER = {
+    "supervisor": "s2",
+    "port": 6701,
+    "tasks": [[3, 50, 0, 0, 0, 0, 0]],
+    "flows": [],
+    "executors": [[3, 0, 3]],
+}
+
+
+def snapshot(*topologies: dict[str, object]) -> Snapshot:
+    return read_snapshot(round_text([supervisor("s1"), supervisor("s2")], topologies or [word_count()]))
+
+
+def test_figures_of_a_window_become_rates() -> None:
+    metrics = metrics_of([report(), report(**SECOND_WORKER)], snapshot(), 5.0)
+    samples = {each.task: each for each in metrics.tasks}
+    assert samples.keys() == {LINES, FIRST, SECOND}
+    assert (samples[FIRST].received, samples[FIRST].cpu, samples[FIRST].queue) == (10.0, 10.0, 7.0)
+    assert (samples[LINES].emitted, samples[LINES].cpu, samples[LINES].queue) == (20.0, 20.0, None)
+    assert samples[SECOND].cpu == 0.0
+    assert {(each.source, each.target): (each.tuples, each.bytes) for each in metrics.flows} == {
+        (LINES, FIRST): (10.0, 200.0),
+        (LINES, SECOND): (10.0, 200.0),
+    }
+    assert [(each.node, each.cpu, each.memory) for each in metrics.nodes] == [("s1", 50.0, 64.0), ("s2", 50.0, 64.0)]
+    (whole,) = metrics.topologies
+    assert (whole.offered, whole.throughput, whole.latency, whole.source) == (20.0, 18.0, 12.0, "acked")
+
+
+def test_without_acks_what_sinks_execute_is_the_throughput() -> None:
+    quiet = {"tasks": [[2, 50, 0, 0, 0, 0, 0], [4, 0, 100, 0, 0, 0, 0]]}
+    (whole,) = metrics_of([report(**quiet), report(**SECOND_WORKER)], snapshot(), 5.0).topologies
+    assert (whole.throughput, whole.latency, whole.source) == (20.0, None, "executed by sinks")
+
+
+def test_an_executor_of_several_tasks_is_their_sum() -> None:
+    wide = topology("wc", component("count", [2, 3], inputs=[]), component("lines", [4, 4], kind="spout"))
+    both = report(tasks=[[2, 50, 5, 0, 0, 0, 0], [3, 10, 5, 0, 0, 0, 0], [4, 0, 100, 0, 0, 0, 0]])
+    metrics = metrics_of([both], snapshot(wide), 5.0)
+    sample = next(each for each in metrics.tasks if each.task == FIRST)
+    assert (sample.received, sample.emitted, sample.cpu) == (12.0, 2.0, 10.0)
+    assert [(each.source, each.target, each.tuples) for each in metrics.flows] == [(LINES, FIRST, 20.0)]
+
+
+def test_the_last_worker_to_report_a_task_is_believed() -> None:
+    """A zombie at the old place, and what came before a restart, add nothing."""
+    moved = {**SECOND_WORKER, "tasks": [[2, 5, 0, 0, 0, 0, 0]], "executors": [[2, 0, 0]]}
+    before = [report(1000), report(1005, number=2)]
+    metrics = metrics_of([report(1006, **moved), *before], snapshot(), 10.0)
+    assert {each.task: each.received for each in metrics.tasks} == {FIRST: 1.0, LINES: 0.0}
+    assert seen([*before, report(1006, **moved)], snapshot()) == {FIRST: Slot("s2", 6701), LINES: Slot("s1", 6700)}
+    assert seen([report(1004, **moved), *before], snapshot())[FIRST] == Slot("s1", 6700)
+
+
+def test_counts_of_a_restarted_worker_do_not_mix() -> None:
+    again = {"started": 1_700_000_100_000, "tasks": [[2, 5, 0, 0, 0, 0, 0], [4, 0, 10, 0, 0, 0, 0]], "flows": []}
+    metrics = metrics_of([report(1000), report(1020, **again)], snapshot(), 20.0)
+    assert {each.task: (each.received, each.emitted) for each in metrics.tasks} == {
+        FIRST: (1.0, 0.0),
+        LINES: (0.0, 2.0),
+    }
+    assert [(each.node, each.cpu) for each in metrics.nodes] == [("s1", 50.0)]
+    assert not metrics.flows
+
+
+def test_bytes_that_are_not_known_are_those_of_like_flows() -> None:
+    flows = [[4, 2, 50, None], [4, 3, 50, 1000]]
+    assert {each.bytes for each in metrics_of([report(flows=flows)], snapshot(), 5.0).flows} == {200.0}
+    unknown = [[4, 2, 50, None]]
+    assert [each.bytes for each in metrics_of([report(flows=unknown)], snapshot(), 5.0).flows] == [None]
+
+
+def test_schedulers_plan_on_the_bytes() -> None:
+    metrics = metrics_of([report(), report(**SECOND_WORKER)], snapshot(), 5.0)
+    problem = Request.of(attrs.evolve(snapshot().observation(), metrics=metrics)).problem()
+    assert problem.traffic.unit == "bytes/s"
+    assert problem.traffic.total / problem.traffic.scale == 400.0
+
+
+def test_strangers_are_left_out() -> None:
+    others = [report(topology="gone"), report(supervisor="s9"), report(tasks=[[99, 1, 1, 0, 0, 0, 0]], port=6701)]
+    assert seen(others, snapshot()) == {}
+    metrics = metrics_of([report(topology="gone"), report(tasks=[[99, 1, 1, 0, 0, 0, 0]])], snapshot(), 5.0)
+    assert metrics.tasks == metrics.flows == ()
+
+
+def test_a_worker_that_does_not_know_its_supervisor_is_found_by_its_host() -> None:
+    plain = report(supervisor=None, host="s1")
+    assert seen([plain], snapshot())[FIRST] == Slot("s1", 6700)
+    assert seen([report(supervisor=None, host="s1", port=9999)], snapshot()) == {}
+
+
+counts = st.integers(min_value=0, max_value=2**40)
+reports = st.lists(
+    st.builds(
+        lambda received, port, started, tasks, flows: report(
+            received,
+            port=port,
+            started=started,
+            tasks=[[task, *row] for task, row in tasks.items()],
+            flows=[[*pair, *row] for pair, row in flows.items()],
+        ),
+        st.floats(min_value=0, max_value=100),
+        st.sampled_from((6700, 6701)),
+        st.integers(min_value=1, max_value=3),
+        st.dictionaries(st.integers(min_value=1, max_value=5), st.tuples(*[counts] * 6), max_size=4),
+        st.dictionaries(
+            st.tuples(*[st.integers(min_value=1, max_value=5)] * 2), st.tuples(counts, st.none() | counts), max_size=4
+        ),
+    ),
+    max_size=6,
+)
+
+
+@given(reports)
+def test_any_reports_give_figures_that_a_request_takes(given_reports: list[object]) -> None:
+    round_ = snapshot()
+    metrics = metrics_of(given_reports, round_, 5.0)  # type: ignore[arg-type]
+    figures = [each.received for each in metrics.tasks] + [each.emitted for each in metrics.tasks]
+    figures += [each.cpu for each in metrics.nodes] + [each.tuples for each in metrics.flows]
+    assert all(figure is not None and 0 <= figure < math.inf for figure in figures)
+    assert len({each.task for each in metrics.tasks}) == len(metrics.tasks)
+    assert known_metrics(metrics, round_.observation()) == metrics
+    assert seen(given_reports, round_).keys() <= {LINES, FIRST, SECOND, "wc/__acker/0"}  # type: ignore[arg-type]
+    assert metrics == metrics_of(list(reversed(given_reports)), round_, 5.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"v": 2},
+        {"window": 0},
+        {"window": -5},
+        {"cpu": -1},
+        {"cpu": 0.5},
+        {"number": True},
+        {"topology": 3},
+        {"host": ["a"]},
+        {"tasks": [[1, 2]]},
+        {"tasks": [[1, -2, 0, 0, 0, 0, 0]]},
+        {"tasks": [[1, None, 0, 0, 0, 0, 0]]},
+        {"flows": [[1, 2, None, 3]]},
+        {"flows": [7]},
+        {"executors": [[None, 1, 1]]},
+        {"executors": {"a": 1}},
+    ],
+)
+def test_what_is_no_report_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(DocumentError):
+        read_report(json.dumps(report_data(**wrong)), 0.0)
+
+
+@given(st.binary() | st.text())
+def test_garbage_is_a_document_error(line: bytes | str) -> None:
+    with pytest.raises(DocumentError):
+        read_report(line, 0.0)

@@ -1,0 +1,117 @@
+"""A real Storm cluster with a topology at work, for tests: what runs where, and what became of it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+
+import attrs
+
+from headgate.host import PluginHost
+from headgate_storm.jar import bridge_jar
+from headgate_storm.local import LocalStorm, SupervisorSpec
+from headgate_storm.service import SCHEDULER, Places, serve
+from headgate_storm.submit import submit_description
+from headgate_storm.workload import Load, describe
+from headgate_storm.workloads import ROLES, workloads
+
+SMALL = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=300.0, memory_mb=2048.0, slots=3) for last in (21, 22, 23))
+PATIENCE = 120.0
+
+
+def wait_for(what, condition, seconds=PATIENCE):
+    """What `condition` returns once that is true; fails with `what` after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(LookupError):
+            if found := condition():
+                return found
+        time.sleep(0.2)
+    raise AssertionError(f"{what}: not within {seconds:.0f} s")
+
+
+@attrs.frozen(kw_only=True)
+class State:
+    """What must not change without cause: Nimbus's process, the stored assignment, the worker processes."""
+
+    nimbus: int
+    slots: dict
+    workers: frozenset
+
+
+class Cluster:
+    """A cluster whose Nimbus asks Headgate at `endpoint`, and the topology `name` on it."""
+
+    def __init__(self, storm, endpoint, name):
+        self.storm, self.endpoint, self.name = storm, endpoint, name
+
+    @property
+    def nimbus(self):
+        return next(each for each in self.storm.daemons if each.name == "nimbus")
+
+    def stored(self):
+        return self.storm.gateway.assignment(self.name).slots
+
+    def state(self):
+        workers = frozenset((each.pid, each.port) for each in self.storm.workers() if self._serves(each))
+        return State(nimbus=self.nimbus.pid, slots=self.stored(), workers=workers)
+
+    def _serves(self, worker):
+        return worker.pid and worker.topology.startswith(f"{self.name}-")
+
+    def status(self):
+        """What the scheduler says of the topology, as Nimbus shows it."""
+        return self.storm.gateway.topology(self.name).scheduling
+
+    def story(self):
+        """What Nimbus did about assignments, for a test that failed."""
+        log = self.storm.home.parent / "nimbus.log"
+        lines = log.read_text(errors="replace").splitlines()
+        words = ("Headgate", "ssign", "alive", "STATUS")
+        return "\n".join(line[:400] for line in lines if any(word in line for word in words))[-6000:]
+
+    def settled(self):
+        """The state once every executor is stored and reported by its worker.
+
+        A worker that dies while it starts is not missed by its supervisor for two minutes.
+        """
+
+        def look():
+            state, executors = self.state(), self.storm.gateway.topology(self.name).executors
+            ports = {port for _, port in state.slots.values()}
+            whole = len(state.slots) == len(executors) > 0 and all(each.uptime for each in executors)
+            return state if whole and ports <= {port for _, port in state.workers} else None
+
+        return wait_for("executors placed and workers up", look)
+
+    def serve(self, scheduler="resource-aware", **more):
+        return serve(PluginHost.load(), scheduler, {}, Places(endpoint=self.endpoint), **more)
+
+
+def word_count(storm, *, name="word-count", rate=0.05):
+    """Submit a small word count: few tuples, little CPU."""
+    topology = next(each for each in workloads() if each.name == "word-count").build().topologies[0]
+    text = Path(__file__).parents[1].joinpath("LICENSE").read_text()
+    described = describe(topology, roles=ROLES["word-count"], load=Load(cpu=0.1, rate=rate), text=text)
+    submit_description({**described, "name": name}, storm.client_conf, version=storm.version)
+
+
+@contextlib.contextmanager
+def running_cluster(folder, *, conf=None, supervisors=SMALL, version=None):
+    """A cluster with a word count that `resource-aware` placed; nobody answers Nimbus any more."""
+    endpoint = Path(folder, "endpoint.json")
+    asked = {
+        **SCHEDULER,
+        "headgate.endpoint": str(endpoint),
+        "headgate.timeout.ms": 2000,
+        "executor.metrics.frequency.secs": 2,
+        **(conf or {}),
+    }
+    given = {"version": version} if version else {}
+    with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), **given) as storm:
+        cluster = Cluster(storm, endpoint, "word-count")
+        with cluster.serve():
+            word_count(storm)
+            cluster.settled()
+        yield cluster

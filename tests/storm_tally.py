@@ -1,0 +1,78 @@
+"""A topology that counts for itself which task had how many tuples of which, on a real cluster, for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.java import find_java
+from headgate_storm.artefacts import distribution
+from headgate_storm.jar import bridge_jar
+from headgate_storm.local import LocalStorm, SupervisorSpec
+from headgate_storm.service import HOOKS
+from headgate_storm.submit import submit_jar
+
+if TYPE_CHECKING:
+    from headgate_storm.collector import Collector
+
+TWO = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=400.0, memory_mb=2048.0, slots=2) for last in (31, 32))
+
+
+def hooked_storm(
+    collector: Collector, token_file: Path, version: str, *, hooks: bool = True, seconds: int = 1
+) -> LocalStorm:
+    """Two supervisors whose workers report to a collector, if they have the hooks."""
+    where: dict[str, Any] = {
+        "headgate.collector": "{}:{}".format(*collector.address),
+        "headgate.collector.token.file": str(token_file),
+        "headgate.monitor.seconds": seconds,
+        "storm.messaging.netty.max_wait_ms": 200,
+    }
+    conf = {**where, **(HOOKS if hooks else {})}
+    return LocalStorm(TWO, conf=conf, extlib=(bridge_jar(),), version=version)
+
+
+@attrs.frozen
+class Tally:
+    """The topology, and the folder in which its bolts write down their counts."""
+
+    storm: LocalStorm
+    folder: Path
+
+    def submit(self, name: str, *, tuples: int = 0, rate: float = 0.0, acked: bool = True, **conf: Any) -> None:
+        """Compile and submit it: so many tuples of each of two spouts (0: no end), and tuples per second (0: all)."""
+        self.counts_folder.mkdir(exist_ok=True)
+        arguments = [name, str(self.counts_folder), str(tuples), str(rate), str(acked).lower(), json.dumps(conf)]
+        submit_jar(self._jar(), "TallyTopology", arguments, self.storm.client_conf, version=self.storm.version)
+
+    @property
+    def counts_folder(self) -> Path:
+        return self.folder / "counts"
+
+    def counts(self) -> dict[tuple[int, int], int]:
+        """Tuples by source task and receiving task."""
+        found = {}
+        for file in self.counts_folder.glob("[0-9]*"):
+            if not file.suffix:
+                for line in file.read_text().splitlines():
+                    source, count = map(int, line.split())
+                    found[source, int(file.name)] = count
+        return found
+
+    def _jar(self) -> Path:
+        jar = self.folder / "tally.jar"
+        if not jar.exists():
+            jars = distribution(self.storm.version)
+            java = find_java(jars.java)
+            classes = self.folder / "classes"
+            source = Path(__file__).parent / "adapters" / "storm" / "java" / "TallyTopology.java"
+            path = os.pathsep.join(map(str, jars.lib))
+            command = [str(java.compiler), "--release", "11", "-nowarn", "-d", str(classes), "-cp", path, str(source)]
+            subprocess.run(command, check=True)
+            subprocess.run([str(java.compiler.with_name("jar")), "cf", str(jar), "-C", str(classes), "."], check=True)
+        return jar
