@@ -8,7 +8,7 @@ An implementation may take any subset of a hook's arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import pluggy
@@ -76,22 +76,45 @@ class Workload:
     build: Callable[[], Request]
 
 
+Basis = Literal["exact", "predicted", "calibrated"]
+"""What a recomputed figure rests on: the paper alone; a model whose numbers were not fitted to this figure; or a model
+some of whose numbers were."""
+
+
+@attrs.frozen(kw_only=True)
+class Point:
+    """Where a claim stands in a chart of its paper: `series` at `x`, the printed figure being the height."""
+
+    chart: str
+    series: str
+    x: float | str
+
+
 @attrs.frozen(kw_only=True)
 class Claim:
     """A printed figure and the computation that reproduces it.
 
     `verify` returns what this code finds; the claim holds when it is within `tolerance` (relative) of `printed`.
-    A claim whose `expected` is False is known not to reproduce; `note` says why.
+    Without `verify` the figure cannot be recomputed, and `note` says what is missing. A claim whose `expected` is
+    False can be computed and is known not to reproduce; `note` says why.
+
+    Attributes:
+        basis: What the computation rests on.
+        fitted: How many numbers were fitted, where it is calibrated.
+        point: Its place in a chart, which `headgate reproduce --html` draws.
     """
 
     id: str
     source: str
     statement: str
     printed: float | str
-    verify: Callable[[], float | str]
+    verify: Callable[[], float | str] | None = None
     tolerance: float = 0.0
+    basis: Basis = "exact"
+    fitted: int = 0
     expected: bool = True
     note: str = ""
+    point: Point | None = None
 
 
 class Spec:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from headgate.cli.output import Markup, emit, json_option, say, table
 
+if TYPE_CHECKING:
+    from headgate.claims import Result
+
 MARK = {
-    "reproduced": Markup("[green]reproduced[/]"),
-    "differs": Markup("[red]DIFFERS[/]"),
-    "known": Markup("[yellow]no, as known[/]"),
+    "exact": "[green]exact[/]",
+    "predicted": "[green]predicted[/]",
+    "calibrated": "[green]calibrated ({fitted})[/]",
+    "not reproducible": "[yellow]not reproducible[/]",
+    "differs": "[red]DIFFERS[/]",
 }
 
 
@@ -30,10 +37,11 @@ def command(context: click.Context, /, *, name: str, wanted: tuple[str, ...], as
         say(f"{name} has no claim {', '.join(wanted)}" if wanted else f"{name} makes no claims")
         context.exit(2)
     results = [reproduce(claim) for claim in claims]
-    rows = [
-        (each.id, each.source, each.statement, each.printed, each.ours, MARK[each.status], each.note)
-        for each in results
-    ]
+    rows = [(each.id, each.source, each.statement, each.printed, each.ours, _mark(each), each.note) for each in results]
     columns = ("claim", "source", "statement", "printed", "ours", "status", "note")
     emit(unstructure(results), table(name, columns, rows, numbers=("printed", "ours")), as_json=as_json)
     context.exit(1 if any(each.status == "differs" for each in results) else 0)
+
+
+def _mark(result: Result) -> Markup:
+    return Markup(MARK[result.status].format(fitted=result.fitted))

@@ -59,7 +59,7 @@ def test_claims_are_recomputed_and_differences_are_exit_code_1(paper):
     done = invoke("reproduce", "paper", "--json")
     assert done.exit_code == 1
     assert [(each["id"], each["status"]) for each in json.loads(done.stdout)] == [
-        ("kept", "reproduced"),
+        ("kept", "exact"),
         ("broken", "differs"),
     ]
     assert invoke("reproduce", "paper", "--claim", "kept").exit_code == 0
