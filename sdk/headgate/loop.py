@@ -83,7 +83,7 @@ def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> 
 
 def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool) -> tuple[Outcome | None, str]:
     """Why a plan is not to be carried out, or (None, "") if it is."""
-    if plan.status is not Status.OK:
+    if plan.status is not Status.OK and not plan.starves:
         return "held", "; ".join(reason.message for reason in plan.reasons[:3])
     if not plan.moves:
         return "unchanged", "every task is where it should be"

@@ -21,7 +21,9 @@ SHOWN = 5
 """Unplaced tasks that get a reason of their own; one more reason counts the others."""
 
 
-def make_plan(problem: Problem, node_of: NDArray[np.int64], explanation: str = "") -> Plan:
+def make_plan(
+    problem: Problem, node_of: NDArray[np.int64], explanation: str = "", decided: tuple[Reason, ...] = ()
+) -> Plan:
     """Make a plan of node indices; see `Problem.plan`."""
     if node_of.shape != (problem.n,):
         raise ValueError(f"node_of has shape {node_of.shape}, the problem has {problem.n} tasks")
@@ -29,7 +31,7 @@ def make_plan(problem: Problem, node_of: NDArray[np.int64], explanation: str = "
         raise ValueError(f"node_of holds {node_of.min()}..{node_of.max()}, the nodes are 0..{problem.m - 1}")
     node_of = np.where(problem.fixed >= 0, problem.fixed, node_of)
     target, reasons = assign_slots(problem, node_of)
-    reasons = _unplaced(problem, node_of) + reasons
+    reasons = _unplaced(problem, node_of, decided) + reasons
     route = order_moves(problem, target)
     if route.dropped and problem.request.limits.max_moves is not None:
         reasons += [_limited(problem, route.dropped)]
@@ -49,14 +51,16 @@ def make_plan(problem: Problem, node_of: NDArray[np.int64], explanation: str = "
     )
 
 
-def _unplaced(problem: Problem, node_of: NDArray[np.int64]) -> list[Reason]:
-    missing = np.flatnonzero(node_of < 0).tolist()
+def _unplaced(problem: Problem, node_of: NDArray[np.int64], decided: tuple[Reason, ...]) -> list[Reason]:
+    subjects = {reason.subject for reason in decided}
+    known = np.array([topology in subjects for topology in problem.topology_ids], dtype=bool)
+    missing = [task for task in np.flatnonzero(node_of < 0).tolist() if not known[problem.topology[task]]]
     if not missing:
-        return []
+        return list(decided)
     room = problem.room()
     for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
         room.place(task, int(node_of[task]))
-    reasons = [_why(problem, task, room) for task in missing[:SHOWN]]
+    reasons = [*decided, *(_why(problem, task, room) for task in missing[:SHOWN])]
     if len(missing) > SHOWN:
         message = f"{len(missing) - SHOWN} more of {problem.n} tasks are unplaced"
         reasons.append(Reason(code="unplaced", subject="tasks", message=message))

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.model import Plan, Request, Slot, Task
+from headgate.model import Plan, Reason, Request, Slot, Task
 from headgate.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -126,16 +126,20 @@ class Problem:
             dtype=np.int64,
         )
 
-    def plan(self, node_of: NDArray[np.int64] | Sequence[int], explanation: str = "") -> Plan:
+    def plan(
+        self, node_of: NDArray[np.int64] | Sequence[int], explanation: str = "", reasons: Sequence[Reason] = ()
+    ) -> Plan:
         """Turn a decision on nodes into a plan: slots, ordered moves, scores, and reasons where it is infeasible.
 
         Args:
             node_of: Node index of each task, shape (n,), -1 where nothing fits. Fixed tasks stay in any case.
             explanation: What a person should know about the decision.
+            reasons: Why all unplaced tasks of a topology are so, where the scheduler decided it: the subject of
+                each is the topology's id. Other unplaced tasks get a reason each.
 
         Raises:
             ValueError: The shape is wrong or an index is no node.
         """
         from headgate.planning import make_plan
 
-        return make_plan(self, np.asarray(node_of, dtype=np.int64), explanation)
+        return make_plan(self, np.asarray(node_of, dtype=np.int64), explanation, tuple(reasons))

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from headgate.loop import judge
+from headgate.model import STARVED, Reason
 from headgate.planning import SHOWN
 from small_requests import component, node, request, topology, word_count
 
@@ -54,3 +56,31 @@ def test_many_unplaced_tasks_are_counted_after_the_first_few():
 def test_a_decision_that_overloads_a_node_leaves_tasks_waiting():
     (reason,) = reasons([node("a")], [topology("t", component("c", 3))], [0, 0, 0])
     assert (reason.code, reason.message[:7]) == ("order", "1 tasks")
+
+
+def starving(*reasons, decision=(0, -1), **more):
+    parts = [topology("high", component("c")), topology("low", component("c"))]
+    return request([node("a")], parts, **more).problem().plan(decision, reasons=reasons)
+
+
+def starved(name="low"):
+    return Reason(code=STARVED, subject=name, message=f"{name} waits", resource="nodes", need=1.0, have=0.0)
+
+
+def test_a_topology_starved_on_purpose_has_one_reason_of_its_own():
+    plan = starving(starved(), running={"low/c/0": "a"})
+    assert (plan.status, plan.starves) == ("infeasible", True)
+    assert plan.reasons == (starved(),)
+    assert [move.kind for move in plan.moves] == ["evict", "place"]
+
+
+def test_a_plan_that_leaves_other_tasks_too_does_not_starve_on_purpose():
+    assert not starving(starved(), decision=(-1, -1)).starves
+    assert not starving().starves
+    assert not starving(starved(), decision=(0, 0)).starves
+
+
+def test_the_loop_carries_out_a_plan_that_starves_on_purpose():
+    assert judge(starving(starved()), (), shadow=False) == (None, "")
+    assert judge(starving(), (), shadow=False)[0] == "held"
+    assert judge(starving(starved(), decision=(-1, -1)), (), shadow=False)[0] == "held"

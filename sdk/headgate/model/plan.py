@@ -10,6 +10,10 @@ from headgate.model.cluster import Slot
 from headgate.model.frozen import FrozenMap
 
 
+STARVED = "starved"
+"""Code of the reason that names a topology left without nodes on purpose: others at least as important take them."""
+
+
 class Status(enum.StrEnum):
     """How planning ended."""
 
@@ -116,6 +120,15 @@ class Plan:
     input_rate: float | None = None
     provenance: Provenance = Provenance()
     explanation: str = ""
+
+    @property
+    def starves(self) -> bool:
+        """Whether the only tasks without a slot are those of topologies that the scheduler starves on purpose.
+
+        Such a plan is complete as far as it goes: the control loop carries it out.
+        """
+        codes = {reason.code for reason in self.reasons}
+        return self.status is Status.INFEASIBLE and STARVED in codes and codes <= {STARVED, "move-limit"}
 
 
 @attrs.frozen(kw_only=True)
