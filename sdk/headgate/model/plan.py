@@ -9,7 +9,6 @@ import attrs
 from headgate.model.cluster import Slot
 from headgate.model.frozen import FrozenMap
 
-
 STARVED = "starved"
 """Code of the reason that names a topology left without nodes on purpose: others at least as important take them."""
 
