@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import attrs
 
@@ -27,7 +28,7 @@ HASTE = {
 }
 """How soon the client gives up on a Nimbus that does not answer, where the settings of the cluster do not say."""
 
-FLAGS = (*SMALL_JVM, "-Xmx128m", "-Dlog4j2.level=OFF")
+FLAGS = (*SMALL_JVM, "-Xmx128m")
 SERVER = ("--die-on-broken-pipe", "--enable-auth", "0")
 """The gateway listens on a port of 127.0.0.1 that the system gives, and ends when this process has ended."""
 
@@ -130,6 +131,16 @@ class NimbusGateway:
                         return StoredAssignment.of(stored[identity])
         return StoredAssignment(slots={}, started={})
 
+    def blobs(self) -> dict[str, int]:
+        """How many Nimbuses hold each file of the topologies (jar, code, settings), by its key."""
+        with self._nimbus("blobs") as nimbus:
+            page = nimbus.listBlobs("")
+            copies: dict[str, int] = {}
+            while keys := list(page.get_keys()):
+                copies |= {key: nimbus.getBlobReplication(key) for key in keys}
+                page = nimbus.listBlobs(page.get_session())
+            return copies
+
     def activate(self, name: str) -> None:
         """Let the spouts of a topology emit."""
         with self._nimbus(name) as nimbus:
@@ -185,6 +196,7 @@ class NimbusGateway:
         port, token = (self._process.stdout.readline().strip() for _ in range(2))
         if not port.isdigit():
             raise EngineError(f"{self.java} does not run Storm's client with the jars of {self.lib}")
+        threading.Thread(target=_drain, args=[self._process.stdout], daemon=True).start()
         return int(port), token
 
     @property
@@ -223,3 +235,10 @@ class NimbusGateway:
             return f"no topology {subject!r} runs on this cluster"
         said = thrown.get_msg() if hasattr(thrown, "get_msg") else thrown.getMessage()
         return f"Nimbus refuses what was asked of {subject!r}: {said or kind}"
+
+
+def _drain(output: IO[str]) -> None:
+    """Read what the JVM says: Storm's client logs there, and would wait for a reader once the pipe is full."""
+    with contextlib.suppress(ValueError, OSError):  # the gateway was stopped
+        for _ in output:
+            pass

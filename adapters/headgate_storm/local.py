@@ -196,10 +196,14 @@ class LocalStorm:
         self._wait_for_supervisors()
 
     def start_standby_nimbus(self) -> None:
-        """Start a second Nimbus, and wait until it is one of the cluster."""
+        """Start a second Nimbus, and wait until it has all that the first has: without a topology's code it will not lead.
+
+        Supervisors and clients ask the first one who leads, so that has to be up again for them to find the second.
+        """
         self._revive("standby")
-        for _ in self._patience("the standby Nimbus does not join"):
-            if len(self.gateway.cluster().nimbuses) > 1:
+        for _ in self._patience("the standby Nimbus does not join, or does not get the code of the topologies"):
+            nimbuses = len(self.gateway.cluster().nimbuses)
+            if nimbuses > 1 and all(copies >= nimbuses for copies in self.gateway.blobs().values()):
                 return
 
     def __enter__(self) -> Self:
