@@ -196,7 +196,7 @@ class LocalStorm:
         self._wait_for_supervisors()
 
     def start_standby_nimbus(self) -> None:
-        """Start a second Nimbus, and wait until it has all that the first has: without a topology's code it will not lead.
+        """Start a second Nimbus, and wait until it holds the code of the topologies: without it, it will not lead.
 
         Supervisors and clients ask the first one who leads, so that has to be up again for them to find the second.
         """
