@@ -7,8 +7,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from headgate.errors import EngineError
-from headgate_storm.samples import write_samples
+from headgate.errors import DocumentError, EngineError
+from headgate.samples_store import Keeper
+from headgate_storm.samples import ENGINE, write_samples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +31,7 @@ class Archive:
         self._folder = folder
         self._rounds = rounds
         self._seconds = seconds
+        self._states = Keeper(folder, ENGINE)
         self._since = time.time()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headgate-archive", daemon=True)
@@ -50,10 +52,13 @@ class Archive:
             self._write()
 
     def _write(self) -> None:
+        snapshot = self._rounds.newest
+        if snapshot is None:  # reports wait in the collector until a round of Nimbus names their tasks
+            return
         since, self._since = self._since, time.time()
         reports = [each for each in self._collector.recent(self._since - since) if each.received <= self._since]
         try:
-            if reports:
-                write_samples(self._folder, reports, self._rounds.newest)
-        except EngineError as error:
+            self._states.keep_state(snapshot.observation(), self._since)
+            write_samples(self._folder, reports, snapshot)
+        except (EngineError, DocumentError) as error:
             LOG.warning("%d reports are lost: %s", len(reports), error)

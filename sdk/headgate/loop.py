@@ -20,6 +20,8 @@ from headgate.journal import NoJournal
 from headgate.model import FrozenMap, Limits, Observation, Plan, Receipt, Request, Slot, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headgate.host import PluginHost
     from headgate.journal import Journal
 
@@ -97,9 +99,18 @@ def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool) -> tuple[Out
 class Loop:
     """Runs rounds against one engine."""
 
-    def __init__(self, host: PluginHost, control: Control, target: Any, journal: Journal | None = None) -> None:
-        """Remember what to use; nothing is called yet."""
+    def __init__(
+        self,
+        host: PluginHost,
+        control: Control,
+        target: Any,
+        journal: Journal | None = None,
+        *,
+        keep: Callable[[Observation], None] | None = None,
+    ) -> None:
+        """Remember what to use; nothing is called yet. `keep` is given every observation, and raises nothing."""
         self._host = host
+        self._keep = keep
         self._control = control
         self._target = target
         self._journal = journal or NoJournal()
@@ -181,7 +192,10 @@ class Loop:
         return self._end("missed" if check.missed else "executed", message, check=check, **seen)
 
     def _observe(self) -> Observation:
-        return self._host.observe(self._control.engine, self._target, self._control.window)
+        seen = self._host.observe(self._control.engine, self._target, self._control.window)
+        if self._keep is not None:
+            self._keep(seen)
+        return seen
 
     def _end(self, outcome: Outcome, message: str, **seen: Any) -> Round:
         return Round(number=self._number, outcome=outcome, message=message, **seen)

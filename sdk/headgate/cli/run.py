@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +18,9 @@ from headgate.cli.request import option_option
 @option_option
 @control_options
 @click.option("--master", help="Address of a running engine; one is started on this machine by default.")
+@click.option(
+    "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what is measured here, as Parquet."
+)
 @json_option
 @click.argument("application", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
@@ -29,6 +33,7 @@ def command(
     options: dict[str, Any],
     as_json: bool,
     master: str | None,
+    samples: Path | None,
     application: tuple[str, ...],
     **settings: Any,
 ) -> None:
@@ -40,11 +45,15 @@ def command(
     """
     from headgate.host import PluginHost
     from headgate.loop import Loop
+    from headgate.samples_store import Keeper, arrow_schema
 
+    if samples is not None:
+        arrow_schema()
+    keep = Keeper(samples, engine).keep if samples is not None else None
     host = PluginHost.load()
     host.options(scheduler, options)
     control = make_control(engine, scheduler, options, settings)
     journal = make_journal(settings["journal"])
     with host.open(engine, application, master) as target:
-        bad = run_rounds(Loop(host, control, target, journal), settings, as_json=as_json)
+        bad = run_rounds(Loop(host, control, target, journal, keep=keep), settings, as_json=as_json)
     context.exit(1 if bad else 0)

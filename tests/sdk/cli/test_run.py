@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import attrs
 import pytest
 from click.testing import CliRunner
 
@@ -10,7 +11,8 @@ from headgate.documents import loads
 from headgate.host import PluginHost
 from headgate.journal import read_journal
 from headgate.loop import Round
-from headgate.model import Observation
+from headgate.model import Metrics, Observation, TaskSample
+from headgate.samples_store import read_states
 from memory_engine import Engine, Judge, Machine
 from small_requests import component, node, request, topology
 
@@ -42,6 +44,13 @@ def test_json_is_one_round_a_line_and_the_journal_keeps_the_same(machine, tmp_pa
     lines = done.stdout.splitlines()
     assert [loads(line, Round).outcome for line in lines] == ["executed", "unchanged"]
     assert list(read_journal(tmp_path / "journal")) == [json.loads(line) for line in lines]
+
+
+def test_samples_are_kept_when_a_window_was_measured(machine, tmp_path):
+    machine.seen = attrs.evolve(machine.seen, metrics=Metrics(window=1.0, tasks=(TaskSample(task="t/c/0", cpu=5.0),)))
+    assert invoke("--rounds", "1", "--samples", str(tmp_path)).exit_code == 0
+    assert len(list(tmp_path.glob("day=*/hour=*/samples-*.parquet"))) == 2
+    assert [each.assignment["t/c/1"].node for each in read_states(tmp_path)] == ["a", "b"]
 
 
 def test_shadow_never_acts(machine):
