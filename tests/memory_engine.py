@@ -6,6 +6,7 @@ import contextlib
 
 import attrs
 
+from headgate.errors import EngineEndedError
 from headgate.hooks import Description, Verdict, hookimpl
 from headgate.model import FrozenMap, Observation, Receipt, Step
 
@@ -21,6 +22,7 @@ class Machine:
     refuses: bool = False
     deaf: bool = False
     stuck: bool = False
+    over: bool = False
     calls: list[str] = attrs.Factory(list)
     opened: bool = False
 
@@ -58,6 +60,8 @@ class Engine:
     @hookimpl
     def headgate_observe(self, target, window):
         target.call("observe")
+        if target.over:
+            raise EngineEndedError("no query runs any more")
         return target.seen
 
     @hookimpl

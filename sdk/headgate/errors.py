@@ -41,6 +41,10 @@ class EngineError(HeadgateError):
     exit_code = 4
 
 
+class EngineEndedError(EngineError):
+    """What ran on an engine is over: there is nothing left to watch or steer."""
+
+
 def pointer(*parts: str | int) -> str:
     """Join parts to a JSON pointer, escaped as RFC 6901 asks."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)

@@ -7,14 +7,16 @@ for what a plugin or an engine did: it says so in its record, and what runs goes
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from headgate.check import check_request
 from headgate.documents import unstructure
-from headgate.errors import HeadgateError
+from headgate.errors import EngineEndedError, HeadgateError
+from headgate.guards import Guards, Memory, asked_again, judged, regret_reason, remember, wait_reason
 from headgate.hooks import Verdict
 from headgate.journal import NoJournal
 from headgate.model import FrozenMap, Limits, Observation, Plan, Receipt, Request, Slot, Status
@@ -27,13 +29,29 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("headgate.loop")
 
-Outcome = Literal["quiet", "unchanged", "held", "vetoed", "failed", "executed", "missed", "rolled-back", "answered"]
+Outcome = Literal[
+    "quiet",
+    "unchanged",
+    "held",
+    "waiting",
+    "vetoed",
+    "failed",
+    "executed",
+    "missed",
+    "rolled-back",
+    "asserted",
+    "undone",
+    "answered",
+    "ended",
+]
 """How a round ended.
 
-quiet: no plan was called for; unchanged: the plan moves nothing; held: no usable plan; vetoed: a reviewer objects;
-failed: monitor or executor broke, or what was seen contradicts itself; executed: every task was seen where asked;
-missed: carried out, but some task was not seen there; rolled-back: carrying out failed and was undone; answered: the
-engine asked where to put tasks without a slot, and was told.
+quiet: no plan was called for; unchanged: the plan moves nothing; held: no usable plan; waiting: a guard holds the plan
+back; vetoed: a reviewer objects; failed: monitor or executor broke, or what was seen contradicts itself; executed:
+every task was seen where asked; missed: carried out, but some task was not seen there; rolled-back: carrying out failed
+and was undone; asserted: tasks had left the places of an earlier plan, and were seen there again after a reminder;
+undone: an earlier plan had made things worse and was taken back; answered: the engine asked where to put tasks without
+a slot, and was told; ended: what the loop watched is over.
 """
 
 
@@ -50,7 +68,8 @@ class Check:
 class Round:
     """What one round saw, decided and did: the record in the journal.
 
-    `request` is everything the scheduler was given, so that the plan can be made again.
+    `request` is everything the scheduler was given, so that the plan can be made again; `notes` are what the monitor
+    said beyond figures.
     """
 
     number: int
@@ -62,6 +81,7 @@ class Round:
     warnings: tuple[str, ...] = ()
     receipt: Receipt | None = None
     check: Check = Check()
+    notes: tuple[str, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -75,6 +95,7 @@ class Control:
     window: float = 10.0
     seed: int = 0
     shadow: bool = False
+    guards: Guards = Guards()
 
 
 def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:
@@ -107,14 +128,27 @@ class Loop:
         journal: Journal | None = None,
         *,
         keep: Callable[[Observation], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Remember what to use; nothing is called yet. `keep` is given every observation, and raises nothing."""
+        """Remember what to use; nothing is called yet.
+
+        Args:
+            host: Has the plugins that are named in `control`.
+            control: What to do, and how patiently.
+            target: The engine's handle.
+            journal: Where rounds are recorded.
+            keep: Is given every observation, and raises nothing.
+            clock: Tells seconds for the guards.
+        """
         self._host = host
         self._keep = keep
         self._control = control
         self._target = target
         self._journal = journal or NoJournal()
+        self._clock = clock
         self._number = 0
+        self._memory = Memory()
+        self._notes: tuple[str, ...] = ()
 
     def round(self, *, replan: bool = False) -> Round:
         """Do one round and record it.
@@ -126,7 +160,9 @@ class Loop:
             DocumentError: The journal cannot be written.
         """
         self._number += 1
+        self._notes = ()
         done = self._attempt(replan=replan)
+        self._memory = remember(self._memory, done, self._control.guards, now=self._clock())
         record = unstructure(done)
         self._journal.append(record)
         for failure in self._host.on_round(record):
@@ -139,8 +175,12 @@ class Loop:
             observation = self._observe()
             request = Request.of(observation, limits=control.limits, seed=control.seed)
             check_request(request)
+        except EngineEndedError as error:
+            return self._end("ended", str(error))
         except Exception as error:  # noqa: BLE001 - a monitor is a plugin, the loop outlives it
             return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
+        if (done := self._look_back(request)) is not None:
+            return done
         try:
             verdict = self._host.analyse(control.scheduler, observation, control.options)
         except Exception as error:  # noqa: BLE001 - so is a scheduler
@@ -148,6 +188,30 @@ class Loop:
         if not (verdict.replan or replan):
             return self._end("quiet", "; ".join(verdict.reasons), verdict=verdict)
         return self._plan(request, verdict)
+
+    def _look_back(self, request: Request) -> Round | None:
+        """Undo an earlier plan that made things worse, or insist on it where tasks left it; None: plan as usual."""
+        guards = self._control.guards
+        if why := regret_reason(request, guards, self._memory, number=self._number):
+            return self._take_back(request, why)
+        self._memory = judged(guards, self._memory, number=self._number)
+        node_of = asked_again(request, guards, self._memory)
+        if not node_of:
+            return None
+        plan = request.problem().plan(node_of, "asked again: tasks were not where they had been asked")
+        outcome, message = judge(plan, (), shadow=self._control.shadow)
+        if outcome is not None:
+            return self._end(outcome, message, request=request, plan=plan)
+        return self._act(plan, {"request": request, "plan": plan}, done="asserted")
+
+    def _take_back(self, request: Request, why: str) -> Round:
+        trial = self._memory.trial
+        receipt = Receipt(undo=trial.undo if trial else FrozenMap())
+        try:
+            undone = self._host.rollback(self._control.engine, self._target, receipt)
+        except Exception as error:  # noqa: BLE001 - an executor
+            return self._end("failed", f"{why}; and taking it back failed: {_say(error)}", request=request)
+        return self._end("undone" if undone.done else "failed", why, request=request, receipt=undone)
 
     def _plan(self, request: Request, verdict: Verdict) -> Round:
         control = self._control
@@ -160,9 +224,11 @@ class Loop:
         seen = {"verdict": verdict, "request": request, "plan": plan}
         if outcome is not None:
             return self._end(outcome, message, **seen)
+        if wait := wait_reason(request, plan, control.guards, self._memory, now=self._clock()):
+            return self._end("waiting", wait, **seen)
         return self._act(plan, seen)
 
-    def _act(self, plan: Plan, seen: dict[str, Any]) -> Round:
+    def _act(self, plan: Plan, seen: dict[str, Any], done: Outcome = "executed") -> Round:
         engine, host, target = self._control.engine, self._host, self._target
         try:
             warnings = tuple(host.preflight(engine, target, plan))
@@ -172,7 +238,7 @@ class Loop:
         seen = {**seen, "warnings": warnings, "receipt": receipt}
         if not receipt.done:
             return self._undo(receipt, seen)
-        return self._verify(plan, seen)
+        return self._verify(plan, seen, done)
 
     def _undo(self, receipt: Receipt, seen: dict[str, Any]) -> Round:
         why = "; ".join(step.message for step in receipt.steps if not step.done)
@@ -182,23 +248,24 @@ class Loop:
             return self._end("failed", f"{why}; and the rollback failed: {_say(error)}", **seen)
         return self._end("rolled-back" if undone.done else "failed", why, **seen)
 
-    def _verify(self, plan: Plan, seen: dict[str, Any]) -> Round:
+    def _verify(self, plan: Plan, seen: dict[str, Any], done: Outcome) -> Round:
         try:
             after = self._observe()
         except Exception as error:  # noqa: BLE001 - a monitor again
             return self._end("missed", f"carried out, but not seen: {_say(error)}", **seen)
         check = compare_assignments(plan.assignment, after.assignment)
         message = f"{check.hits} of {check.asked} tasks run where asked"
-        return self._end("missed" if check.missed else "executed", message, check=check, **seen)
+        return self._end("missed" if check.missed else done, message, check=check, **seen)
 
     def _observe(self) -> Observation:
         seen = self._host.observe(self._control.engine, self._target, self._control.window)
         if self._keep is not None:
             self._keep(seen)
+        self._notes += seen.notes
         return seen
 
     def _end(self, outcome: Outcome, message: str, **seen: Any) -> Round:
-        return Round(number=self._number, outcome=outcome, message=message, **seen)
+        return Round(number=self._number, outcome=outcome, message=message, notes=self._notes, **seen)
 
 
 def _say(error: Exception) -> str:

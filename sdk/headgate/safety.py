@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
 
 
+ABANDONED = 3
+"""So many abandoned runs of a scheduler may still be going; then it is not asked until one of them ends."""
+
+
 @attrs.define
 class _Outcome:
     value: Any = None
@@ -84,7 +88,11 @@ def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
 
 
 def _attempt(name: str, schedule: Callable[..., Any], request: Request, options: Any) -> tuple[Any, tuple[Reason, ...]]:
-    outcome = _Outcome()
+    outcome, lost = _Outcome(), f"headgate-abandoned-{name}"
+    going = sum(thread.name == lost for thread in threading.enumerate())
+    if going >= ABANDONED:
+        message = f"is not asked: {going} earlier runs that were abandoned are still going"
+        return None, (_reason("abandoned", name, message),)
 
     def call() -> None:
         try:
@@ -97,6 +105,7 @@ def _attempt(name: str, schedule: Callable[..., Any], request: Request, options:
         thread.start()
         thread.join(min(request.limits.deadline, threading.TIMEOUT_MAX))
     if thread.is_alive():
+        thread.name = lost
         message = f"has no plan after {request.limits.deadline:g} s (limits.deadline); it is abandoned"
         return None, (_reason("deadline", name, message),)
     if outcome.error is not None:

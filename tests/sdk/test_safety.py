@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 
 import attrs
@@ -13,6 +14,7 @@ from headgate.errors import DocumentError
 from headgate.hooks import Description, hookimpl
 from headgate.host import PluginHost
 from headgate.model import Cluster, Limits, Node, Request, Resources, Scores, Slot, Status
+from headgate.safety import ABANDONED
 from headgate.testing import FirstFit, make_cases
 from headgate.testing.zoo import BEASTS, Hanging, Scheduler
 
@@ -67,6 +69,20 @@ def test_a_scheduler_that_hangs_is_abandoned_while_it_still_runs():
     assert [reason.code for reason in plan.reasons] == ["deadline"]
     assert "hangs has no plan after 0.05 s (limits.deadline)" in plan.reasons[0].message
     assert act.left.wait(10)
+
+
+def test_a_scheduler_whose_abandoned_runs_pile_up_is_not_asked_until_one_ends():
+    act = Hanging()
+    host = PluginHost().with_plugin("piles", Scheduler(act))
+    request = next(request for request in make_cases(0).mixed if request.topologies and request.cluster.nodes)
+    hasty = attrs.evolve(request, limits=Limits(deadline=0.02))
+    codes = [host.schedule("piles", hasty).reasons[0].code for _ in range(ABANDONED + 2)]
+    assert codes == ["deadline"] * ABANDONED + ["abandoned"] * 2
+    act.release.set()
+    assert act.left.wait(10)
+    while any(thread.name == "headgate-abandoned-piles" for thread in threading.enumerate()):
+        pass
+    assert host.schedule("piles", request).status is not Status.HELD
 
 
 def test_what_a_scheduler_prints_goes_to_stderr(capsys):

@@ -14,11 +14,21 @@ from headgate.cli.output import emit, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from headgate.guards import Guards
     from headgate.journal import Journal
     from headgate.loop import Control, Loop, Round
 
 BAD = ("failed", "held")
 """Outcomes after which a command ends with exit code 1."""
+
+_GOALS = (
+    "traffic",
+    "nodes",
+    "cost",
+    "utilisation",
+    "latency",
+    "throughput",
+)  # headgate.guards.GOALS, which needs numpy
 
 _OPTIONS = (
     click.option(
@@ -38,6 +48,38 @@ _OPTIONS = (
     ),
     click.option("--replan", is_flag=True, help="Plan in every round, whatever the scheduler's analysis says."),
     click.option("--shadow", is_flag=True, help="Plan and report, never act."),
+    click.option(
+        "--cooldown",
+        default=0.0,
+        show_default=True,
+        type=click.FloatRange(min=0),
+        help="Seconds after acting in which no plan is carried out; twice as long after each failure in a row.",
+    ),
+    click.option(
+        "--min-gain",
+        default=0.0,
+        show_default=True,
+        type=click.FloatRange(0, 1),
+        help="Least relative gain of a plan over what runs, in the goal or else in any figure.",
+    ),
+    click.option("--goal", type=click.Choice(_GOALS), help="Undo a plan after which this got worse."),
+    click.option(
+        "--worse",
+        default=0.1,
+        show_default=True,
+        type=click.FloatRange(min=0),
+        help="Relative loss in the goal that is borne.",
+    ),
+    click.option(
+        "--settle", default=1, show_default=True, type=click.IntRange(min=1), help="Rounds before a plan is judged."
+    ),
+    click.option(
+        "--reassert",
+        default=3,
+        show_default=True,
+        type=click.IntRange(min=0),
+        help="How often to ask again while tasks are not where asked.",
+    ),
     click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="Append every round to this file."),
 )
 
@@ -61,7 +103,15 @@ def make_control(engine: str, scheduler: str, options: Mapping[str, Any], settin
         limits=Limits(deadline=settings["deadline"], max_moves=settings["max_moves"]),
         window=settings["window"],
         shadow=settings["shadow"],
+        guards=_guards(settings),
     )
+
+
+def _guards(settings: Mapping[str, Any]) -> Guards:
+    from headgate.guards import Guards
+
+    names = ("cooldown", "goal", "worse", "settle", "reassert")
+    return Guards(gain=settings["min_gain"], **{name: settings[name] for name in names})
 
 
 def make_journal(path: Path | None) -> Journal:
@@ -76,7 +126,7 @@ def make_journal(path: Path | None) -> Journal:
 
 
 def run_rounds(loop: Loop, settings: Mapping[str, Any], *, as_json: bool) -> int:
-    """Run and show rounds until there were enough; the number of bad ones."""
+    """Run and show rounds until there were enough or the application ended; the number of bad ones."""
     count = bad = 0
     while settings["rounds"] is None or count < settings["rounds"]:
         if count:
@@ -85,6 +135,8 @@ def run_rounds(loop: Loop, settings: Mapping[str, Any], *, as_json: bool) -> int
         show_round(done, as_json=as_json)
         bad += done.outcome in BAD
         count += 1
+        if done.outcome == "ended":
+            break
     return bad
 
 
@@ -97,7 +149,7 @@ def show_round(done: Round, *, as_json: bool) -> None:
         click.echo(json.dumps(unstructure(done), ensure_ascii=False, allow_nan=False))
         return
     say(f"round {done.number}: {done.outcome}: {done.message}")
-    for warning in done.warnings:
-        say(f"  {warning}")
+    for line in (*done.warnings, *done.notes):
+        say(f"  {line}")
     if done.plan is not None and done.plan.moves:
         emit(None, moves_table(done.plan), as_json=False)

@@ -40,12 +40,16 @@ class Limits:
 
 @attrs.frozen(kw_only=True)
 class Observation:
-    """The state of an engine as a monitor saw it: what there is, what runs where, what it did."""
+    """The state of an engine as a monitor saw it: what there is, what runs where, what it did.
+
+    `notes` are for people, a sentence each; no scheduler decides by them.
+    """
 
     cluster: Cluster = Cluster()
     topologies: tuple[Topology, ...] = ()
     assignment: FrozenMap[str, Slot] = FrozenMap()
     metrics: Metrics = Metrics()
+    notes: tuple[str, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
