@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -93,6 +93,20 @@ class NimbusGateway:
 
     def __exit__(self, *_error: object) -> None:
         self.stop()
+
+    def read_conf(self, file: Path) -> dict[str, Any]:
+        """What a `storm.yaml` says, read by Storm itself, as plain data.
+
+        Raises:
+            EngineError: It is no YAML.
+        """
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            return dict(_plain(self._storm.utils.Utils.findAndReadConfigFile(str(file.absolute()), True)))
+        except Py4JJavaError as error:
+            said = str(error.java_exception.getMessage()).partition("\n")[0]
+            raise EngineError(f"{file} cannot be read as YAML: {said}") from None
 
     def cluster(self) -> ClusterSummary:
         """Supervisors, Nimbuses and topologies.
@@ -242,3 +256,10 @@ def _drain(output: IO[str]) -> None:
     with contextlib.suppress(ValueError, OSError):  # the gateway was stopped
         for _ in output:
             pass
+
+
+def _plain(value: Any) -> Any:
+    """Java's maps and lists as Python's."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, Sequence) and not isinstance(value, str) else value

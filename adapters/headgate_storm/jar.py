@@ -6,8 +6,10 @@ compiler, which needs only a Java runtime.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import shutil
 import subprocess
 import tempfile
 import zipfile
@@ -53,6 +55,27 @@ def bridge_jar(version: str = STORM, *, cache: Path | None = None) -> Path:
             classes = BUILT if BUILT.is_file() else compile_classes(Path(folder, "classes.jar"), version)
             _pack(Path(folder, jar.name), [*_members(classes), *_members(py4j)]).replace(jar)
     return jar
+
+
+def hand_out(folder: Path) -> Path:
+    """Copy the jar into a folder, all or nothing; returns the copy.
+
+    Raises:
+        EngineError: There is none, see `bridge_jar`, or the folder cannot be written.
+    """
+    jar = bridge_jar()
+    copy = folder / jar.name
+    draft = folder / f".{jar.name}.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(jar, draft)
+        draft.replace(copy)
+    except OSError as error:
+        raise EngineError(f"{copy} cannot be written: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+    return copy
 
 
 def compile_classes(jar: Path, version: str = STORM, *, java: Java | None = None) -> Path:

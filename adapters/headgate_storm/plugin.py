@@ -8,9 +8,12 @@ from headgate.hooks import Description, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import click
 
+    from headgate.doctor import Finding
+    from headgate.hooks import Workload
     from headgate.model import Observation, Plan, Receipt
     from headgate_storm.target import StormTarget
 
@@ -52,13 +55,27 @@ class Storm:
         return rollback(target, receipt)
 
     @hookimpl
+    def headgate_workloads(self) -> Sequence[Workload]:
+        """Topologies that `headgate storm submit` runs for real."""
+        from headgate_storm.workloads import workloads
+
+        return workloads()
+
+    @hookimpl
     def headgate_commands(self) -> Sequence[click.Command]:
         """The groups `headgate import`, `headgate serve` and `headgate storm`."""
         from headgate_storm.commands import import_group
         from headgate_storm.serve import serve
-        from headgate_storm.storm_commands import storm
+        from headgate_storm.topology_commands import storm
 
         return import_group, serve, storm
+
+    @hookimpl
+    def headgate_examine(self, installation: Path) -> Sequence[Finding]:
+        """See `headgate_storm.examine.examine`."""
+        from headgate_storm.examine import examine
+
+        return examine(installation)
 
 
 storm = Storm()

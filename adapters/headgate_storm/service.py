@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headgate_storm.rounds import Decision
     from headgate_storm.snapshot import Snapshot
 
-HOOKS = {
+HOOKS: dict[str, list[Any]] = {
     "topology.auto.task.hooks": ["headgate.storm.monitor.TaskHook"],
     "topology.metrics.reporters": [{"class": "headgate.storm.monitor.QueueReporter"}],
 }

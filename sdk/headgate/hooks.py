@@ -18,9 +18,11 @@ from headgate.model import Request
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import click
 
+    from headgate.doctor import Finding
     from headgate.model import Observation, Plan, Receipt
 
 GROUP = "headgate"
@@ -211,6 +213,14 @@ class CommandSpec:
     @hookspec
     def headgate_commands(self) -> Sequence[click.Command]:  # type: ignore[empty-body]
         """Add commands or groups to `headgate`. Cheap: an engine is imported when a command runs."""
+
+    @hookspec
+    def headgate_examine(self, installation: Path) -> Sequence[Finding]:  # type: ignore[empty-body]
+        """Check an engine's installation in a folder: what is there, what is not, and a fix for each finding.
+
+        The user names the folder with `headgate doctor --NAME FOLDER`, NAME being the plugin's. Nothing is changed.
+        What is wrong is a finding, never an exception.
+        """
 
 
 SPECS: tuple[type, ...] = (Spec, SchedulerSpec, MonitorSpec, ExecutorSpec, LoopSpec, CommandSpec)

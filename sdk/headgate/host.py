@@ -19,9 +19,11 @@ from headgate.options import make_options
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import click
 
+    from headgate.doctor import Finding
     from headgate.model import Observation, Plan, Receipt, Request
 
 DISABLE = "HEADGATE_DISABLE_PLUGINS"
@@ -202,6 +204,10 @@ class PluginHost:
             with contextlib.suppress(HeadgateError):
                 found += self._call(name, "headgate_commands") or ()
         return tuple(found)
+
+    def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
+        """What a plugin finds of an engine's installation in a folder."""
+        return tuple(self._call(name, "headgate_examine", installation=installation) or ())
 
     def _has(self, name: str, hook: str) -> bool:
         return f"headgate_{hook}" in self._get(name).hooks

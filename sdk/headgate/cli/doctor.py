@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from headgate.cli.output import Markup, emit, json_option, table
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate.doctor import Finding
+
 MARK = {"ok": Markup("[green]ok[/]"), "missing": Markup("[yellow]missing[/]"), "broken": Markup("[red]BROKEN[/]")}
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
-@click.command("doctor")
+class Doctor(click.Command):
+    """The command, with an option for each plugin that can examine an installation of its engine."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The command's own options, and `--NAME FOLDER` for each such plugin."""
+        from headgate.host import PluginHost
+
+        names = PluginHost.load().having("headgate_examine")
+        text = "Check the installation of {} in this folder instead."
+        engines = [
+            click.Option([f"--{each}", f"engine_{each}"], type=FOLDER, metavar="HOME", help=text.format(each))
+            for each in names
+        ]
+        return [*engines, *super().get_params(ctx)]
+
+
+@click.command("doctor", cls=Doctor)
 @json_option
 @click.pass_context
-def command(context: click.Context, /, *, as_json: bool) -> None:
+def command(context: click.Context, /, *, as_json: bool, **homes: Path | None) -> None:
     """Check Python, packages, Java and every plugin; name a fix for what is wrong."""
-    from headgate.doctor import examine
     from headgate.documents import unstructure
 
-    findings = examine()
+    findings = _findings({name.removeprefix("engine_"): home for name, home in homes.items() if home is not None})
     rows = [(MARK[each.status], each.subject, each.detail, each.fix) for each in findings]
     emit(unstructure(findings), table("", ("", "what", "found", "fix"), rows), as_json=as_json)
     context.exit(3 if any(each.status == "broken" for each in findings) else 0)
+
+
+def _findings(homes: dict[str, Path]) -> Sequence[Finding]:
+    from headgate.doctor import examine
+    from headgate.host import PluginHost
+
+    if not homes:
+        return examine()
+    host = PluginHost.load()
+    return [finding for name, home in homes.items() for finding in host.examine(name, home)]

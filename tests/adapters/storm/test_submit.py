@@ -1,0 +1,166 @@
+"""`headgate storm submit` and the commands on topologies, on a real cluster; every workload runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from headgate import documents
+from headgate.errors import DocumentError, EngineError
+from headgate.host import PluginHost
+from headgate.model import Component, Kind, Resources, Stream, Topology
+from headgate_storm.installation import Installation
+from headgate_storm.jar import bridge_jar
+from headgate_storm.submit import RUNNER
+from headgate_storm.topology_commands import storm as commands
+from headgate_storm.wanted import default_text, find_wanted, read_text
+from headgate_storm.workload import Load, describe
+from headgate_storm.workloads import workloads
+from storm_words import eventually
+
+if TYPE_CHECKING:
+    from headgate_storm.local import LocalStorm
+
+TOPOLOGY = Topology(
+    id="tiny",
+    components=(
+        Component(id="in", kind=Kind.SPOUT, rate=10, demand=Resources(cpu=5, memory=64)),
+        Component(id="out", parallelism=2, demand=Resources(cpu=5, memory=64)),
+    ),
+    streams=(Stream(source="in", target="out"),),
+)
+SHAPES = [f"dstorm:{shape}" for shape in ("linear", "star", "diamond")]
+ALL = [*(f"storm:{each.name}" for each in workloads()), *SHAPES]
+
+
+def run(*words: Any) -> Any:
+    return CliRunner().invoke(commands, [str(word) for word in words])
+
+
+def test_a_topology_document_a_request_and_a_workload_are_found(tmp_path: Path) -> None:
+    host = PluginHost.load()
+    documents.write(tmp_path / "t.json", TOPOLOGY)
+    assert find_wanted(str(tmp_path / "t.json"), host).topologies == (TOPOLOGY,)
+    request = next(each for each in workloads() if each.name == "word-count").build()
+    documents.write(tmp_path / "r.json", request)
+    assert find_wanted(str(tmp_path / "r.json"), host).topologies == request.topologies
+    assert find_wanted("storm:word-count", host).roles["count"] == "count"
+    assert not find_wanted("dstorm:linear", host).roles
+
+
+def test_words_are_counted_in_a_real_text(tmp_path: Path) -> None:
+    wanted = find_wanted("storm:word-count", PluginHost.load())
+    (described,) = wanted.described(load=Load())
+    assert len(described["text"].split()) > 5000
+    file = tmp_path / "text"
+    file.write_text("a b\n" * 3000)
+    assert len(read_text(file).splitlines()) == 2000
+    (described,) = wanted.described(load=Load(), text=read_text(file))
+    assert described["text"].startswith("a b")
+    (described,) = find_wanted("storm:url-converter", PluginHost.load()).described(load=Load(), text=default_text())
+    assert described["text"] == ""
+
+
+def test_an_empty_text_and_a_request_without_topologies_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n \n")
+    with pytest.raises(DocumentError, match="has no words to count"):
+        read_text(tmp_path / "empty")
+    (tmp_path / "r.json").write_text('{"cluster": {"nodes": []}}')
+    with pytest.raises(DocumentError, match="has no topology to submit"):
+        find_wanted(str(tmp_path / "r.json"), PluginHost.load())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["submit"], "name one DOCUMENT"),
+        (["submit", "a", "b"], "name one DOCUMENT"),
+        (["submit", "--class", "x"], "--jar and --class go together"),
+        (["rebalance", "t", "-e", "count=many"], "is no COMPONENT=NUMBER"),
+    ],
+)
+def test_wrong_use_is_told(words: list[str], told: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_without_a_cluster_the_ways_to_one_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for words in (["submit", "storm:word-count"], ["show", "t"], ["kill", "t"]):
+        result = run(*words)
+        assert isinstance(result.exception, EngineError)
+        assert "headgate storm up" in str(result.exception)
+        assert "--home" in str(result.exception)
+    with pytest.raises(EngineError, match="is no Storm installation"):
+        Installation.at(tmp_path)
+
+
+def test_the_jar_is_handed_out(tmp_path: Path) -> None:
+    pytest.importorskip("py4j")
+    shown = json.loads(run("jar", "-o", tmp_path / "new", "--json").stdout)
+    assert Path(shown["jar"]).read_bytes() == bridge_jar().read_bytes()
+    assert [each.name for each in (tmp_path / "new").iterdir()] == [bridge_jar().name]
+    (tmp_path / "file").touch()
+    refused = run("jar", "-o", tmp_path / "file" / "below")
+    assert isinstance(refused.exception, EngineError)
+    assert "cannot be written" in str(refused.exception)
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+class TestRealCluster:
+    @pytest.mark.parametrize("name", ALL)
+    def test_every_workload_is_submitted_and_runs(self, cluster: LocalStorm, name: str) -> None:
+        settings = ["--rate", 0.02, "--cpu", 0.1, "--workers", 2, "--wait", 120, "--json"]
+        shown = run("submit", name, "--home", cluster.home, *settings)
+        assert shown.exit_code == 0, (shown.output, shown.exception)
+        (topology,) = json.loads(shown.stdout)
+        declared = find_wanted(name, PluginHost.load()).topologies[0]
+        executors = [each["component"] for each in topology["executors"] if not each["component"].startswith("__")]
+        assert {each.id: each.parallelism for each in declared.components} == {
+            each: executors.count(each) for each in executors
+        }
+        assert topology["errors"] == []
+        assert run("kill", topology["name"], "--wait", 0, "--home", cluster.home).exit_code == 0
+        eventually(lambda: not cluster.gateway.cluster().topologies)
+
+    def test_a_topology_through_its_life(self, cluster: LocalStorm, tmp_path: Path) -> None:
+        at = ("--home", cluster.home)
+        documents.write(tmp_path / "t.json", TOPOLOGY)
+        shown = run("submit", tmp_path / "t.json", "--name", "life", "--wait", 90, *at)
+        assert shown.exit_code == 0, (shown.output, shown.exception)
+        assert "life  life-" in shown.stdout
+        assert cluster.gateway.topology_conf("life")["topology.workers"] == 1
+        again = run("submit", tmp_path / "t.json", "--name", "life", *at)
+        assert isinstance(again.exception, EngineError)
+        assert "life" in str(again.exception)
+        assert run("deactivate", "life", *at).exit_code == 0
+        assert cluster.gateway.topology("life").status == "INACTIVE"
+        assert run("activate", "life", *at).exit_code == 0
+        assert run("rebalance", "life", "--wait", 0, "-e", "out=1", *at).exit_code == 0
+        eventually(lambda: [each.component for each in cluster.gateway.topology("life").executors].count("out") == 1)
+        eventually(lambda: cluster.gateway.topology("life").status == "ACTIVE")
+        assert json.loads(run("show", "life", "--json", *at).stdout)[0]["status"] == "ACTIVE"
+        errors = run("errors", "life", *at)
+        assert (errors.exit_code, errors.stdout) == (0, "")
+        assert run("kill", "life", "--wait", 0, *at).exit_code == 0
+        eventually(lambda: not cluster.gateway.cluster().topologies)
+        gone = run("kill", "life", *at)
+        assert "no topology 'life' runs" in str(gone.exception)
+
+    def test_any_other_jar(self, cluster: LocalStorm, tmp_path: Path) -> None:
+        file = tmp_path / "d.json"
+        file.write_text(json.dumps({**describe(TOPOLOGY), "name": "jarred"}))
+        shown = run("submit", "--jar", bridge_jar(), "--class", RUNNER, "--home", cluster.home, "--json", "--", file)
+        assert shown.exit_code == 0, (shown.output, shown.exception)
+        assert [each["name"] for each in json.loads(shown.stdout)] == ["jarred"]
+        wrong = run("submit", "--jar", bridge_jar(), "--class", "no.such.Main", "--home", cluster.home)
+        assert "no.such.Main" in str(wrong.exception)
+        cluster.gateway.kill("jarred", wait=0)
+        eventually(lambda: not cluster.gateway.cluster().topologies)
