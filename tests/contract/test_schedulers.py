@@ -32,6 +32,18 @@ class TestDStorm(BuiltIn):
     name = "dstorm"
 
 
+class TestSps(BuiltIn):
+    name = "sps"
+
+
+class TestDps(BuiltIn):
+    name = "dps"
+
+
+class TestSpsV2(BuiltIn):
+    name = "sps-v2"
+
+
 class TestFirstFit(SchedulerContract):
     @pytest.fixture
     def scheduler_name(self):

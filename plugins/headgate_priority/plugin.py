@@ -1,0 +1,121 @@
+"""The plugins `sps`, `dps` and `sps-v2`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from headgate.hooks import Description, hookimpl
+from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate.hooks import Claim, Workload
+    from headgate.model import Plan, Request
+
+THESIS = "Chakraborty: thesis on priority-based scheduling for Storm (in part: Chakraborty, Majumdar, SPECTS 2016)"
+
+
+class Sps:
+    """Share the nodes among topologies by what they desire; priority decides who gains from rounding.
+
+    The Static Priority Scheduler of Table 2. Each topology has its nodes for itself.
+    """
+
+    @hookimpl
+    def headgate_describe(self) -> Description:
+        """Describe the scheduler."""
+        return _describe(self, SpsOptions, f"{THESIS}, Tables 2 and 3")
+
+    @hookimpl
+    def headgate_schedule(self, request: Request, options: SpsOptions) -> Plan:
+        """Run Table 2, then Table 3."""
+        from headgate_priority.shares import sps
+        from headgate_priority.sharing import schedule
+
+        return schedule(request, options, partial(sps, options=options), options.below_minima)
+
+    @hookimpl
+    def headgate_workloads(self) -> Sequence[Workload]:
+        """Name the two use cases of chapter 4."""
+        from headgate_priority.workloads import static_workloads
+
+        return static_workloads()
+
+    @hookimpl
+    def headgate_claims(self) -> Sequence[Claim]:
+        """Name the printed figures of SPS."""
+        from headgate_priority.claims import sps_claims
+
+        return sps_claims()
+
+
+class Dps:
+    """Give the most important topologies all they desire, and starve the others while that lasts.
+
+    The Dynamic Priority Scheduler of Table 4. Priorities are those of the request: whoever hears a topology's trigger
+    (the priority manager of the thesis) lowers its number, and raises it again when the trigger is off.
+    """
+
+    @hookimpl
+    def headgate_describe(self) -> Description:
+        """Describe the scheduler."""
+        return _describe(self, DpsOptions, f"{THESIS}, Tables 3 and 4")
+
+    @hookimpl
+    def headgate_schedule(self, request: Request, options: DpsOptions) -> Plan:
+        """Run Table 4, then Table 3."""
+        from headgate_priority.shares import dps
+        from headgate_priority.sharing import schedule
+
+        return schedule(request, options, partial(dps, options=options))
+
+    @hookimpl
+    def headgate_workloads(self) -> Sequence[Workload]:
+        """Name the two use cases of chapter 4, with triggers off and on."""
+        from headgate_priority.workloads import dynamic_workloads
+
+        return dynamic_workloads()
+
+    @hookimpl
+    def headgate_claims(self) -> Sequence[Claim]:
+        """Name the printed figures of DPS."""
+        from headgate_priority.claims import dps_claims
+
+        return dps_claims()
+
+
+class SpsV2:
+    """Give every topology its minimum, then share the rest by what is desired, the most important first.
+
+    SPS with its defects mended: a minimum is never cut by rounding, no node is idle, a cluster larger than needed
+    does not distort the shares.
+    """
+
+    @hookimpl
+    def headgate_describe(self) -> Description:
+        """Describe the scheduler."""
+        return _describe(self, SpsV2Options, "")
+
+    @hookimpl
+    def headgate_schedule(self, request: Request, options: SpsV2Options) -> Plan:
+        """Share by largest remainder above the minima, then run Table 3."""
+        from headgate_priority.shares import sps_v2
+        from headgate_priority.sharing import schedule
+
+        return schedule(request, options, partial(sps_v2, options=options), options.below_minima)
+
+
+def _describe(plugin: object, options: type, paper: str) -> Description:
+    return Description(
+        summary=(plugin.__doc__ or "").partition("\n")[0],
+        options=options,
+        paper=paper,
+        capabilities=frozenset({"idempotent", "scale-free"}),
+    )
+
+
+sps = Sps()
+dps = Dps()
+sps_v2 = SpsV2()

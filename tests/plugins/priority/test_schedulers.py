@@ -1,0 +1,175 @@
+"""From shares to nodes and moves: the resource allocator, starvation, and what runs already."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import attrs
+import pytest
+
+from headgate.check import check_plan
+from headgate.loop import judge
+from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
+from headgate_priority.plugin import dps, sps, sps_v2
+from headgate_priority.workloads import USE_CASE_1, USE_CASE_2, use_case
+from small_requests import component, node, request, topology
+
+EVENTS = ("EventTP1", "EventTP2")
+TABLES = {
+    8: (sps, SpsOptions(), use_case(USE_CASE_1, 16), [6, 6, 2, 2]),
+    9: (dps, DpsOptions(), use_case(USE_CASE_1, 16, ()), [5, 5, 3, 3]),
+    12: (sps, SpsOptions(), use_case(USE_CASE_2, 20), [13, 7]),
+    13: (dps, DpsOptions(), use_case(USE_CASE_2, 20, ()), [13, 7]),
+}
+
+
+def nodes_of(plan, name):
+    return {slot.node for task, slot in plan.assignment.items() if task.startswith(f"{name}/")}
+
+
+def counts(plan, rows):
+    return [len(nodes_of(plan, name)) for name in rows]
+
+
+def checked(plugin, asked, options):
+    plan = plugin.headgate_schedule(asked, options)
+    assert check_plan(asked.problem(), plan) == ()
+    return plan
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_tables_are_counted_on_placements(table):
+    plugin, options, asked, expected = TABLES[table]
+    plan = checked(plugin, asked, options)
+    assert plan.status == "ok"
+    assert counts(plan, [each.id for each in asked.topologies]) == expected
+    used = [slot.node for slot in set(plan.assignment.values())]
+    assert len(used) == len(set(used)) == len(asked.cluster.nodes)
+
+
+@pytest.mark.parametrize("nodes", range(12, 31))
+def test_every_cluster_from_the_minima_up_is_served_without_sharing_a_node(nodes):
+    for plugin, options, triggered in (
+        (sps, SpsOptions(), None),
+        (sps_v2, SpsV2Options(), None),
+        (dps, DpsOptions(), ()),
+        (dps, DpsOptions(), EVENTS),
+    ):
+        plan = checked(plugin, use_case(USE_CASE_1, nodes, triggered), options)
+        assert plan.status == "ok" or plan.starves
+        owners = Counter(name for each in USE_CASE_1 for name in nodes_of(plan, each))
+        assert not owners or max(owners.values()) == 1
+        if plugin is sps_v2:
+            assert all(len(nodes_of(plan, name)) >= row.minimum for name, row in USE_CASE_1.items())
+
+
+def test_workers_and_executors_are_dealt_in_turn():
+    asked = use_case({"EventTP1": USE_CASE_1["EventTP1"]}, 6)
+    plan = checked(dps, asked, DpsOptions())
+    on = Counter(slot.node for slot in plan.assignment.values())
+    assert [on[f"node-{number}"] for number in range(1, 7)] == [8, 8, 4, 4, 4, 4]
+    first = {task.split("/")[1] for task, slot in plan.assignment.items() if slot.node == "node-3"}
+    assert len(first) == 4
+
+
+def test_a_trigger_starves_the_others_and_the_loop_carries_it_out():
+    off = use_case(USE_CASE_1, 16, ())
+    running = checked(dps, off, DpsOptions()).assignment
+    on = attrs.evolve(use_case(USE_CASE_1, 16, EVENTS), assignment=running)
+    plan = checked(dps, on, DpsOptions())
+    assert counts(plan, USE_CASE_1) == [8, 8, 0, 0]
+    assert {(each.code, each.subject, each.need, each.have) for each in plan.reasons} == {
+        ("starved", "ArchivalTP1", 4.0, 0.0),
+        ("starved", "ArchivalTP2", 4.0, 0.0),
+    }
+    assert judge(plan, (), shadow=False) == (None, "")
+    assert all(nodes_of(plan, name) > {running[f"{name}/parse/0"].node} for name in EVENTS)
+    back = checked(dps, attrs.evolve(off, assignment=plan.assignment), DpsOptions())
+    assert (back.status, counts(back, USE_CASE_1)) == ("ok", [5, 5, 3, 3])
+
+
+def test_a_topology_that_keeps_its_number_of_nodes_moves_nothing():
+    running = checked(sps, use_case(USE_CASE_1, 16), SpsOptions()).assignment
+    asked = attrs.evolve(use_case(USE_CASE_1, 17), assignment=running)
+    plan = checked(sps, asked, SpsOptions())
+    assert counts(plan, USE_CASE_1) == [6, 6, 3, 2]
+    assert {move.task.partition("/")[0] for move in plan.moves} == {"ArchivalTP1"}
+
+
+def test_a_kept_topology_gets_back_a_task_that_does_not_run():
+    rows = {"EventTP1": USE_CASE_1["EventTP1"]}
+    asked = use_case(rows, 8)
+    running = checked(sps, asked, SpsOptions()).assignment
+    lost = "EventTP1/parse/3"
+    asked = attrs.evolve(asked, assignment=type(running)({task: at for task, at in running.items() if task != lost}))
+    plan = checked(sps, asked, SpsOptions())
+    assert [(move.kind, move.task, move.target) for move in plan.moves] == [("place", lost, running[lost])]
+
+
+@pytest.mark.parametrize("selection", ["own-first", "by-id"])
+def test_a_topology_that_grows_keeps_its_nodes_or_starts_anew(selection):
+    parts = component("c", 4, cpu=10.0)
+    asked = request(
+        [node(name) for name in "abcd"],
+        [topology("t", parts, desired_nodes=2, workers=2)],
+        {"t/c/0": "d", "t/c/1": "d", "t/c/2": "d", "t/c/3": "d"},
+    )
+    plan = checked(sps, asked, SpsOptions(selection=selection))
+    assert nodes_of(plan, "t") == ({"a", "d"} if selection == "own-first" else {"a", "b"})
+
+
+def test_tasks_that_cannot_move_stay_and_their_nodes_are_chosen():
+    low = topology("low", component("c", 2, cpu=10.0, movable=False), priority=2, desired_nodes=1)
+    high = topology("high", component("c", 2, cpu=10.0), priority=1, desired_nodes=2)
+    asked = request([node(name) for name in "abc"], [high, low], {"low/c/0": "a", "low/c/1": "a"})
+    plan = checked(dps, asked, DpsOptions())
+    assert (plan.status, nodes_of(plan, "low"), nodes_of(plan, "high")) == ("ok", {"a"}, {"b", "c"})
+
+
+def test_fewer_nodes_than_the_minima_is_a_value_with_reasons():
+    asked = use_case(USE_CASE_1, 11)
+    plan = checked(sps, asked, SpsOptions())
+    assert (plan.status, plan.moves) == ("infeasible", ())
+    assert {(each.code, each.need, each.have) for each in plan.reasons} == {("minimum-nodes", 12.0, 11.0)}
+    served = checked(sps_v2, asked, SpsV2Options())
+    assert counts(served, USE_CASE_1) == [4, 4, 2, 0]
+    assert served.starves
+    held = checked(sps_v2, asked, SpsV2Options(below_minima="hold"))
+    assert (held.starves, held.assignment) == (False, plan.assignment)
+
+
+def test_below_the_minima_what_runs_goes_on():
+    running = checked(sps, use_case(USE_CASE_1, 12), SpsOptions()).assignment
+    fewer = use_case(USE_CASE_1, 11)
+    last = {task: slot for task, slot in running.items() if slot.node != "node-12"}
+    plan = checked(sps, attrs.evolve(fewer, assignment=type(running)(last)), SpsOptions())
+    assert dict(plan.assignment) == last
+    assert {each.subject for each in plan.reasons} == {"ArchivalTP2"}
+
+
+def test_a_share_without_room_is_no_starvation():
+    asked = request([node("a"), node("b")], [topology("t", component("c", 4), desired_nodes=1)])
+    plan = checked(sps, asked, SpsOptions())
+    (reason,) = plan.reasons
+    assert (plan.status, plan.starves) == ("infeasible", False)
+    assert (reason.code, reason.subject, reason.need, reason.have) == ("share", "t", 2.0, 1.0)
+
+
+def test_a_share_that_rounds_to_nothing_for_all_is_no_starvation():
+    parts = [topology(name, component("c"), desired_nodes=1, minimum_nodes=0) for name in ("t", "u", "v")]
+    plan = checked(dps, request([node("a")], parts), DpsOptions())
+    assert {each.code for each in plan.reasons} == {"share"}
+    assert not plan.starves
+
+
+def test_a_topology_that_names_no_nodes_desires_what_its_demand_fills():
+    parts = topology("t", component("c", 5, cpu=50.0))
+    nodes = [node(name) for name in "abcd"]
+    plan = checked(sps, request(nodes, [parts]), SpsOptions())
+    assert (plan.status, len(nodes_of(plan, "t"))) == ("ok", 3)
+    assert checked(sps, request(nodes, [parts]), SpsOptions(undeclared="workers")).status == "infeasible"
+
+
+def test_an_empty_cluster_starves_nobody_on_purpose():
+    plan = checked(dps, request([], [topology("t", component("c"))]), DpsOptions())
+    assert (plan.status, plan.starves, plan.reasons[0].code) == ("infeasible", False, "nodes")
