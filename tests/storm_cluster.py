@@ -18,6 +18,7 @@ from headgate_storm.workloads import ROLES, workloads
 
 SMALL = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=300.0, memory_mb=2048.0, slots=3) for last in (21, 22, 23))
 PATIENCE = 120.0
+NIMBUSES = ("nimbus", "standby")
 
 
 def wait_for(what, condition, seconds=PATIENCE):
@@ -33,9 +34,9 @@ def wait_for(what, condition, seconds=PATIENCE):
 
 @attrs.frozen(kw_only=True)
 class State:
-    """What must not change without cause: Nimbus's process, the stored assignment, the worker processes."""
+    """What must not change without cause: the Nimbus processes, the stored assignment, the worker processes."""
 
-    nimbus: int
+    nimbus: frozenset
     slots: dict
     workers: frozenset
 
@@ -46,16 +47,13 @@ class Cluster:
     def __init__(self, storm, endpoint, name):
         self.storm, self.endpoint, self.name = storm, endpoint, name
 
-    @property
-    def nimbus(self):
-        return next(each for each in self.storm.daemons if each.name == "nimbus")
-
     def stored(self):
         return self.storm.gateway.assignment(self.name).slots
 
     def state(self):
         workers = frozenset((each.pid, each.port) for each in self.storm.workers() if self._serves(each))
-        return State(nimbus=self.nimbus.pid, slots=self.stored(), workers=workers)
+        nimbus = frozenset(each.pid for each in self.storm.daemons if each.name in NIMBUSES and each.alive)
+        return State(nimbus=nimbus, slots=self.stored(), workers=workers)
 
     def _serves(self, worker):
         return worker.pid and worker.topology.startswith(f"{self.name}-")
@@ -64,26 +62,36 @@ class Cluster:
         """What the scheduler says of the topology, as Nimbus shows it."""
         return self.storm.gateway.topology(self.name).scheduling
 
+    def log(self):
+        """All that the first Nimbus logged."""
+        return (self.storm.home.parent / "nimbus.log").read_text(errors="replace")
+
     def story(self):
         """What Nimbus did about assignments, for a test that failed."""
-        log = self.storm.home.parent / "nimbus.log"
-        lines = log.read_text(errors="replace").splitlines()
+        lines = self.log().splitlines()
         words = ("Headgate", "ssign", "alive", "STATUS")
         return "\n".join(line[:400] for line in lines if any(word in line for word in words))[-6000:]
 
     def settled(self):
-        """The state once every executor is stored and reported by its worker.
+        """The state once every executor is stored, and reported again by its worker while nothing changed.
 
-        A worker that dies while it starts is not missed by its supervisor for two minutes.
+        What an executor reported last outlives its worker, so one report says nothing. And while a worker starts it
+        must not be disturbed: if it dies, Nimbus does not miss it before `nimbus.task.launch.secs` are over.
         """
+        earlier = None
 
         def look():
-            state, executors = self.state(), self.storm.gateway.topology(self.name).executors
+            nonlocal earlier
+            state = self.state()
+            uptimes = [each.uptime for each in self.storm.gateway.topology(self.name).executors]
             ports = {port for _, port in state.slots.values()}
-            whole = len(state.slots) == len(executors) > 0 and all(each.uptime for each in executors)
-            return state if whole and ports <= {port for _, port in state.workers} else None
+            if not 0 < len(uptimes) == len(state.slots) or not ports <= {port for _, port in state.workers}:
+                earlier = None
+            elif earlier is None or state != earlier[0] or any(now < then for now, then in zip(uptimes, earlier[1])):
+                earlier = state, uptimes
+            return state if earlier and all(now > then for now, then in zip(uptimes, earlier[1])) else None
 
-        return wait_for("executors placed and workers up", look)
+        return wait_for("executors placed, and reported by their workers", look)
 
     def serve(self, scheduler="resource-aware", **more):
         return serve(PluginHost.load(), scheduler, {}, Places(endpoint=self.endpoint), **more)
@@ -99,19 +107,21 @@ def word_count(storm, *, name="word-count", rate=0.05):
 
 @contextlib.contextmanager
 def running_cluster(folder, *, conf=None, supervisors=SMALL, version=None):
-    """A cluster with a word count that `resource-aware` placed; nobody answers Nimbus any more."""
+    """A cluster with a word count that `even` spread over its nodes; nobody answers Nimbus any more."""
     endpoint = Path(folder, "endpoint.json")
     asked = {
         **SCHEDULER,
         "headgate.endpoint": str(endpoint),
         "headgate.timeout.ms": 2000,
-        "executor.metrics.frequency.secs": 2,
+        "executor.metrics.frequency.secs": 1,
+        "nimbus.task.timeout.secs": 20,
+        "nimbus.task.launch.secs": 60,
         **(conf or {}),
     }
     given = {"version": version} if version else {}
     with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), **given) as storm:
         cluster = Cluster(storm, endpoint, "word-count")
-        with cluster.serve():
+        with cluster.serve("even"):
             word_count(storm)
             cluster.settled()
         yield cluster

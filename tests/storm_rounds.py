@@ -39,5 +39,5 @@ def word_count(name: str = "wc", **more: Any) -> Data:
 
 
 def round_text(supervisors: Any, topologies: Any, *, number: int = 1, **more: Any) -> str:
-    document = {"v": 1, "nimbus": "n", "round": number, "timeout": 5000}
+    document = {"v": 1, "nimbus": "n", "round": number, "timeout": 5000, "isolation": {}}
     return json.dumps({**document, "supervisors": list(supervisors), "topologies": list(topologies), **more})

@@ -168,13 +168,17 @@ class LocalStorm:
         return resident_mb(self.daemons)
 
     def kill_worker(self, port: int) -> WorkerProcess:
-        """Kill the worker on this port and its log writer at once; returns what was killed."""
+        """Kill the worker on this port and its log writer, and see them end; returns what was killed."""
         worker = next((each for each in self.workers() if each.port == port), None)
         if worker is None:
             raise EngineError(f"no worker runs on port {port}: {[each.port for each in self.workers()]} have one")
-        for pid in filter(None, (worker.writer, worker.pid)):
+        pids = {worker.writer, worker.pid} - {0}
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        for _ in self._patience(f"the worker on port {port} does not end"):
+            if not any(pids & {*daemon.members()} for daemon in self.daemons):
+                break
         return worker
 
     def kill_supervisor(self, host: str, *, workers: bool = False) -> None:

@@ -16,6 +16,7 @@ from headgate_storm.artefacts import distribution
 from headgate_storm.bridge import Bridge
 from headgate_storm.jar import bridge_jar
 from headgate_storm.snapshot import Snapshot, read_snapshot
+from storm_schemas import valid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,10 +93,13 @@ class Placing:
         self.rounds: list[Snapshot] = []
 
     def __call__(self, text: str) -> str:
+        valid("storm-round", text)
         snapshot = read_snapshot(text)
         self.rounds.append(snapshot)
         wanted = {task: self.slots[task.split("/")[1]] for each in snapshot.scheduled for task in each.executors}
-        return Answer(layouts=layouts(snapshot, wanted), status={"wc-1": "placed"}).text(snapshot)
+        answer = Answer(layouts=layouts(snapshot, wanted), status={"wc-1": "placed"}).text(snapshot)
+        valid("storm-answer", answer)
+        return answer
 
 
 def test_what_nimbus_says_is_read_and_what_is_answered_is_done(

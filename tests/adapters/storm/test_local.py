@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +16,6 @@ from headgate_storm.artefacts import versions
 from headgate_storm.local import LocalStorm, SupervisorSpec, supervisor_specs
 from headgate_storm.ports import Ports
 from storm_words import alive, eventually, submit_words
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
 KEEP_RUNNING = """
@@ -42,11 +38,11 @@ with cluster:
 
 
 def runs(pid: int) -> bool:
+    """Whether a process is there, and not only waits for its parent to take note of its end."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return True
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,9 @@ package headgate.storm;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -22,8 +25,7 @@ import org.apache.storm.scheduler.WorkerSlot;
  * What a round costs beyond planning: 10,000 executors of 50 topologies on 1,000 supervisors with 10 slots each.
  *
  * A real Python process answers with a plan that was made before. Prints a JSON object for each case: every executor is
- * new, every executor moves, nothing changes. `mvn -q test-compile exec:java -Dexec.classpathScope=test
- * -Dexec.mainClass=headgate.storm.RoundBenchmark -Dheadgate.python=PYTHON` runs it.
+ * new, every executor moves, nothing changes. `benchmarks/storm_round.py` runs it.
  */
 public final class RoundBenchmark {
     private static final int SUPERVISORS = 1000;
@@ -60,6 +62,9 @@ public final class RoundBenchmark {
         Files.writeString(plan, answer(placed(shift)));
         double[] whole = new double[ROUNDS];
         double[] python = new double[ROUNDS];
+        double[] cpu = new double[ROUNDS];
+        double[] bridge = new double[ROUNDS];
+        double before = 0;
         try (PlannerProcess process = PlannerProcess.start(endpoint, "echo", plan.toString())) {
             HeadgateScheduler scheduler = new HeadgateScheduler();
             Map<String, Object> conf = Clusters.conf();
@@ -67,18 +72,38 @@ public final class RoundBenchmark {
             scheduler.prepare(conf, new StormMetricsRegistry());
             for (int i = 0; i < ROUNDS; i++) {
                 Cluster cluster = Clusters.cluster(supervisors, running, topologies);
+                long used = used();
                 long start = System.nanoTime();
                 scheduler.schedule(cluster.getTopologies(), cluster);
                 whole[i] = (System.nanoTime() - start) / 1e9;
-                python[i] = Double.parseDouble(Files.readString(folder.resolve("plan.seconds")));
+                cpu[i] = (used() - used) / 1e9;
+                String[] spent = Files.readString(folder.resolve("plan.seconds")).split(" ");
+                python[i] = Double.parseDouble(spent[0]);
+                bridge[i] = Double.parseDouble(spent[2]) - before - Double.parseDouble(spent[1]);
+                before = Double.parseDouble(spent[2]);
                 check(cluster, shift);
             }
             scheduler.cleanup();
         }
-        print(name, whole, python, running, Files.size(plan));
+        ObjectNode line = line(name, whole, python, running, Files.size(plan));
+        line.put("median_nimbus_cpu_s", median(cpu));
+        line.put("median_python_cpu_s", median(bridge));
+        System.out.println(line);
     }
 
-    private void print(
+    /** Nanoseconds of processor time that the scheduling thread and the bridge's have used. */
+    private static long used() {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        long own = threads.getCurrentThreadCpuTime();
+        for (ThreadInfo each : threads.getThreadInfo(threads.getAllThreadIds())) {
+            if (each != null && each.getThreadName().equals("headgate-bridge")) {
+                own += Math.max(0, threads.getThreadCpuTime(each.getThreadId()));
+            }
+        }
+        return own;
+    }
+
+    private ObjectNode line(
             String name, double[] whole, double[] python, Map<String, SchedulerAssignment> running, long answer)
             throws IOException {
         double[] rest = new double[ROUNDS];
@@ -92,7 +117,7 @@ public final class RoundBenchmark {
         line.put("median_python_s", median(python));
         line.put("median_rest_s", median(rest));
         line.put("worst_rest_s", Arrays.stream(rest).skip(1).max().orElseThrow());
-        System.out.println(line);
+        return line;
     }
 
     private static double median(double[] values) {
