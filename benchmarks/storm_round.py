@@ -6,6 +6,7 @@ before. A round is the snapshot, the way there and back, the check of the answer
 
 The wall clock of a busy machine measures its other work. Nimbus and Python work by turns, so the sum of the processor
 time that both spend beyond the plan is what a round costs on an idle one; the limit is for that sum.
+Needs the sources of the tests.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import time
 from pathlib import Path
 
@@ -85,11 +86,12 @@ class Cluster:
             state = self.state()
             uptimes = [each.uptime for each in self.storm.gateway.topology(self.name).executors]
             ports = {port for _, port in state.slots.values()}
-            if not 0 < len(uptimes) == len(state.slots) or not ports <= {port for _, port in state.workers}:
-                earlier = None
-            elif earlier is None or state != earlier[0] or any(now < then for now, then in zip(uptimes, earlier[1])):
-                earlier = state, uptimes
-            return state if earlier and all(now > then for now, then in zip(uptimes, earlier[1])) else None
+            whole = 0 < len(uptimes) == len(state.slots) and ports <= {port for _, port in state.workers}
+            if whole and earlier and state == earlier[0] and all(map(operator.gt, uptimes, earlier[1])):
+                return state
+            again = not earlier or state != earlier[0] or any(map(operator.lt, uptimes, earlier[1]))
+            earlier = ((state, uptimes) if again else earlier) if whole else None
+            return None
 
         return wait_for("executors placed, and reported by their workers", look)
 

@@ -11,7 +11,6 @@ import headgate_schemas
 from headgate.catalogue import documents
 from headgate.schema import schema_of
 
-
 WRITTEN = ("storm-answer", "storm-round")
 """Written by hand: a Java class has the one end of them."""
 

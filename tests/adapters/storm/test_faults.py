@@ -196,7 +196,9 @@ def die_when_asked(endpoint, asked):
 def python(cluster, tmp_path):
     """Start a Python process that answers Nimbus, and wait until it listens."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["headgate.host", "headgate_storm.rounds", "headgate_storm.bridge", "py4j.clientserver"])
+    context.set_forkserver_preload(
+        ["headgate.host", "headgate_storm.rounds", "headgate_storm.bridge", "py4j.clientserver"]
+    )
     started = []
 
     def start(target):
@@ -239,7 +241,7 @@ def test_a_process_that_hangs_is_not_waited_for_and_works_on_when_it_wakes(clust
     wait_for("its answers", lambda: cluster.status().startswith("Headgate: "))
 
 
-def test_a_hundred_kills_at_random_moments(cluster, before, python, tmp_path):
+def test_a_hundred_kills_at_random_moments(cluster, before, python, tmp_path, record_property):
     seeded, in_a_round = random.Random(0), 0
     for _ in range(100):
         process = python(keep_answering)
@@ -249,7 +251,7 @@ def test_a_hundred_kills_at_random_moments(cluster, before, python, tmp_path):
         in_a_round += (tmp_path / "asked").exists()
         (tmp_path / "asked").unlink(missing_ok=True)
         assert cluster.state() == before, cluster.story()
-    print(f"{in_a_round} of 100 kills in the middle of a round")
+    record_property("kills in the middle of a round", in_a_round)
     assert in_a_round > 0
     python(keep_answering)
     wait_for("its answers", lambda: cluster.status().startswith("Headgate: "))

@@ -1,4 +1,4 @@
-"""Java classes of the Storm adapter's tests, compiled and run in a JVM with Storm's own classes and data, for benchmarks."""
+"""Java classes of the adapter's tests, compiled and run with Storm's own classes and data, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headgate.java import find_java
@@ -15,6 +14,7 @@ from headgate_storm.jar import SOURCES, bridge_jar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TESTS = SOURCES.parents[1] / "test"
 
