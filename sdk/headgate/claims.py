@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 
+from headgate.figures import quantity
 from headgate.hooks import Point
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from headgate.hooks import Claim
 
 Standing = Literal["exact", "predicted", "calibrated", "not reproducible", "differs"]
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
 
 
 @attrs.frozen(kw_only=True)
@@ -20,9 +25,10 @@ class Result:
 
     `status` is the claim's basis where our figure is within its tolerance; `not reproducible` where it is known not to
     be, and the note says why; `differs` where we found other than the claim expects, in either direction.
-    `ours` is None where the figure cannot be computed.
+    `ours` is None where the figure cannot be computed. `plugin` is who claims it.
     """
 
+    plugin: str = ""
     id: str
     source: str
     statement: str
@@ -33,21 +39,74 @@ class Result:
     note: str = ""
     point: Point | None = None
 
+    @property
+    def off(self) -> float | None:
+        """Relative distance of our figure from the printed one, None where they are not both numbers."""
+        if isinstance(self.printed, str) or isinstance(self.ours, str) or self.ours is None or not self.printed:
+            return None
+        return self.ours / self.printed - 1
 
-def reproduce(claim: Claim) -> Result:
-    """Recompute one claim."""
-    ours = None if claim.verify is None else claim.verify()
+
+def reproduce(claim: Claim, plugin: str = "") -> Result:
+    """Recompute one claim; a computation that breaks is a figure that differs, and the note says how."""
+    ours: float | str | None = None
+    note = claim.note
+    try:
+        ours = None if claim.verify is None else claim.verify()
+        status = _standing(claim, ours)
+    except Exception as error:  # noqa: BLE001 - a plugin's computation may raise anything
+        status, note = "differs", f"could not be computed: {type(error).__name__}: {error}"
     return Result(
+        plugin=plugin,
         id=claim.id,
         source=claim.source,
         statement=claim.statement,
         printed=claim.printed,
         ours=ours,
-        status=_standing(claim, ours),
+        status=status,
         fitted=claim.fitted,
-        note=claim.note,
+        note=note,
         point=claim.point,
     )
+
+
+def count(results: Iterable[Result]) -> dict[Standing, int]:
+    """How many figures stand how, in the order of `STANDINGS`."""
+    found = Counter(result.status for result in results)
+    return {status: found[status] for status in STANDINGS}
+
+
+def summary(results: Iterable[Result]) -> str:
+    """The counts as one line."""
+    counts = count(results)
+    parts = [f"{number} {status}" for status, number in counts.items() if number or status == "differs"]
+    return f"{sum(counts.values())} figures: {', '.join(parts)}"
+
+
+def number_notes(results: Sequence[Result]) -> dict[str, int]:
+    """A number for each note, in order of appearance; equal notes share one."""
+    notes: dict[str, int] = {}
+    for result in results:
+        if result.note:
+            notes.setdefault(result.note, len(notes) + 1)
+    return notes
+
+
+def standing(result: Result, notes: Mapping[str, int]) -> str:
+    """How a figure stands, with the number of its note."""
+    text = {"calibrated": f"calibrated ({result.fitted})", "differs": "DIFFERS"}.get(result.status, str(result.status))
+    return f"{text} [{notes[result.note]}]" if result.note else text
+
+
+def amount(figure: float | str | None) -> str:
+    """A printed figure or ours."""
+    return figure if isinstance(figure, str) else quantity(figure, 5)
+
+
+def distance(result: Result) -> str:
+    """How far ours is from the printed figure, as a percentage; empty if not at all."""
+    off = result.off
+    return "" if off is None or abs(off) < 5e-5 else f"{off:+.1%}"
 
 
 def _standing(claim: Claim, ours: float | str | None) -> Standing:

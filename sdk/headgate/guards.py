@@ -138,7 +138,8 @@ def running(request: Request) -> Scores:
 def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *, now: float) -> str:
     """Why a plan is not carried out now, "" if it is.
 
-    A plan that gives a place to a task without one is not held back.
+    A plan that gives a place to a task without one is not held back. One that starves a topology on purpose needs no
+    gain: its goal is priority.
     """
     before = running(request)
     if before.unplaced > plan.scores.unplaced:
@@ -149,7 +150,7 @@ def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *,
     if memory.acted is not None and now - memory.acted < pause:
         return f"cool-down: {pause - (now - memory.acted):.0f} of {pause:g} s are left, {len(plan.moves)} moves wait"
     gained = gain(before, plan.scores, guards.goal)
-    if guards.gain > 0 and gained < guards.gain:
+    if guards.gain > 0 and gained < guards.gain and not plan.starves:
         return f"the plan gains {gained:.1%} and at least {guards.gain:.1%} are asked; {len(plan.moves)} moves wait"
     return ""
 

@@ -60,7 +60,8 @@ def placement_svg(problem: Problem, assignment: FrozenMap[str, Slot]) -> str:
     return _boxes(problem, node_of)
 
 
-def _svg(width: float, height: float, parts: Iterable[str], label: str) -> str:
+def svg(width: float, height: float, parts: Iterable[str], label: str) -> str:
+    """One SVG element; `label` is for who cannot see it."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
@@ -77,7 +78,7 @@ def _boxes(problem: Problem, node_of: NDArray[np.int64]) -> str:
     parts = [*keys, *bands, *(part for box in boxes for part in _box(problem, box, None if one_row else matrix))]
     width = max([box.x + box.width for box in boxes] + [WIDTH / 2])
     height = max([box.bottom for box in boxes] + [top]) + (_depth(len(boxes) - 1) + LINE if bands else 0)
-    return _svg(width + PAD, height + PAD, parts, "placement of tasks on nodes")
+    return svg(width + PAD, height + PAD, parts, "placement of tasks on nodes")
 
 
 def _component_names(problem: Problem) -> dict[int, str]:
@@ -221,7 +222,7 @@ def _grid(problem: Problem, node_of: NDArray[np.int64]) -> str:
         )
     rows = math.ceil(problem.m / columns)
     width, height = max(columns * (side + 3), 420) + 2 * PAD, LINE + 4 + rows * (side + 3) + PAD
-    return _svg(width, height, parts, f"load of {problem.m} nodes")
+    return svg(width, height, parts, f"load of {problem.m} nodes")
 
 
 def _grid_caption(problem: Problem, held: NDArray[np.int64]) -> str:

@@ -38,17 +38,21 @@ svg .flow { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 svg .task { fill: #ffffff; font-size: 11px; }
 svg .node { fill: var(--card); stroke: var(--line); stroke-width: 1.5; }
 svg .band { fill: none; stroke: #b3453f; stroke-opacity: .45; }
-svg .free { fill: none; stroke: var(--line); }
+svg .free { fill: none; stroke: var(--line); } svg .tick { stroke: var(--line); }
+td.text, th.text { text-align: left; white-space: normal; min-width: 7rem; } p.notes { color: var(--soft); }
+p.notes { max-width: none; font-size: .9rem; margin: .2rem 0; }
 """
 
 
 @attrs.frozen(kw_only=True)
 class Table:
-    """Rows of text under column headings."""
+    """Rows of text under column headings; the columns in `text` are prose, `notes` stand below."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     caption: str = ""
+    text: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -78,13 +82,17 @@ def page(title: str, intro: Sequence[str], parts: Iterable[Table | Panel]) -> st
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape('' if cell is None else str(cell))}</td>" for cell in row) + "</tr>"
-        for row in table.rows
-    )
+    look = [' class="text"' if column in table.text else "" for column in table.columns]
+
+    def cells(tag: str, row: Iterable[object]) -> str:
+        pairs = zip(look, row, strict=True)
+        return "".join(f"<{tag}{kind}>{escape('' if cell is None else str(cell))}</{tag}>" for kind, cell in pairs)
+
+    rows = "".join(f"<tr>{cells('td', row)}</tr>" for row in table.rows)
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
-    return f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    notes = "".join(f'<p class="notes">{escape(note)}</p>' for note in table.notes)
+    head = f"<thead><tr>{cells('th', table.columns)}</tr></thead>"
+    return f'<div class="scroll"><table>{caption}{head}<tbody>{rows}</tbody></table></div>{notes}'
 
 
 def _panel(panel: Panel) -> str:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from headgate.catalogue import documents
 from headgate.cli.main import headgate
+from headgate.cli.output import WIDTH
 from headgate.hooks import Claim, Description, Workload, hookimpl
 from headgate.host import PluginHost
 from small_requests import word_count
@@ -65,6 +66,24 @@ def test_claims_are_recomputed_and_differences_are_exit_code_1(paper):
     assert invoke("reproduce", "paper", "--claim", "kept").exit_code == 0
     none = invoke("reproduce", "paper", "--claim", "x")
     assert (none.exit_code, none.stdout, none.stderr) == (2, "", "paper has no claim x\n")
+
+
+def test_without_a_plugin_all_figures_are_shown_with_their_counts(paper, tmp_path, monkeypatch):
+    host = PluginHost().with_plugin("paper", Paper()).with_plugin("other", Paper())
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls, names=None: host))
+    page = tmp_path / "page.html"
+    done = invoke("reproduce", "--html", str(page))
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[-1] == "4 figures: 2 exact, 2 differs"
+    assert done.stderr == f"other: 2 figures\npaper: 2 figures\nwrote {page}\n"
+    assert max(map(len, done.stdout.splitlines())) <= WIDTH
+    assert "4 figures: 2 exact, 2 differs" in page.read_text()
+    assert {each["plugin"] for each in json.loads(invoke("reproduce", "--json").stdout)} == {"other", "paper"}
+
+
+def test_without_any_claim_there_is_nothing_to_reproduce(monkeypatch):
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls, names=None: PluginHost()))
+    assert (invoke("reproduce").exit_code, invoke("reproduce").stderr) == (2, "no plugin has claims\n")
 
 
 def test_schemas_are_named_printed_and_written(tmp_path):

@@ -1,0 +1,76 @@
+"""Printed and recomputed figures as tables of a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from headgate.claims import STANDINGS, amount, count, distance, number_notes, standing, summary
+from headgate.cli.output import WIDTH, Markup, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from headgate.claims import Result
+
+COLOUR = {"not reproducible": "yellow", "differs": "red"}
+FIGURE = 12
+"""Columns of a printed figure, or of ours, at most."""
+STATEMENT = 30
+"""Columns of a statement, at least; it has what the others leave of the page."""
+
+
+def evidence(found: Mapping[str, Sequence[Result]]) -> Iterator[Any]:
+    """Tables of every plugin's figures by source with notes below, then the counts."""
+    from rich.text import Text
+
+    for plugin, results in found.items():
+        notes = number_notes(results)
+        yield _figures(plugin, results, notes)
+        if notes:
+            yield Text("\n".join([*map(_footnote, notes.values(), notes), ""]))
+    if len(found) > 1:
+        yield _counts(found)
+    yield Text(summary(result for results in found.values() for result in results))
+
+
+def _figures(plugin: str, results: Sequence[Result], notes: Mapping[str, int]) -> Any:
+    from rich.markup import escape
+
+    rows: list[tuple[object, ...]] = []
+    for source, group in groupby(results, key=lambda each: each.source):
+        rows.append(("", Markup(f"[bold]{escape(source)}[/]"), "", "", "", ""))
+        for each in group:
+            colour, text = COLOUR.get(each.status, "green"), escape(standing(each, notes))
+            ours = "" if each.ours is None else amount(each.ours)
+            status = Markup(f"[{colour}]{text}[/]")
+            rows.append((each.id, each.statement, amount(each.printed), ours, distance(each), status))
+    columns = ("claim", "figure", "printed", "ours", "off", "status")
+    made = table(plugin, columns, rows, numbers=("printed", "ours", "off"))
+    made.padding = (0, 1, 0, 0)
+    _fit(made.columns)
+    return made
+
+
+def _fit(columns: Sequence[Any]) -> None:
+    """Set widths: figures are cut at `FIGURE`, the status is whole, the statement has the rest."""
+    from rich.text import Text
+
+    for column in columns:
+        column.width = max(Text.from_markup(str(cell)).cell_len for cell in (column.header, *column.cells))
+    for column in columns[2:4]:
+        column.width = min(column.width, FIGURE)
+    others = sum(column.width for column in columns) - columns[1].width
+    columns[1].width = max(min(columns[1].width, WIDTH - 2 * len(columns) - 1 - others), STATEMENT)
+
+
+def _footnote(number: int, note: str) -> str:
+    mark = f"[{number}] "
+    return textwrap.fill(note, WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark))
+
+
+def _counts(found: Mapping[str, Sequence[Result]]) -> Any:
+    rows = [(plugin, len(results), *count(results).values()) for plugin, results in found.items()]
+    columns = ("plugin", "figures", *STANDINGS)
+    return table("", columns, rows, numbers=columns[1:])

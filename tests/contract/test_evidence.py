@@ -1,0 +1,54 @@
+"""What every plugin claims and offers to try: its figures are as it says, its workloads can be planned."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import attrs
+import pytest
+
+from headgate.claims import reproduce
+from headgate.host import PluginHost
+from headgate.model import Status
+
+HOST = PluginHost.load()
+CLAIMS = [(name, claim) for name in HOST.having("headgate_claims") for claim in HOST.claims(name)]
+WORKLOADS = [(name, each) for name in HOST.having("headgate_workloads") for each in HOST.workloads(name)]
+
+
+def named(pairs, attribute):
+    return [f"{name}:{getattr(each, attribute)}" for name, each in pairs]
+
+
+@pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=named(CLAIMS, "id"))
+def test_a_figure_is_what_its_plugin_says_of_it(name, claim):
+    result = reproduce(claim, name)
+    assert result.status != "differs", result
+    assert result.note or result.status != "not reproducible"
+    assert (claim.fitted > 0) == (claim.basis == "calibrated")
+    assert claim.source
+    assert claim.statement
+
+
+def test_claims_have_names_of_their_own():
+    twice = [name for name, number in Counter(named(CLAIMS, "id")).items() if number > 1]
+    assert not twice
+
+
+def test_points_of_a_chart_are_there_once():
+    points = Counter((name, claim.point) for name, claim in CLAIMS if claim.point is not None)
+    assert not [point for point, number in points.items() if number > 1]
+
+
+def test_workloads_have_names_of_their_own():
+    assert len(set(named(WORKLOADS, "name"))) == len(WORKLOADS)
+
+
+@pytest.mark.parametrize(("name", "workload"), WORKLOADS, ids=named(WORKLOADS, "name"))
+def test_a_workload_is_built_the_same_each_time_and_planned(name, workload):
+    request = workload.build()
+    assert request == workload.build()
+    assert workload.summary
+    if name in HOST.schedulers:
+        plan = HOST.schedule(name, attrs.evolve(request))
+        assert plan.status is Status.OK or plan.starves, plan.reasons
