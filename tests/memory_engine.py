@@ -88,6 +88,19 @@ class Engine:
         return Receipt(done=not target.stuck)
 
 
+class ElasticEngine(Engine):
+    """The same, with nodes that come and go; a new one is named after the number of nodes."""
+
+    @hookimpl
+    def headgate_scale(self, target, add, drain):
+        target.call("scale")
+        nodes = [each for each in target.seen.cluster.nodes if each.id not in drain]
+        nodes += [attrs.evolve(nodes[0], id=f"new{len(nodes) + number}") for number in range(add)]
+        target.seen = attrs.evolve(target.seen, cluster=attrs.evolve(target.seen.cluster, nodes=tuple(nodes)))
+        words = [("drain", node) for node in drain] + [("add", str(number + 1)) for number in range(add)]
+        return Receipt(steps=tuple(Step(action=action, subject=subject) for action, subject in words))
+
+
 class Judge:
     """A scheduler that replans when it is told to, and puts every task where it is told."""
 

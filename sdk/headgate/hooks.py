@@ -194,6 +194,15 @@ class ExecutorSpec:
     def headgate_rollback(self, target: Any, receipt: Receipt) -> Receipt:  # type: ignore[empty-body]
         """Restore what the receipt's `undo` holds. Idempotent, and safe when nothing was executed."""
 
+    @hookspec
+    def headgate_scale(self, target: Any, add: int, drain: Sequence[str]) -> Receipt:  # type: ignore[empty-body]
+        """Give the application `add` more nodes, and take from it those in `drain`, by id. Optional.
+
+        A node is drained in order: no new task, then the running ones end, then it goes; after a timeout of the
+        engine's own it goes all the same. The hook returns when the nodes are there, or gone; a step that fails is
+        in the receipt.
+        """
+
 
 class LoopSpec:
     """Hooks around a round, called on every plugin that has them."""

@@ -171,6 +171,11 @@ class PluginHost:
         undone: Receipt = self._call(name, "headgate_rollback", target=target, receipt=receipt)
         return undone
 
+    def scale(self, name: str, target: Any, *, add: int, drain: Sequence[str]) -> Receipt:
+        """Change the nodes that an application has."""
+        receipt: Receipt = self._call(name, "headgate_scale", target=target, add=add, drain=tuple(drain))
+        return receipt
+
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
         """Objections of every plugin that reviews plans, each with the plugin's name."""
         return tuple(

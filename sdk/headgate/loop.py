@@ -15,6 +15,7 @@ import attrs
 
 from headgate.check import check_request
 from headgate.documents import unstructure
+from headgate.elastic import Fleet, idle_rounds, scale
 from headgate.errors import EngineEndedError, HeadgateError
 from headgate.guards import Guards, Memory, asked_again, judged, regret_reason, remember, wait_reason
 from headgate.hooks import Verdict
@@ -69,7 +70,7 @@ class Round:
     """What one round saw, decided and did: the record in the journal.
 
     `request` is everything the scheduler was given, so that the plan can be made again; `notes` are what the monitor
-    said beyond figures.
+    said beyond figures; `scaling` is what was done to add or drain nodes, None if nothing was.
     """
 
     number: int
@@ -82,6 +83,7 @@ class Round:
     receipt: Receipt | None = None
     check: Check = Check()
     notes: tuple[str, ...] = ()
+    scaling: Receipt | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -96,6 +98,7 @@ class Control:
     seed: int = 0
     shadow: bool = False
     guards: Guards = Guards()
+    fleet: Fleet | None = None
 
 
 def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:
@@ -149,6 +152,8 @@ class Loop:
         self._number = 0
         self._memory = Memory()
         self._notes: tuple[str, ...] = ()
+        self._seen = Observation()
+        self._idle: FrozenMap[str, int] = FrozenMap()
 
     def round(self, *, replan: bool = False) -> Round:
         """Do one round and record it.
@@ -161,7 +166,7 @@ class Loop:
         """
         self._number += 1
         self._notes = ()
-        done = self._attempt(replan=replan)
+        done = self._scale(self._attempt(replan=replan))
         self._memory = remember(self._memory, done, self._control.guards, now=self._clock())
         record = unstructure(done)
         self._journal.append(record)
@@ -188,6 +193,23 @@ class Loop:
         if not (verdict.replan or replan):
             return self._end("quiet", "; ".join(verdict.reasons), verdict=verdict)
         return self._plan(request, verdict)
+
+    def _scale(self, done: Round) -> Round:
+        """Add or drain nodes after a round that saw the engine."""
+        fleet, engine = self._control.fleet, self._control.engine
+        if fleet is None or self._control.shadow or done.outcome in ("failed", "ended"):
+            return done
+        self._idle = idle_rounds(self._seen, self._idle)
+        wanted = scale(done, self._seen, self._idle, fleet)
+        notes = (*done.notes, f"nodes: {wanted.why}") if wanted.why else done.notes
+        if not wanted.add and not wanted.drain:
+            return attrs.evolve(done, notes=notes)
+        try:
+            receipt = self._host.scale(engine, self._target, add=wanted.add, drain=wanted.drain)
+        except Exception as error:  # noqa: BLE001 - an executor
+            return attrs.evolve(done, notes=(*notes, f"nodes could not be changed: {_say(error)}"))
+        said = tuple(f"{step.action} {step.subject}: {step.message or 'done'}" for step in receipt.steps)
+        return attrs.evolve(done, notes=(*notes, *said), scaling=receipt)
 
     def _look_back(self, request: Request) -> Round | None:
         """Undo an earlier plan that made things worse, or insist on it where tasks left it; None: plan as usual."""
@@ -262,6 +284,7 @@ class Loop:
         if self._keep is not None:
             self._keep(seen)
         self._notes += seen.notes
+        self._seen = seen
         return seen
 
     def _end(self, outcome: Outcome, message: str, **seen: Any) -> Round:

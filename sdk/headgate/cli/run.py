@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from headgate.cli.control import control_options, make_control, make_journal, run_rounds
 from headgate.cli.output import json_option
 from headgate.cli.request import option_option
+
+if TYPE_CHECKING:
+    from headgate.elastic import Fleet
+
+
+def _fleet(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Fleet | None:
+    from headgate.elastic import Fleet
+
+    if value is None:
+        return None
+    least, colon, most = value.partition(":")
+    if not (colon and least.isdigit() and most.isdigit() and 1 <= int(least) <= int(most)):
+        raise click.BadParameter(f"{value!r} is no range of nodes: expected MIN:MAX such as 1:4")
+    return Fleet(minimum=int(least), maximum=int(most))
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -20,6 +35,9 @@ from headgate.cli.request import option_option
 @click.option("--master", help="Address of a running engine; one is started on this machine by default.")
 @click.option(
     "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what is measured here, as Parquet."
+)
+@click.option(
+    "--elastic", metavar="MIN:MAX", callback=_fleet, help="Give empty nodes back and ask for more, within these bounds."
 )
 @json_option
 @click.argument("application", nargs=-1, type=click.UNPROCESSED)
@@ -33,6 +51,7 @@ def command(
     options: dict[str, Any],
     as_json: bool,
     master: str | None,
+    elastic: Fleet | None,
     samples: Path | None,
     application: tuple[str, ...],
     **settings: Any,
@@ -52,7 +71,9 @@ def command(
     keep = Keeper(samples, engine).keep if samples is not None else None
     host = PluginHost.load()
     host.options(scheduler, options)
-    control = make_control(engine, scheduler, options, settings)
+    control = attrs.evolve(make_control(engine, scheduler, options, settings), fleet=elastic)
+    if elastic is not None and engine not in host.having("headgate_scale"):
+        raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
     journal = make_journal(settings["journal"])
     with host.open(engine, application, master) as target:
         bad = run_rounds(Loop(host, control, target, journal, keep=keep), settings, as_json=as_json)

@@ -74,3 +74,27 @@ def test_what_follows_the_application_is_its_own(machine):
 def test_wrong_settings_are_told_before_the_engine_is_touched(machine, words):
     assert invoke(*words).exit_code == 2
     assert machine.calls == []
+
+
+@pytest.mark.parametrize("value", ["4", "2:1", "0:3", "a:b", ":"])
+def test_a_range_of_nodes_that_is_none_is_refused(machine, value):
+    done = invoke("--rounds", "1", "--elastic", value)
+    assert (done.exit_code, machine.calls) == (2, [])
+    assert "expected MIN:MAX" in done.stderr
+
+
+def test_elastic_needs_an_engine_that_can_scale(machine):
+    done = invoke("--rounds", "1", "--elastic", "1:3")
+    assert (done.exit_code, machine.calls) == (2, [])
+    assert "memory cannot add or drain nodes" in done.stderr
+
+
+def test_the_guards_are_options(machine):
+    done = invoke("--rounds", "2", "--min-gain", "1", "--cooldown", "60", "--goal", "nodes", "--reassert", "0")
+    assert [line for line in done.stderr.splitlines() if "gains" in line]
+
+
+def test_the_loop_ends_with_the_application(machine):
+    machine.over = True
+    done = invoke()
+    assert (done.exit_code, done.stderr) == (0, "round 1: ended: no query runs any more\n")
