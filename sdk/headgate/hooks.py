@@ -166,7 +166,8 @@ class MonitorSpec:
 
         `application` is what the user wants to run there (a file and its arguments; empty to attach), `address`
         the engine's address, None to start one on this machine. Leaving the context ends what it started, and
-        nothing else. Raises `EngineError` when the engine is out of reach.
+        nothing else. Raises `EngineError` when the engine is out of reach. A target with methods `clock()` and
+        `wait(seconds)` has a time of its own, in which the pauses between rounds pass too.
         """
 
     @hookspec

@@ -125,12 +125,17 @@ def make_journal(path: Path | None) -> Journal:
     return FileJournal(path) if path else NoJournal()
 
 
-def run_rounds(loop: Loop, settings: Mapping[str, Any], *, as_json: bool) -> int:
-    """Run and show rounds until there were enough or the application ended; the number of bad ones."""
+def run_rounds(
+    loop: Loop, settings: Mapping[str, Any], *, as_json: bool, wait: Callable[[float], None] = time.sleep
+) -> int:
+    """Run and show rounds until there were enough or the application ended; the number of bad ones.
+
+    `wait` lets the seconds between two rounds pass: an engine may have a clock of its own.
+    """
     count = bad = 0
     while settings["rounds"] is None or count < settings["rounds"]:
         if count:
-            time.sleep(settings["interval"])
+            wait(settings["interval"])
         done = loop.round(replan=settings["replan"])
         show_round(done, as_json=as_json)
         bad += done.outcome in BAD

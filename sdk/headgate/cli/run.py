@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,5 +77,7 @@ def command(
         raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
     journal = make_journal(settings["journal"])
     with host.open(engine, application, master) as target:
-        bad = run_rounds(Loop(host, control, target, journal, keep=keep), settings, as_json=as_json)
+        clock, wait = getattr(target, "clock", time.monotonic), getattr(target, "wait", time.sleep)
+        loop = Loop(host, control, target, journal, keep=keep, clock=clock)
+        bad = run_rounds(loop, settings, as_json=as_json, wait=wait)
     context.exit(1 if bad else 0)

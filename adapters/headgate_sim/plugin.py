@@ -1,0 +1,61 @@
+"""The plugin `sim`: monitor and executor for a simulated engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headgate.hooks import Description, hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from headgate.model import Observation, Plan, Receipt
+    from headgate_sim.target import SimTarget
+
+
+class Sim:
+    """Simulate a cluster: steady state in closed form, moves, stalls and failures over simulated time."""
+
+    @hookimpl
+    def headgate_describe(self) -> Description:
+        """Describe the adapter."""
+        return Description(summary=self.__doc__ or "")
+
+    @hookimpl
+    def headgate_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[SimTarget]:
+        """See `headgate_sim.application.open_application`."""
+        from headgate_sim.application import open_application
+
+        return open_application(application, address)
+
+    @hookimpl
+    def headgate_observe(self, target: SimTarget, window: float) -> Observation:
+        """See `headgate_sim.monitor.observe`."""
+        from headgate_sim.monitor import observe
+
+        return observe(target, window)
+
+    @hookimpl
+    def headgate_preflight(self, target: SimTarget, plan: Plan) -> Sequence[str]:
+        """See `headgate_sim.executor.preflight`."""
+        from headgate_sim.executor import preflight
+
+        return preflight(target, plan)
+
+    @hookimpl
+    def headgate_execute(self, target: SimTarget, plan: Plan) -> Receipt:
+        """See `headgate_sim.executor.execute`."""
+        from headgate_sim.executor import execute
+
+        return execute(target, plan)
+
+    @hookimpl
+    def headgate_rollback(self, target: SimTarget, receipt: Receipt) -> Receipt:
+        """See `headgate_sim.executor.rollback`."""
+        from headgate_sim.executor import rollback
+
+        return rollback(target, receipt)
+
+
+sim = Sim()

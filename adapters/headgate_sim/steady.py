@@ -1,0 +1,257 @@
+"""Steady state in closed form: CPU with fixed overhead, saturation, and the rate that back-pressure settles at.
+
+CPU of a task grows linearly with its rate: `e * rate + met` (heterogeneity paper, Eq. 5) where its component has a
+profile for the machine type, else its demand scaled from its nominal rate. A topology runs at a factor of its nominal
+load, the same for all its spouts, as back-pressure makes it. Topologies that share a saturated node get equal factors
+(max-min fair).
+For one topology the factor is `min over nodes of (capacity - fixed) / slope`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headgate_sim.layout import Floats, Ints, summed
+from headgate_sim.streams import Current, flow_through, pairs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate_sim.layout import Layout, Plumbing
+
+CROWDED = 0.95
+"""Above this use of its node a task's waiting time grows no further: what has to wait, waits at the source."""
+REMEMBERED = 256
+"""Placements of a topology that are remembered."""
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Share:
+    """One topology where it runs now, at its nominal load.
+
+    Attributes:
+        current: Its rates.
+        slope: float64 (n,), CPU points of each task at a factor of 1, above `fixed`.
+        fixed: float64 (n,), CPU points of each task whatever the factor.
+        delivered: Part of the tuples that reach the sinks, of those that would if every task ran.
+        traffic: Tuples/s between different tasks.
+        inter_node: Tuples/s between tasks on different nodes.
+    """
+
+    current: Current
+    slope: Floats
+    fixed: Floats
+    delivered: float
+    traffic: float
+    inter_node: float
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Steady:
+    """All topologies in balance; n tasks, m nodes, t topologies.
+
+    Attributes:
+        factor: float64 (t,), multiple of its nominal load at which each topology runs.
+        limit: float64 (t,), the multiple that its nodes would allow beside the others (inf without CPU demand).
+        cpu: float64 (n,), points. node_cpu: float64 (m,), points.
+        throughput: float64 (t,), tuples/s completed. latency: float64 (t,), milliseconds inside the topology.
+        shares: One a topology.
+        node_of, worker: int64 (n,), node and worker process of each task, -1 where it does not run.
+    """
+
+    factor: Floats
+    limit: Floats
+    cpu: Floats
+    node_cpu: Floats
+    throughput: Floats
+    latency: Floats
+    shares: tuple[Share, ...]
+    node_of: Ints
+    worker: Ints
+
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """Which tasks run, shape (n,)."""
+        return self.worker >= 0
+
+    @property
+    def inter_node(self) -> float:
+        """Part of the tuples between tasks that cross nodes."""
+        total = sum(f * each.traffic for f, each in zip(self.factor, self.shares, strict=True))
+        across = sum(f * each.inter_node for f, each in zip(self.factor, self.shares, strict=True))
+        return float(across / total) if total else 0.0
+
+
+class Model:
+    """Computes steady states of one layout; remembers what placements of single topologies come to."""
+
+    def __init__(self, layout: Layout, hop: float = 0.5) -> None:
+        """Take the layout, and the milliseconds that a tuple needs from node to node."""
+        self.layout = layout
+        self.hop = hop
+        self._nominal = [flow_through(each, np.arange(each.size, dtype=np.int64)) for each in layout.topologies]
+        self._share = lru_cache(maxsize=REMEMBERED * max(len(layout.topologies), 1))(self._compute)
+
+    def steady(self, node_of: Ints, worker: Ints, demand: Floats) -> Steady:
+        """Find the balance.
+
+        Args:
+            node_of: int64 (n,), node of each task, -1 where it does not run.
+            worker: int64 (n,), number of its worker process, -1 where it does not run.
+            demand: float64 (t,), multiple of the nominal load that each topology would like to run at, inf if it
+                has a backlog.
+        """
+        layout, problem = self.layout, self.layout.problem
+        shares = tuple(
+            self._share(number, node_of[each.start : each.stop].tobytes(), worker[each.start : each.stop].tobytes())
+            for number, each in enumerate(layout.topologies)
+        )
+        slope = np.concatenate([each.slope for each in shares]) if shares else np.zeros(0)
+        fixed = np.concatenate([each.fixed for each in shares]) if shares else np.zeros(0)
+        there = node_of >= 0
+        steep = np.zeros((len(shares), problem.m))
+        np.add.at(steep, (problem.topology[there], node_of[there]), slope[there])
+        base = summed(node_of[there], fixed[there], problem.m)
+        runs = np.bincount(problem.topology[there], minlength=len(shares)) > 0
+        factor, limit = fill(steep, layout.capacity - base, np.where(runs, demand, 0.0))
+        cpu = np.where(there, slope * factor[problem.topology] + fixed, 0.0)
+        node_cpu = summed(node_of[there], cpu[there], problem.m)
+        entering = np.array([each.throughput for each in layout.topologies])
+        done = factor * entering * np.array([each.delivered for each in shares])
+        latency = [self._latency(number, share, node_of, node_cpu) for number, share in enumerate(shares)]
+        return Steady(
+            factor=factor,
+            limit=limit,
+            cpu=cpu,
+            node_cpu=node_cpu,
+            throughput=done,
+            latency=np.array(latency, dtype=np.float64),
+            shares=shares,
+            node_of=node_of.copy(),
+            worker=worker.copy(),
+        )
+
+    def _compute(self, number: int, nodes: bytes, workers: bytes) -> Share:
+        plumbing, layout = self.layout.topologies[number], self.layout
+        node_of, worker = np.frombuffer(nodes, dtype=np.int64), np.frombuffer(workers, dtype=np.int64)
+        current = flow_through(plumbing, worker)
+        slope, fixed = _cost(layout, plumbing, current, self._nominal[number], node_of)
+        traffic, inter = _crossing(plumbing, current, node_of, worker)
+        return Share(
+            current=current,
+            slope=slope,
+            fixed=fixed,
+            delivered=_delivered(plumbing, current, self._nominal[number]),
+            traffic=traffic,
+            inter_node=inter,
+        )
+
+    def _latency(self, number: int, share: Share, node_of: Ints, node_cpu: Floats) -> float:
+        """Milliseconds on the longest path: service time stretched by the load of the node, and hops between nodes."""
+        plumbing, capacity = self.layout.topologies[number], self.layout.capacity
+        own = node_of[plumbing.start : plumbing.stop]
+        busy = node_cpu[own] / np.maximum(capacity[own], 1e-9) if len(capacity) else np.ones(len(own))
+        work = share.current.work
+        service = np.divide(share.slope, work, out=np.zeros_like(work), where=(work > 0) & (own >= 0)) * 10.0
+        stay = service / (1.0 - np.minimum(busy, CROWDED))
+        hop = self.hop * (share.inter_node / share.traffic if share.traffic else 0.0)
+        ready = np.zeros(len(plumbing.ranges))
+        for component in plumbing.order:
+            first, last = plumbing.ranges[component]
+            total = work[first:last].sum()
+            ready[component] += float((stay[first:last] * work[first:last]).sum() / total) if total else 0.0
+            for link in plumbing.links:
+                if link.source == component and link.rate is None:
+                    ready[link.target] = max(ready[link.target], ready[component] + hop)
+        return float(ready.max(initial=0.0))
+
+
+def fill(steep: Floats, free: Floats, demand: Floats) -> tuple[Floats, Floats]:
+    """Raise all topologies together until each has what it asks for or one of its nodes is full.
+
+    Args:
+        steep: float64 (t, m), CPU points that each topology takes on each node at a factor of 1.
+        free: float64 (m,), points that no fixed cost takes.
+        demand: float64 (t,), factor that each asks for; who asks for inf and takes nothing anywhere gets 1.
+
+    Returns:
+        The factor of each topology, and the factor at which a node of it would be full, both float64 (t,).
+    """
+    factor, limit = np.zeros(len(demand)), np.full(len(demand), np.inf)
+    left, open_ = free.astype(np.float64), demand > 0
+    while open_.any():
+        rise = steep[open_].sum(axis=0)
+        level = np.full(len(left), np.inf)
+        np.divide(left, rise, out=level, where=rise > 0)
+        level = np.maximum(level, 0.0)
+        top = min(float(level.min(initial=np.inf)), float(demand[open_].min()))
+        full = (steep[:, level <= top * (1 + 1e-12)] > 0).any(axis=1)
+        done = open_ & (full | (demand <= top))
+        limit[open_ & full] = top
+        factor[done] = np.minimum(top, demand[done]) if np.isfinite(top) else 1.0
+        left -= factor[done] @ steep[done]
+        open_ &= ~done
+    spare = left[None, :] + steep * factor[:, None]
+    alone = np.divide(spare, steep, out=np.full_like(steep, np.inf), where=steep > 0).min(axis=1, initial=np.inf)
+    return factor, np.where(np.isfinite(limit), limit, np.maximum(alone, 0.0))
+
+
+def _cost(
+    layout: Layout, plumbing: Plumbing, current: Current, nominal: Current, node_of: Ints
+) -> tuple[Floats, Floats]:
+    """CPU points of each task of a topology: at a factor of 1, and whatever the factor."""
+    own = slice(plumbing.start, plumbing.stop)
+    there = node_of >= 0
+    demand = layout.problem.demand[own, 0] * there
+    scale = np.divide(current.work, nominal.work, out=np.zeros_like(demand), where=nominal.work > 0)
+    slope, fixed = demand * scale, np.where(nominal.work > 0, 0.0, demand)
+    if not len(layout.capacity):
+        return slope, fixed
+    kind = layout.machine[node_of]
+    e, met = (table[layout.problem.component[own], kind] for table in (layout.e, layout.met))
+    known = there & ~np.isnan(e)
+    percent = layout.capacity[node_of] / 100.0
+    slope = np.where(known, np.nan_to_num(e) * current.work * percent, slope)
+    return slope, np.where(known, met * percent, fixed)
+
+
+def _delivered(plumbing: Plumbing, current: Current, nominal: Current) -> float:
+    sinks = np.ones(plumbing.size, dtype=bool)
+    if plumbing.flows is not None:
+        sinks[plumbing.flows[0]] = False
+    else:
+        for link in plumbing.links:
+            sinks[slice(*plumbing.ranges[link.source])] = False
+    if not sinks.any():
+        sinks[:] = True
+    whole = float(nominal.work[sinks].sum())
+    return float(current.work[sinks].sum()) / whole if whole else 0.0
+
+
+def _crossing(plumbing: Plumbing, current: Current, node_of: Ints, worker: Ints) -> tuple[float, float]:
+    """Tuples/s between different tasks, and between those on different nodes."""
+    if plumbing.flows is not None or any(link.grouping == "local-or-shuffle" for link in plumbing.links):
+        senders, receivers, rates, _ = pairs(plumbing, current, worker)
+        return float(rates.sum()), float(rates[node_of[senders] != node_of[receivers]].sum())
+    total = inter = 0.0
+    for link, rate in zip(plumbing.links, current.links, strict=True):
+        (a0, a1), (b0, b1) = plumbing.ranges[link.source], plumbing.ranges[link.target]
+        stop = b1 if link.grouping != "global" else min(b0 + 1, b1)
+        here, there = _count(node_of[a0:a1]), _count(node_of[b0:stop])
+        copies = stop - b0 if link.grouping == "all" else 1
+        pair = rate * copies / max(sum(here.values()) * (stop - b0), 1)
+        itself = int((node_of[max(a0, b0) : max(min(a1, stop), max(a0, b0))] >= 0).sum())
+        every = sum(here.values()) * sum(there.values())
+        near = sum(count * there.get(node, 0) for node, count in here.items())
+        total += pair * (every - itself)
+        inter += pair * (every - near)
+    return total, inter
+
+
+def _count(node_of: Ints) -> dict[int, int]:
+    nodes, count = np.unique(node_of[node_of >= 0], return_counts=True)
+    return dict(zip(nodes.tolist(), count.tolist(), strict=True))

@@ -1,0 +1,156 @@
+"""Tuples through a topology: from what its spouts emit to what every task receives, whatever task is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headgate_sim.layout import Bools, Floats, Ints, summed
+
+if TYPE_CHECKING:
+    from headgate_sim.layout import Link, Plumbing
+
+Pairs = tuple[Ints, Ints, Floats, Floats]
+"""Senders, receivers, tuples/s and bytes/s (nan where unknown); tasks are counted from the topology's first."""
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Current:
+    """A topology of n tasks at its nominal load, with the tasks that run now; rates in tuples/s.
+
+    Attributes:
+        received: float64 (n,).
+        emitted: float64 (n,).
+        work: float64 (n,), the rate that costs CPU: what a task receives, what a spout emits.
+        links: Rate of each stream of the topology.
+    """
+
+    received: Floats
+    emitted: Floats
+    work: Floats
+    links: tuple[float, ...] = ()
+
+
+def flow_through(plumbing: Plumbing, worker: Ints) -> Current:
+    """Carry tuples from the spouts to the sinks.
+
+    Rates follow the core's reading of streams: `copy` and `split`, selectivity, `all` (each task gets every tuple),
+    `global` (the lowest task gets all), `local-or-shuffle` (tasks of the sender's worker where there are any), all
+    else spread evenly over the tasks of the target. Tuples for a task that is missing are lost.
+
+    Args:
+        plumbing: The topology.
+        worker: int64 (n,), number of the worker process in which each task runs, -1 where it does not run.
+    """
+    if plumbing.flows is not None:
+        return _measured(plumbing, worker)
+    runs = worker >= 0
+    received, emitted = np.zeros(plumbing.size), np.zeros(plumbing.size)
+    rates = [0.0 if link.rate is None else link.rate for link in plumbing.links]
+    taken = np.zeros(len(plumbing.ranges))
+    for number, link in enumerate(plumbing.links):
+        if link.rate is not None:
+            rates[number] *= _alive(plumbing, link.source, runs)
+            _pour(plumbing, link, rates[number], worker, received, taken)
+    for component in plumbing.order:
+        output = _output(plumbing, component, float(taken[component]), runs)
+        first, last = plumbing.ranges[component]
+        running = int(runs[first:last].sum())
+        if running:
+            emitted[first:last] = output / running
+        for number, link in enumerate(plumbing.links):
+            if link.source == component and link.rate is None:
+                rates[number] = output * link.weight
+                _pour(plumbing, link, rates[number], worker, received, taken)
+    received *= runs
+    emitted *= runs
+    return Current(received=received, emitted=emitted, work=_work(plumbing, received, emitted), links=tuple(rates))
+
+
+def pairs(plumbing: Plumbing, current: Current, worker: Ints) -> Pairs:
+    """What each pair of tasks exchanges; see `Pairs`. Entries of one pair stand once for each stream."""
+    runs = worker >= 0
+    if plumbing.flows is not None:
+        sources, targets, rates = plumbing.flows
+        there = runs[sources] & runs[targets]
+        return sources[there], targets[there], rates[there], np.full(int(there.sum()), np.nan)
+    found = [_of_link(plumbing, *each, worker) for each in zip(plumbing.links, current.links, strict=True)]
+    if not found:
+        none = np.zeros(0, dtype=np.int64)
+        return none, none, np.zeros(0), np.zeros(0)
+    senders, receivers, rates, sizes = (np.concatenate(column) for column in zip(*found, strict=True))
+    keep = (senders != receivers) & (rates > 0)
+    return senders[keep], receivers[keep], rates[keep], sizes[keep]
+
+
+def _of_link(plumbing: Plumbing, link: Link, rate: float, worker: Ints) -> tuple[Ints, Ints, Floats, Floats]:
+    (a0, a1), (b0, b1) = plumbing.ranges[link.source], plumbing.ranges[link.target]
+    senders = np.flatnonzero(worker[a0:a1] >= 0) + a0
+    weight = _shares(link, worker[senders], worker[b0:b1]) * (worker[b0:b1] >= 0)
+    rates = weight * (rate / max(len(senders), 1))
+    size = np.nan if link.tuple_bytes is None else link.tuple_bytes
+    receivers = np.tile(np.arange(b0, b1, dtype=np.int64), len(senders))
+    return np.repeat(senders, b1 - b0), receivers, rates.ravel(), rates.ravel() * size
+
+
+def _shares(link: Link, senders: Ints, targets: Ints) -> Floats:
+    """Part of a sender's tuples that each target task gets, shape (senders, targets); given are their workers."""
+    n = len(targets)
+    even = np.full((len(senders), n), 1.0 if link.grouping == "all" else 1.0 / max(n, 1))
+    if link.grouping == "global":
+        even[:] = 0.0
+        even[:, :1] = 1.0
+    if link.grouping == "local-or-shuffle":
+        near = (senders[:, None] == targets[None, :]).astype(np.float64)
+        count = near.sum(axis=1, keepdims=True)
+        return np.where(count > 0, near / np.maximum(count, 1.0), even)
+    return even
+
+
+def _pour(plumbing: Plumbing, link: Link, rate: float, worker: Ints, received: Floats, taken: Floats) -> None:
+    """Add a stream to what its target's tasks receive, and to what the target takes in all."""
+    (a0, a1), (b0, b1) = plumbing.ranges[link.source], plumbing.ranges[link.target]
+    n = b1 - b0
+    if not n:
+        return
+    targets = worker[b0:b1]
+    if link.grouping == "local-or-shuffle":
+        senders = worker[a0:a1][worker[a0:a1] >= 0]
+        share = _shares(link, senders, targets).sum(axis=0) / max(len(senders), 1)
+    else:
+        share = _shares(link, np.zeros(1, dtype=np.int64), targets)[0]
+    received[b0:b1] += rate * share
+    copies = n if link.grouping == "all" else 1
+    taken[link.target] += rate * float(share[targets >= 0].sum()) / copies
+
+
+def _alive(plumbing: Plumbing, component: int, runs: Bools) -> float:
+    first, last = plumbing.ranges[component]
+    return float(runs[first:last].mean()) if last > first else 0.0
+
+
+def _output(plumbing: Plumbing, component: int, taken: float, runs: Bools) -> float:
+    emission = float(plumbing.emission[component])
+    if np.isnan(emission):
+        return taken * float(plumbing.selectivity[component])
+    return emission * _alive(plumbing, component, runs)
+
+
+def _work(plumbing: Plumbing, received: Floats, emitted: Floats) -> Floats:
+    work = received.copy()
+    for (first, last), emission in zip(plumbing.ranges, plumbing.emission, strict=True):
+        if not np.isnan(emission):
+            work[first:last] = emitted[first:last]
+    return work
+
+
+def _measured(plumbing: Plumbing, worker: Ints) -> Current:
+    assert plumbing.flows is not None
+    sources, targets, rates = plumbing.flows
+    runs = worker >= 0
+    there = rates * (runs[sources] & runs[targets])
+    received = summed(targets, there, plumbing.size)
+    emitted = summed(sources, there, plumbing.size)
+    return Current(received=received, emitted=emitted, work=np.where(received > 0, received, emitted))

@@ -1,0 +1,51 @@
+"""How long things take on the simulated engine."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+Style = Literal["executor", "worker", "rebalance"]
+"""How a task moves: alone, as a thread (N-Storm); with a restart of both workers, as supervisors do it (Storm*); with a
+stop of the whole topology (Storm's `rebalance`)."""
+
+
+@attrs.frozen(kw_only=True)
+class Timing:
+    """Seconds, unless it says otherwise.
+
+    The first three are settings of N-Storm (section 5.2). `start`, `stall_tasks`, `recovery`, `pause` and `restart` are
+    printed nowhere: they were fitted to its Fig. 9 (see `headgate reproduce sim`) and hold for that cluster.
+
+    Attributes:
+        style: How tasks move.
+        supervisor_cycle: T_S, how often a supervisor reads the assignment.
+        worker_cycle: T_W, how often a worker asks its supervisor.
+        kill_delay: D_K, how long a task that leaves goes on running (lazy killing).
+        start: From the order to start a task until it runs.
+        restart: From the end of a worker process until its tasks run again.
+        stop: For how long `rebalance` stops a topology.
+        stall_tasks: A topology completes nothing while so many of its running tasks are absent.
+        recovery: A topology is slow for so long after a stall.
+        pause: A topology is slow for so long after its last moved task has started (connections are made anew).
+        slow: Part of its rate at which a slow topology runs.
+        detection: After so long without a sign of life a node is dead to the monitor.
+        hop: Milliseconds of a tuple from node to node.
+        burst: Multiple of its nominal load at which a topology takes from a backlog, if its nodes allow.
+    """
+
+    style: Style = "executor"
+    supervisor_cycle: float = 10.0
+    worker_cycle: float = 3.0
+    kill_delay: float = 2.0
+    start: float = 5.3
+    restart: float = 14.0
+    stop: float = 30.0
+    stall_tasks: int = attrs.field(default=5, validator=attrs.validators.ge(1))
+    recovery: float = 3.2
+    pause: float = 2.2
+    slow: float = 0.13
+    detection: float = 30.0
+    hop: float = 0.5
+    burst: float = 10.0

@@ -1,0 +1,98 @@
+"""What happens to a simulated cluster: a small document of times, kinds, subjects and values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from headgate.documents import read
+from headgate.errors import DocumentError, pointer
+from headgate.model import Slot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from headgate_sim.layout import Layout
+
+Kind = Literal["load", "batch", "node-down", "node-up", "node-flap", "worker-down"]
+"""What happens: `load` sets a topology's load to `value` times its nominal one; `batch` brings `value` tuples to its
+source at once; `node-down` and `node-up` end and begin a node; `node-flap` lets it go and come every `value` seconds
+until the next event of that node; `worker-down` ends a worker process (`NODE:PORT`), which its supervisor starts
+again."""
+
+VALUED = ("load", "batch", "node-flap")
+
+
+@attrs.frozen(kw_only=True)
+class Event:
+    """One thing that happens: `time` in seconds of the simulation, `value` where the kind needs one."""
+
+    time: float
+    kind: Kind
+    subject: str
+    value: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Trace:
+    """Events; their order in the document counts only among those of one time."""
+
+    events: tuple[Event, ...] = ()
+
+    @property
+    def end(self) -> float:
+        """Time of the last event."""
+        return max((event.time for event in self.events), default=0.0)
+
+
+def read_trace(path: str | Path) -> Trace:
+    """Read a trace document.
+
+    Raises:
+        DocumentError: It cannot be read or breaks its schema.
+    """
+    return read(path, Trace)
+
+
+def check_trace(trace: Trace, layout: Layout) -> None:
+    """Check that a trace is about what is simulated.
+
+    Raises:
+        DocumentError: With a pointer to the event that names something unknown or lacks its value.
+    """
+    entering = {each.id: each.throughput for each in layout.topologies}
+    slots = {node.id: node.slots for node in layout.problem.request.cluster.nodes}
+    for number, event in enumerate(trace.events):
+        where = ("events", number)
+        if event.kind in VALUED and event.value is None:
+            raise DocumentError(pointer(*where, "value"), f"{event.kind} of {event.subject!r} needs a value")
+        if event.kind == "node-flap" and not event.value:
+            raise DocumentError(pointer(*where, "value"), f"{event.subject!r} cannot go and come every 0 s")
+        message = _unknown(event, entering, slots)
+        if message:
+            raise DocumentError(pointer(*where, "subject"), message)
+
+
+def _unknown(event: Event, entering: dict[str, float], slots: dict[str, tuple[int, ...]]) -> str:
+    if event.kind in ("load", "batch"):
+        if event.subject not in entering:
+            return f"no topology {event.subject!r}; there are: {_some(list(entering))}"
+        if not entering[event.subject]:
+            return f"nothing enters {event.subject!r}: give its spouts a rate"
+        return ""
+    node = event.subject
+    if event.kind == "worker-down":
+        try:
+            slot = Slot.parse(event.subject)
+        except ValueError as error:
+            return str(error)
+        node = slot.node
+        if slot.port not in slots.get(node, (slot.port,)):
+            return f"node {node!r} has no slot {slot.port}; its slots are {', '.join(map(str, slots[node]))}"
+    return "" if node in slots else f"no node {node!r}; there are: {_some(list(slots))}"
+
+
+def _some(names: list[str]) -> str:
+    names = sorted(names)
+    return (", ".join(names[:5]) or "none") + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headgate.documents import dumps
+from headgate.errors import OptionError, PluginError
+from headgate.testing import FirstFit
+from headgate_sim.experiment import run
+from headgate_sim.timing import Timing
+from headgate_sim.trace import Event, Trace
+from small_requests import component, node, request, topology, word_count
+
+STORY = Trace(
+    events=(
+        Event(time=100.0, kind="node-flap", subject="a", value=45.0),
+        Event(time=250.0, kind="load", subject="words", value=1.2),
+        Event(time=300.0, kind="node-up", subject="a"),
+    )
+)
+
+
+def first_fit(request):
+    return FirstFit().headgate_schedule(request)
+
+
+def test_a_function_is_a_scheduler_too():
+    summary = run(word_count(), first_fit, duration=300.0)
+    assert (summary.scheduler, summary.moves, summary.placed) == ("first_fit", 0, 5)
+    assert summary.rounds["executed"] == 1
+    done, came = (rate * summary.duration for rate in (summary.throughput, summary.offered))
+    assert done + summary.backlog == pytest.approx(came), "nothing is lost"
+    assert 0 < summary.stopped < 40
+    assert summary.nodes < 2
+    assert sum(each.throughput for each in summary.topologies) == pytest.approx(summary.throughput)
+    assert summary.curve[-1].time == summary.duration
+
+
+def test_the_same_seed_is_the_same_summary_and_another_one_is_not():
+    one, same, other = (dumps(run(word_count(), first_fit, seed, 400.0, trace=STORY)) for seed in (1, 1, 2))
+    assert one == same
+    assert one != other
+
+
+SCRIPT = """
+from test_experiment import STORY, first_fit
+from headgate.documents import dumps
+from headgate_sim.experiment import run
+from small_requests import word_count
+print(dumps(run(word_count(), first_fit, 3, 400.0, trace=STORY)), end="")
+"""
+
+
+def test_other_processes_and_hash_seeds_find_the_same():
+    here = Path(__file__).parent
+    found = set()
+    for seed in ("0", "1234"):
+        path = os.pathsep.join([str(here), str(here.parents[1]), *sys.path])
+        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
+        done = subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True)
+        found.add(done.stdout)
+    assert found == {dumps(run(word_count(), first_fit, 3, 400.0, trace=STORY))}
+
+
+def test_a_request_that_does_not_fit_is_a_value():
+    summary = run(request([node("a", 10.0)], [topology("t", component("c", 2))]), first_fit, duration=60.0)
+    assert set(summary.rounds) == {"held"}
+    assert (summary.throughput, summary.placed) == (0.0, 0)
+
+
+def test_a_move_of_single_tasks_costs_less_than_one_of_workers_or_topologies():
+    made = request([node("a", 400.0), node("b", 400.0)], word_count().topologies)
+    stopped = {}
+    for style in ("executor", "worker", "rebalance"):
+        turns = iter(range(1000))
+
+        def restless(asked, turns=turns):
+            """Move one counter to and fro."""
+            return asked.problem().plan([next(turns) % 2, 0, 0, 1, 1])
+
+        stopped[style] = run(made, restless, duration=300.0, interval=40.0, timing=Timing(style=style)).stopped
+    assert stopped["executor"] < stopped["worker"] < stopped["rebalance"]
+
+
+@pytest.mark.parametrize("wrong", [{"duration": 0.0}, {"window": 0.0}, {"interval": -1.0}])
+def test_times_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(OptionError):
+        run(word_count(), first_fit, **wrong)
+
+
+def test_an_unknown_scheduler_is_named():
+    with pytest.raises(PluginError, match="no plugin 'nobody'"):
+        run(word_count(), "nobody")

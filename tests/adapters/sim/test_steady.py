@@ -1,0 +1,182 @@
+"""The steady state against closed forms: the core's rates and scores, and Eq. 5 of the heterogeneity paper."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headgate.errors import DocumentError
+from headgate.model import Kind, Profile, Stream
+from headgate.score import score
+from headgate.testing.strategies import requests
+from headgate_sim.layout import Layout
+from headgate_sim.steady import Model, fill
+from headgate_sim.streams import flow_through, pairs
+from small_requests import component, node, request, topology, word_count
+
+
+def placed(made, seed):
+    """A model and a random placement: node and worker of each task."""
+    layout = Layout.of(made)
+    problem = layout.problem
+    dice = np.random.default_rng(seed)
+    node_of = dice.integers(0, problem.m, problem.n)
+    return Model(layout), node_of, node_of * 10 + problem.topology
+
+
+def without_local(made):
+    topologies = tuple(
+        attrs.evolve(
+            each, streams=tuple(attrs.evolve(s, grouping=s.grouping.replace("local-or-", "")) for s in each.streams)
+        )
+        for each in made.topologies
+    )
+    return attrs.evolve(made, topologies=topologies)
+
+
+@settings(max_examples=40)
+@given(requests(fresh=True), st.integers(0, 9))
+def test_pairs_and_shares_between_nodes_are_those_of_the_core(made, seed):
+    made = without_local(made)
+    model, node_of, worker = placed(made, seed)
+    problem = model.layout.problem
+    steady = model.steady(node_of, worker, np.ones(len(made.topologies)))
+    traffic = sum(share.traffic for share in steady.shares)
+    inter = sum(share.inter_node for share in steady.shares)
+    assert traffic == pytest.approx(problem.traffic.total / problem.traffic.scale, rel=1e-9)
+    assert inter == pytest.approx(problem.traffic.inter_node(node_of) / problem.traffic.scale, rel=1e-9)
+    for plumbing, share in zip(model.layout.topologies, steady.shares, strict=True):
+        own = slice(plumbing.start, plumbing.stop)
+        senders, receivers, rates, _ = pairs(plumbing, share.current, worker[own])
+        assert rates.sum() == pytest.approx(share.traffic, rel=1e-9)
+        assert rates[node_of[own][senders] != node_of[own][receivers]].sum() == pytest.approx(
+            share.inter_node, rel=1e-9
+        )
+        assert share.delivered in (0.0, pytest.approx(1.0))
+
+
+@settings(max_examples=40)
+@given(requests(fresh=True), st.integers(0, 9))
+def test_the_factor_of_one_topology_is_what_its_fullest_node_allows(made, seed):
+    made = attrs.evolve(made, topologies=tuple(without_local(made).topologies[:1]))
+    model, node_of, worker = placed(made, seed)
+    steady = model.steady(node_of, worker, np.array([np.inf]))
+    layout, share = model.layout, steady.shares[0]
+    slope, fixed = (np.bincount(node_of, each, layout.problem.m) for each in (share.slope, share.fixed))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        closed = np.where(slope > 0, np.maximum(layout.capacity - fixed, 0) / slope, np.inf).min(initial=np.inf)
+    assert steady.factor[0] == pytest.approx(closed if np.isfinite(closed) else 1.0)
+    assert steady.limit[0] == pytest.approx(closed)
+    loaded = steady.node_cpu[slope > 0]
+    if np.isfinite(closed) and closed > 0:
+        assert loaded.max() <= layout.capacity.max() * (1 + 1e-9)
+        assert np.isclose(steady.node_cpu, layout.capacity)[slope > 0].any()
+
+
+def test_back_pressure_settles_at_the_sustainable_factor_of_the_scores():
+    made = word_count()
+    model, *_ = placed(made, 0)
+    plan = model.layout.problem.plan([0, 0, 0, 1, 1])
+    node_of = model.layout.problem.node_of(plan.assignment)
+    steady = model.steady(node_of, node_of, np.array([np.inf]))
+    assert steady.factor[0] == pytest.approx(score(model.layout.problem, plan.assignment).sustainable)
+    assert steady.throughput[0] == pytest.approx(100.0 * steady.factor[0])
+
+
+def chain(selectivities, tasks, rate, **more):
+    """A spout and bolts in a row."""
+    parts = [
+        component(
+            f"c{number}",
+            n,
+            0.0,
+            selectivity=alpha,
+            kind=Kind.BOLT if number else Kind.SPOUT,
+            rate=None if number else rate,
+        )
+        for number, (alpha, n) in enumerate(zip(selectivities, tasks, strict=True))
+    ]
+    streams = tuple(Stream(source=f"c{number}", target=f"c{number + 1}") for number in range(len(parts) - 1))
+    return topology("t", *parts, streams=streams, **more)
+
+
+def test_cpu_of_a_task_is_rate_times_cost_plus_overhead():
+    made = request(
+        [node("a", 400.0, machine_type="big")],
+        [topology("t", component("s", 1, 0.0, kind=Kind.SPOUT, rate=500.0))],
+        profiles=(Profile(topology="t", component="s", machine_type="big", e=0.1, met=2.0),),
+    )
+    model, node_of, worker = placed(made, 0)
+    steady = model.steady(node_of, worker, np.ones(1))
+    assert steady.cpu[0] == pytest.approx(52.0 * 4), "52 percent of a machine of 400 points"
+    assert model.steady(node_of, worker, np.array([np.inf])).factor[0] == pytest.approx(98 / 50)
+
+
+def test_a_chain_of_three_has_the_rates_of_the_papers_example():
+    made = request([node("a")], [chain((1.0, 0.5, 2.0), (1, 2, 3), 120.0)])
+    plumbing = Layout.of(made).topologies[0]
+    current = flow_through(plumbing, np.zeros(6, dtype=np.int64))
+    assert current.links == (120.0, 60.0)
+    assert current.work.tolist() == [120.0, 60.0, 60.0, 20.0, 20.0, 20.0]
+
+
+def test_tuples_for_a_missing_task_are_lost():
+    plumbing = Layout.of(request([node("a")], [chain((1.0, 1.0, 1.0), (1, 2, 4), 120.0)])).topologies[0]
+    current = flow_through(plumbing, np.array([0, 0, -1, 0, 0, 0, 0]))
+    assert current.work.tolist() == [120.0, 60.0, 0.0, 15.0, 15.0, 15.0, 15.0]
+
+
+def test_local_or_shuffle_stays_in_the_worker_where_it_can():
+    parts = component("s", 2, 1.0, kind=Kind.SPOUT, rate=100.0), component("b", 2, 1.0)
+    stream = Stream(source="s", target="b", grouping="local-or-shuffle")
+    plumbing = Layout.of(request([node("a")], [topology("t", *parts, streams=(stream,))])).topologies[0]
+    workers = np.array([0, 1, 0, 2])  # the bolts come first: b0 beside s0... by id: b0, b1, s0, s1
+    senders, receivers, rates, _ = pairs(plumbing, flow_through(plumbing, workers), workers)
+    found = dict(zip(zip(senders.tolist(), receivers.tolist(), strict=True), rates.tolist(), strict=True))
+    assert found == {(2, 0): 50.0, (3, 0): 25.0, (3, 1): 25.0}
+
+
+def test_topologies_that_share_a_full_node_get_equal_factors():
+    steep = np.array([[50.0, 0.0], [100.0, 20.0], [0.0, 10.0]])
+    factor, limit = fill(steep, np.array([100.0, 100.0]), np.array([1.0, 1.0, 20.0]))
+    assert factor.tolist() == pytest.approx([2 / 3, 2 / 3, (100 - 20 * 2 / 3) / 10])
+    assert limit.tolist() == pytest.approx(factor.tolist())
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=5),
+    st.lists(st.integers(-5, 60), min_size=3, max_size=3),
+    st.lists(st.integers(0, 5), min_size=5, max_size=5),
+)
+def test_shares_are_max_min_fair(steep, free, demand):
+    steep, free = np.array(steep, dtype=float), np.array(free, dtype=float)
+    demand = np.array(demand[: len(steep)], dtype=float)
+    factor, limit = fill(steep, free, demand)
+    used = factor @ steep
+    assert (factor <= demand + 1e-9).all()
+    assert (limit >= factor - 1e-9).all()
+    assert (used <= np.maximum(free, 0) + 1e-6).all()
+    full = used >= free - 1e-6
+    for poor in np.flatnonzero(factor < demand - 1e-9):
+        rivals = [factor[(steep[:, each] > 0)].max() for each in np.flatnonzero(full & (steep[poor] > 0))]
+        assert any(factor[poor] >= most - 1e-6 for most in rivals), (
+            "who gets less shares a full node with no richer one"
+        )
+
+
+def test_a_request_that_contradicts_itself_is_an_error_with_a_pointer():
+    streams = (Stream(source="a", target="b"), Stream(source="b", target="a"))
+    made = request([node("n")], [topology("t", component("a"), component("b"), streams=streams)])
+    with pytest.raises(DocumentError, match="/topologies/0/streams"):
+        Layout.of(made)
+
+
+def test_an_empty_cluster_and_no_topology_are_in_balance():
+    for made in (request([], [topology("t", component("a"))]), request([node("n")], [])):
+        problem = made.problem()
+        nowhere = np.full(problem.n, -1)
+        steady = Model(Layout.of(made)).steady(nowhere, nowhere, np.ones(len(made.topologies)))
+        assert steady.throughput.sum() == 0
