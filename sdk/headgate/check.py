@@ -10,6 +10,7 @@ import numpy as np
 
 from headgate.errors import DocumentError, pointer
 from headgate.model import FrozenMap, MoveKind, Plan, Reason, Slot, Status
+from headgate.profiled import FULL, OVER, Profiled, counts_of, load_at
 from headgate.rates import stream_rates
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def check_request(request: Request) -> None:
     _unique((topology.id for topology in request.topologies), "topology", "topologies")
     for index, topology in enumerate(request.topologies):
         _check_topology(topology, index)
-    _check_size(request)
+    check_size(request)
     _check_references(request)
     _check_profiles(request)
     for name in ("deadline", "max_moves"):
@@ -109,7 +110,12 @@ def _check_streams(topology: Topology, *where: str | int) -> None:
         _amount(rate, *where, "streams", number)
 
 
-def _check_size(request: Request) -> None:
+def check_size(request: Request) -> None:
+    """Refuse more than `MAX_TASKS` tasks, before anything is made of them.
+
+    Raises:
+        DocumentError: With a pointer to the component that is one too many.
+    """
     total = 0
     for index, topology in enumerate(request.topologies):
         for number, part in enumerate(topology.components):
@@ -215,6 +221,7 @@ def _violations(problem: Problem, plan: Plan) -> Iterable[Reason]:
     if plan.status is Status.OK and missing:
         yield Reason(code="unplaced", subject="tasks", message=f"status is ok, but {missing} tasks have no slot")
     yield from _capacity(problem, plan)
+    yield from _profiled_capacity(problem, plan)
     yield from _workers(problem, plan)
     yield from _fixed(problem, plan)
     yield from _moves(problem, plan)
@@ -224,7 +231,7 @@ def _malformed(plan: object) -> str:
     """Say what is not of its type in what should be a plan; scores and provenance are the host's, so not looked at."""
     if not isinstance(plan, Plan):
         return f"a Plan is expected, not {type(plan).__name__}"
-    numbers = [plan.input_rate, *plan.parallelism.values()]
+    numbers = [plan.input_rate, *plan.parallelism.values(), plan.bound.value if plan.bound else None]
     numbers += [number for reason in plan.reasons for number in (reason.need, reason.have)]
     if not all(number is None or math.isfinite(number) for number in numbers):
         return "a number of the plan is infinite or NaN"
@@ -246,6 +253,24 @@ def _capacity(problem: Problem, plan: Plan) -> Iterable[Reason]:
         need, have = float(usage[node, resource]), float(problem.capacity[node, resource])
         message = f"node {name} would carry {need:g} {what} and has {have:g}"
         yield Reason(code="capacity", subject=name, message=message, resource=what, need=need, have=have)
+
+
+def _profiled_capacity(problem: Problem, plan: Plan) -> Iterable[Reason]:
+    """Nodes that profiles say are overloaded at the plan's input rate; without one, declared demands alone count."""
+    if plan.input_rate is None or not problem.request.profiles:
+        return
+    profiled, node_of = Profiled.of(problem.request), problem.node_of(plan.assignment)
+    counts = np.where(profiled.covered[:, None], counts_of(problem, node_of), 0)
+    for part, node in np.argwhere((counts > 0) & ~profiled.covers).tolist():
+        name, where = "/".join(problem.components[part]), problem.node_ids[node]
+        message = f"{name} has no profile for node {where}, where the plan puts a task of it"
+        yield Reason(code="profile", subject=name, message=message)
+    load = load_at(problem, node_of, plan.input_rate)
+    for node in np.flatnonzero(load > FULL * (1 + OVER)).tolist():
+        name = problem.node_ids[node]
+        message = f"node {name} would be {load[node]:g} % busy at {plan.input_rate:g} tuples/s"
+        have = {"need": float(load[node]), "have": FULL}
+        yield Reason(code="capacity", subject=name, message=message, resource="cpu", **have)
 
 
 def _workers(problem: Problem, plan: Plan) -> Iterable[Reason]:

@@ -6,8 +6,10 @@ import math
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 
+import attrs
+
 from headgate.errors import DocumentError
-from headgate.model import Kind, Stream, Topology
+from headgate.model import Component, Kind, Stream, Topology
 
 
 def stream_rates(topology: Topology, where: str = "") -> tuple[float, ...]:
@@ -32,6 +34,33 @@ def stream_rates(topology: Topology, where: str = "") -> tuple[float, ...]:
     for stream in topology.streams:
         splits[stream.source] += stream.fanout == "split"
     return tuple(_rate(stream, output, splits) for stream in topology.streams)
+
+
+def component_rates(topology: Topology, where: str = "") -> dict[str, float]:
+    """Tuples per second that all tasks of each component together process, by component id.
+
+    A spout processes what it emits, a bolt what it receives; a spout that states no rate counts as 1 tuple/s.
+
+    Args:
+        topology: See `stream_rates`.
+        where: JSON pointer of the topology, for errors.
+
+    Raises:
+        DocumentError: A cycle of streams has no stated rate.
+    """
+    parts = tuple(attrs.evolve(part, rate=1.0) if _silent(part) else part for part in topology.components)
+    topology = attrs.evolve(topology, components=parts)
+    received: dict[str, list[float]] = defaultdict(list)
+    for stream, rate in zip(topology.streams, stream_rates(topology, where), strict=True):
+        received[stream.target].append(rate)
+    return {
+        part.id: part.rate if part.kind == Kind.SPOUT and part.rate is not None else math.fsum(received[part.id])
+        for part in parts
+    }
+
+
+def _silent(part: Component) -> bool:
+    return part.kind == Kind.SPOUT and part.rate is None
 
 
 def _rate(stream: Stream, output: dict[str, float], splits: dict[str, int]) -> float:

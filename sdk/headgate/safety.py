@@ -11,6 +11,7 @@ import attrs
 
 from headgate.check import check_plan
 from headgate.documents import canonical, fingerprint, restore, unstructure
+from headgate.instances import grown
 from headgate.jsontext import parse
 from headgate.model import FrozenMap, Plan, Provenance, Reason, Request, Status
 from headgate.score import score
@@ -55,10 +56,10 @@ def run_scheduler(name: str, version: str, schedule: Callable[..., Any], *, requ
         reasons = (_reason("mutation", name, "changed its request, which it must not"),)
         problem = restore(parse(before), Request).problem()
     elif not reasons:
-        reasons = _faults(name, request, plan)
+        problem, reasons = _judge(name, request, plan, problem)
     if reasons:
         plan = Plan(status=Status.HELD, reasons=reasons, assignment=live)
-    return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment))
+    return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
 
 
 def _live(problem: Problem) -> FrozenMap[str, Slot]:
@@ -74,6 +75,17 @@ def _is_still(request: Request, text: str) -> bool:
         return canonical(request) == text
     except Exception:  # noqa: BLE001 - what was changed may not even be a request any more
         return False
+
+
+def _judge(name: str, request: Request, plan: Any, problem: Problem) -> tuple[Problem, tuple[Reason, ...]]:
+    """What an answer is to be scored on, and what is wrong with it; one with other numbers of tasks means these."""
+    try:
+        judged = grown(request, plan) if isinstance(plan, Plan) else request
+    except Exception as error:  # noqa: BLE001 - a plan may hold anything
+        return problem, (_reason("parallelism", name, f"chose numbers of tasks that cannot be ({error})"),)
+    if reasons := _faults(name, judged, plan):
+        return problem, reasons
+    return (problem if judged is request else judged.problem()), ()
 
 
 def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from headgate.model import FrozenMap, Scores, Slot
 from headgate.problem import STEP
+from headgate.profiled import FULL, load_at, throughput
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
 
 
-def score(problem: Problem, assignment: FrozenMap[str, Slot]) -> Scores:
-    """Score an assignment; see `Scores` for the meaning of each figure."""
+def score(problem: Problem, assignment: FrozenMap[str, Slot], input_rate: float | None = None) -> Scores:
+    """Score an assignment; see `Scores` for the meaning of each figure.
+
+    With an input rate (`Plan.input_rate`), CPU use is what profiles say at that rate.
+    """
     node_of = problem.node_of(assignment)
     scale = problem.traffic.scale
     inter, total = problem.traffic.inter_node(node_of), problem.traffic.total
@@ -24,6 +28,8 @@ def score(problem: Problem, assignment: FrozenMap[str, Slot]) -> Scores:
     usage = np.zeros_like(problem.capacity)
     np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
     ratio = usage / np.maximum(problem.capacity, STEP)  # finite where a node has nothing of a resource it is using
+    if input_rate is not None:
+        ratio[:, 0] = load_at(problem, node_of, input_rate) / FULL
     return Scores(
         unit=problem.traffic.unit,
         traffic=total / scale,
@@ -37,6 +43,7 @@ def score(problem: Problem, assignment: FrozenMap[str, Slot]) -> Scores:
         balance=_balance(ratio[used, 0]),
         moves=_moves(problem, assignment),
         unplaced=problem.n - len(assignment),
+        throughput=throughput(problem, node_of),
     )
 
 

@@ -3,12 +3,13 @@
 from headgate.model.cluster import Cluster, Node, Slot
 from headgate.model.frozen import FrozenMap, Resources
 from headgate.model.metrics import Flow, Metrics, NodeSample, TaskSample, TopologySample
-from headgate.model.plan import STARVED, Move, MoveKind, Plan, Provenance, Reason, Receipt, Scores, Status, Step
+from headgate.model.plan import STARVED, Bound, Move, MoveKind, Plan, Provenance, Reason, Receipt, Scores, Status, Step
 from headgate.model.request import Limits, Observation, Profile, Request
 from headgate.model.topology import Component, Kind, Stream, Task, Topology
 
 __all__ = [
     "STARVED",
+    "Bound",
     "Cluster",
     "Component",
     "Flow",

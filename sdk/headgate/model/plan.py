@@ -74,6 +74,8 @@ class Scores:
         balance: Smallest over largest CPU utilisation among the nodes used, 1 = even; None without demand.
         moves: Running tasks that change or lose their slot; those of a dead node do not run.
         unplaced: Tasks without a slot.
+        throughput: Tuples/s that all tasks of profiled components together process at the highest input rate that
+            overloads no node, by the profiles; None without profiles, or where one does not cover its node.
     """
 
     unit: str = "tuples/s"
@@ -88,6 +90,22 @@ class Scores:
     balance: float | None = None
     moves: int = 0
     unplaced: int = 0
+    throughput: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Bound:
+    """What no plan for the request can beat, as an exact scheduler found it.
+
+    Attributes:
+        figure: The score that it bounds: `inter_node` from below, or `throughput` from above.
+        value: The bound, in the unit of that score.
+        proven: Whether the plan reaches the bound (within the scheduler's tolerance), so that it is the optimum.
+    """
+
+    figure: str
+    value: float
+    proven: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -107,6 +125,10 @@ class Plan:
 
     `measured` tells whether measured demands or declared ones alone were planned with: what the plan promises
     to fit. Scores are computed on measured demands where there are any, for every scheduler alike.
+
+    A scheduler that chooses numbers of tasks says so in `parallelism`, by `topology/component`; components that it
+    does not name keep theirs, and task ids follow (`headgate.instances`). `input_rate` is what all spouts together
+    may emit, in tuples/s; with it, components that have profiles are taken to cost what these say at that rate.
     """
 
     status: Status = Status.OK
@@ -117,6 +139,7 @@ class Plan:
     measured: bool = True
     parallelism: FrozenMap[str, int] = FrozenMap()
     input_rate: float | None = None
+    bound: Bound | None = None
     provenance: Provenance = Provenance()
     explanation: str = ""
 
