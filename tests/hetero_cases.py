@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from headgate.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology
 
 
@@ -33,6 +35,6 @@ def profiled(
         for name, row in zip(names, e, strict=True)
         for kind, cost in zip(types, row, strict=True)
     )
-    streams = tuple(Stream(source=a, target=b) for a, b in zip(names, names[1:], strict=False))
+    streams = tuple(Stream(source=a, target=b) for a, b in pairwise(names))
     topology = Topology(id="t", components=parts, streams=streams)
     return Request(cluster=Cluster(nodes=nodes), topologies=(topology,), profiles=profiles, **more)

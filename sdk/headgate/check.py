@@ -266,7 +266,7 @@ def _profiled_capacity(problem: Problem, plan: Plan) -> Iterable[Reason]:
         message = f"{name} has no profile for node {where}, where the plan puts a task of it"
         yield Reason(code="profile", subject=name, message=message)
     load = load_at(problem, node_of, plan.input_rate)
-    for node in np.flatnonzero(load > FULL * (1 + OVER)).tolist():
+    for node in np.flatnonzero((load > FULL * (1 + OVER)) & counts.any(axis=0)).tolist():
         name = problem.node_ids[node]
         message = f"node {name} would be {load[node]:g} % busy at {plan.input_rate:g} tuples/s"
         have = {"need": float(load[node]), "have": FULL}

@@ -44,8 +44,12 @@ def with_instances(request: Request, parallelism: Mapping[str, int], *, priced: 
         if name not in known:
             raise DocumentError(pointer("parallelism", name), f"{name!r} is no component of the request")
         if not isinstance(count, int) or count < 1:
-            raise DocumentError(pointer("parallelism", name), f"{name} would have {count!r} tasks; at least 1 is needed")
-    check_size(attrs.evolve(request, topologies=tuple(_resized(each, parallelism, set()) for each in request.topologies)))
+            raise DocumentError(
+                pointer("parallelism", name), f"{name} would have {count!r} tasks; at least 1 is needed"
+            )
+    check_size(
+        attrs.evolve(request, topologies=tuple(_resized(each, parallelism, set()) for each in request.topologies))
+    )
     paid = {f"{each.topology}/{each.component}" for each in request.profiles} if priced else set()
     topologies = tuple(_resized(topology, parallelism, paid) for topology in request.topologies)
     tasks = {task.id for topology in topologies for task in topology.tasks()}
@@ -71,9 +75,7 @@ def _remaining(metrics: Metrics, tasks: set[str], changed: set[str], paid: set[s
     samples = [sample for sample in metrics.tasks if sample.task in tasks]
     return attrs.evolve(
         metrics,
-        tasks=tuple(
-            attrs.evolve(each, cpu=None) if each.task.rpartition("/")[0] in paid else each for each in samples
-        ),
+        tasks=tuple(attrs.evolve(each, cpu=None) if each.task.rpartition("/")[0] in paid else each for each in samples),
         flows=tuple(flow for flow in metrics.flows if flow.source.split("/", 1)[0] not in changed),
     )
 

@@ -41,6 +41,7 @@ class Profiled:
         gain: float64 (C,), tuples/s that all tasks of the component process at the stated rates of the spouts; a
             spout that states none counts as 1 tuple/s. A profile's `alpha` is taken for the selectivity unless it is 1.
         input_rate: Tuples/s of all spouts together at these rates.
+        spout_rate: Tuples/s of the busiest spout.
     """
 
     e: NDArray[np.float64]
@@ -49,6 +50,7 @@ class Profiled:
     covered: NDArray[np.bool_]
     gain: NDArray[np.float64]
     input_rate: float
+    spout_rate: float
 
     @classmethod
     def of(cls, request: Request) -> Profiled:
@@ -80,6 +82,7 @@ class Profiled:
             covered=np.array([part in by_part for part in parts], dtype=bool),
             gain=np.array([rate[name] for rate in rates for name in sorted(rate)], dtype=np.float64),
             input_rate=math.fsum(spouts),
+            spout_rate=max(spouts, default=0.0),
         )
 
     def load(self, counts: NDArray[np.int64], factor: float) -> NDArray[np.float64]:
@@ -89,7 +92,8 @@ class Profiled:
             counts: Tasks of each component on each node, shape (C, m).
             factor: What the stated rates are multiplied by.
         """
-        return factor * self._slope(counts) + (counts * self.met).sum(axis=0)
+        load: NDArray[np.float64] = factor * self._slope(counts) + (counts * self.met).sum(axis=0)
+        return load
 
     def max_factor(self, counts: NDArray[np.int64], free: NDArray[np.float64]) -> float:
         """The largest factor at which no node exceeds its `free` percent, shape (m,).

@@ -44,6 +44,10 @@ class TestSpsV2(BuiltIn):
     name = "sps-v2"
 
 
+class TestHetero(BuiltIn):
+    name = "hetero"
+
+
 class TestFirstFit(SchedulerContract):
     @pytest.fixture
     def scheduler_name(self):

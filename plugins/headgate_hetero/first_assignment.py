@@ -1,0 +1,35 @@
+"""Algorithm 1, FirstAssignment: one task of each component, on the machine where it needs least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headgate_hetero.graph import Graph
+
+if TYPE_CHECKING:
+    from headgate.scaling import Scaling
+
+
+def first_assignment(scaling: Scaling, rate: float, *, given: bool) -> tuple[Graph, int | None]:
+    """Map one task of each component on the machine of least TCU; ties by index.
+
+    Machines may be over-utilised by it, as printed. A component with tasks that may not move has all its tasks from
+    the beginning, and with `given` so has each; those are spread: each goes where the load stays lowest.
+
+    Returns:
+        The graph, and the first component that no machine takes, None if there is none.
+    """
+    graph = Graph(scaling)
+    for part, fixed in enumerate(scaling.floor.sum(axis=1).tolist()):
+        wanted = int(scaling.given[part]) if given or fixed else 1
+        for _ in range(wanted - fixed):
+            can = graph.takes(part)
+            if not can.any():
+                return graph, part
+            cost = graph.tcu(part, wanted, rate)
+            if wanted > 1:
+                cost = cost + graph.load(rate)
+            graph.add(part, int(np.where(can, cost, np.inf).argmin()))
+    return graph, None

@@ -1,0 +1,94 @@
+"""The execution topology graph while it grows: how many tasks of each component are on each machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from headgate.profiled import FULL, OVER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.scaling import Scaling
+
+
+class Graph:
+    """Counts of tasks, kept with what follows from them: a step costs O(components * machines)."""
+
+    def __init__(self, scaling: Scaling) -> None:
+        """Begin with the tasks that may not move."""
+        model = scaling.profiled
+        self.scaling = scaling
+        self.gain: NDArray[np.float64] = model.gain / (model.spout_rate or 1.0)
+        """Tuples/s of each component for 1 tuple/s of the busiest spout."""
+        self.counts: NDArray[np.int64] = np.zeros_like(scaling.floor)
+        self.total: NDArray[np.int64] = np.zeros(len(self.counts), dtype=np.int64)
+        self.fixed_load: NDArray[np.float64] = FULL - np.maximum(scaling.free, 0.0)
+        self.room: NDArray[np.float64] = scaling.room.copy()
+        self.slots: NDArray[np.int64] = scaling.slots.copy()
+        self.present: NDArray[np.bool_] = scaling.present.copy()
+        self._work: NDArray[np.float64] = np.zeros_like(model.e)
+        self._taking: NDArray[np.bool_] = np.array([self._takes(part) for part in range(len(self.counts))], dtype=bool)
+        for part, node in np.argwhere(scaling.floor > 0).tolist():
+            for _ in range(int(scaling.floor[part, node])):
+                self._count(part, node)
+
+    def copy(self) -> Self:
+        """A graph of its own with the same tasks."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        for name in ("counts", "total", "fixed_load", "room", "slots", "present", "_work", "_taking"):
+            setattr(twin, name, getattr(self, name).copy())
+        return twin
+
+    def load(self, rate: float) -> NDArray[np.float64]:
+        """Percent of each machine in use (100 - MAC) at a topology input rate."""
+        return self.load_with(self.total, rate)
+
+    def load_with(self, total: NDArray[np.int64], rate: float) -> NDArray[np.float64]:
+        """The same if components had these numbers of tasks, the further ones being nowhere yet."""
+        share = rate * self.gain / np.maximum(total, 1)
+        found: NDArray[np.float64] = share @ self._work + self.fixed_load
+        return found
+
+    def tcu(self, part: int, total: int, rate: float) -> NDArray[np.float64]:
+        """Percent of each machine that one of `total` tasks of a component would need there (Eq. 5)."""
+        model = self.scaling.profiled
+        cost: NDArray[np.float64] = model.e[part] * (rate * self.gain[part] / total) + model.met[part]
+        return cost
+
+    def takes(self, part: int) -> NDArray[np.bool_]:
+        """Machines that have a profile for the component, and a slot and memory for one more task of it."""
+        taking: NDArray[np.bool_] = self._taking[part]
+        return taking
+
+    def add(self, part: int, node: int) -> None:
+        """Put one more task of a component on a machine."""
+        topology = self.scaling.topology[part]
+        self._count(part, node)
+        self.room[node] -= self.scaling.need[part]
+        if not self.present[topology, node]:
+            self.present[topology, node] = True
+            self.slots[node] -= 1
+        for each in range(len(self.counts)):
+            self._taking[each, node] = self._takes(each, slice(node, node + 1))[0]
+
+    def _takes(self, part: int, nodes: slice = slice(None)) -> NDArray[np.bool_]:
+        scaling = self.scaling
+        can = scaling.profiled.covers[part, nodes].copy()
+        can &= self.present[scaling.topology[part], nodes] | (self.slots[nodes] > 0)
+        can &= (self.room[nodes] >= scaling.need[part]).all(axis=1)
+        return can
+
+    def _count(self, part: int, node: int) -> None:
+        model = self.scaling.profiled
+        self.counts[part, node] += 1
+        self.total[part] += 1
+        self._work[part, node] += model.e[part, node]
+        self.fixed_load[node] += model.met[part, node]
+
+
+LIMIT = FULL * (1 + OVER)
+"""Percent above which a machine is over-utilised."""

@@ -1,0 +1,34 @@
+"""What a user may set: one option for each thing the papers leave open."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+from attrs import validators as check
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """Options of `hetero`; the defaults are the readings under which its test vectors were worked.
+
+    How a component's output reaches several others (Eq. 6 is read either way) is said by the topology: `Stream.fanout`.
+
+    Attributes:
+        initial_rate: R0, tuples/s of the busiest spout with which Algorithm 2 begins.
+        counts: Whether numbers of tasks are `chosen` (the papers) or stay as `given` (an engine that cannot rescale).
+        restore: What line 13 restores: `graph-and-rate`, or the `graph` alone as it is printed.
+        suitable: The most suitable machine for a new task: where it needs the `least-tcu`, or the `least-utilised`.
+        capacity: Whether room for a new task is judged `after` the other tasks of its component gave up their
+            share, or `before`.
+        overloaded: Which of several over-utilised machines comes first: the one of `lowest-index`, or the `fullest`.
+        max_tasks: More tasks than this are not made.
+    """
+
+    initial_rate: float = attrs.field(default=1.0, validator=[check.gt(0), check.lt(1e12)])
+    counts: Literal["chosen", "given"] = "chosen"
+    restore: Literal["graph-and-rate", "graph"] = "graph-and-rate"
+    suitable: Literal["least-tcu", "least-utilised"] = "least-tcu"
+    capacity: Literal["after", "before"] = "after"
+    overloaded: Literal["lowest-index", "fullest"] = "lowest-index"
+    max_tasks: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(100_000)])

@@ -1,0 +1,52 @@
+"""The plugin `hetero`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headgate.hooks import Description, hookimpl
+from headgate_hetero.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate.hooks import Claim, Workload
+    from headgate.model import Plan, Request
+
+PAPER = (
+    "Nasiri, Nasehi, Divband, Goudarzi: A scheduling algorithm to maximize Storm throughput in heterogeneous cluster"
+    " (Journal of Big Data, 2023), Algorithms 1 and 2"
+)
+
+
+class Hetero:
+    """Choose numbers of tasks, their nodes and the input rate for the highest throughput, by profiles."""
+
+    @hookimpl
+    def headgate_describe(self) -> Description:
+        """Describe the scheduler."""
+        return Description(summary=(self.__doc__ or "").partition("\n")[0], options=Options, paper=PAPER)
+
+    @hookimpl
+    def headgate_schedule(self, request: Request, options: Options) -> Plan:
+        """Run Algorithms 1 and 2; tasks without a profile go where they take the least share of the CPU."""
+        from headgate_hetero.planning import as_printed
+
+        return as_printed(request, options)
+
+    @hookimpl
+    def headgate_workloads(self) -> Sequence[Workload]:
+        """Name the topologies of the evaluation on the clusters of Table 4."""
+        from headgate_hetero.workloads import workloads
+
+        return workloads()
+
+    @hookimpl
+    def headgate_claims(self) -> Sequence[Claim]:
+        """Name the printed figures."""
+        from headgate_hetero.claims import claims
+
+        return claims()
+
+
+hetero = Hetero()

@@ -1,0 +1,180 @@
+"""Algorithms 1 and 2 on vectors that were worked by hand."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from headgate.host import PluginHost
+from headgate.model import Component, FrozenMap, Kind, Limits, Resources, Slot, Status
+from headgate.scaling import Scaling
+from headgate_hetero.first_assignment import first_assignment
+from headgate_hetero.maximize_throughput import maximize_throughput
+from headgate_hetero.options import Options
+from headgate_hetero.plugin import hetero
+from headgate_hetero.workloads import BOLTS, micro_benchmark
+from hetero_cases import profiled
+
+
+def run(request, **options):
+    host = PluginHost().with_plugin("hetero", hetero)
+    return host.schedule("hetero", attrs.evolve(request, limits=Limits(deadline=300.0)), Options(**options))
+
+
+def steps(request, **options):
+    chosen = Options(**options)
+    graph, _ = first_assignment(Scaling.of(request), chosen.initial_rate, given=False)
+    return maximize_throughput(graph, chosen)
+
+
+def nodes(plan):
+    return {task: slot.node for task, slot in plan.assignment.items()}
+
+
+def test_a3_each_component_starts_where_it_needs_least_and_ties_go_to_the_lowest_index():
+    graph, _ = first_assignment(Scaling.of(profiled([[0.1, 0.2], [0.3, 0.2]])), 1.0, given=False)
+    assert graph.counts.tolist() == [[1, 0], [0, 1]]
+    tied, _ = first_assignment(Scaling.of(profiled([[0.2, 0.2]])), 1.0, given=False)
+    assert tied.counts.tolist() == [[1, 0]]
+
+
+def test_a4_the_rate_is_raised_in_ever_smaller_steps():
+    found = steps(profiled([[0.1]]))
+    powers = [2.0**power for power in range(10)]
+    assert found.accepted[:10] == tuple(powers)
+    assert found.accepted[10:14] == pytest.approx((768.0, 960.0, 990.0, 997.734375))
+    assert (found.rate, found.scale, found.graph.counts.tolist()) == (999.6830749511719, 1024, [[1]])
+
+
+def test_a4_without_the_rate_restored_it_stops_early():
+    assert run(profiled([[0.1]]), restore="graph").input_rate == 512.0
+
+
+@pytest.mark.parametrize(("met", "rate"), [(0.0, 999.6830749511719), (5.0, 949.4628041982651)])
+def test_a5_one_task_at_a_time_leaves_the_second_machine_empty(met, rate):
+    plan = run(profiled([[0.1, 0.2]], met))
+    assert (plan.parallelism, set(nodes(plan).values())) == ({"t/c0": 1}, {"m0-000"})
+    assert plan.input_rate == pytest.approx(rate, rel=1e-12)
+
+
+def test_a7_linear_on_one_machine_of_each_type():
+    plan = run(micro_benchmark("linear", (1, 1, 1)))
+    assert plan.parallelism == {"linear/1L": 1, "linear/2M": 2, "linear/3H": 2}
+    first, second, third = "machine-1-0001", "machine-2-0001", "machine-3-0001"
+    assert nodes(plan) == {
+        "linear/1L/0": first, "linear/2M/0": first, "linear/2M/1": second, "linear/3H/0": first, "linear/3H/1": third
+    }  # fmt: skip
+    assert plan.input_rate == pytest.approx(486.588, abs=5e-4)
+    assert plan.scores.throughput / 3 == pytest.approx(486.973, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"suitable": "least-utilised"}, {"capacity": "before"}, {"overloaded": "fullest"}, {"initial_rate": 3.0}],
+)
+@pytest.mark.parametrize("shape", ["linear", "diamond", "star"])
+def test_every_reading_makes_a_plan_that_may_be_carried_out(options, shape):
+    plan = run(micro_benchmark(shape, (2, 2, 2), met=1.0), **options)
+    assert (plan.status, plan.scores.unplaced) == (Status.OK, 0)
+    assert 0 < plan.scores.utilisation <= 1 + 1e-9
+
+
+def test_numbers_of_tasks_may_be_given():
+    request = profiled([[0.1, 0.2], [0.3, 0.2]])
+    (topology,) = request.topologies
+    parts = tuple(attrs.evolve(part, parallelism=3) for part in topology.components)
+    asked = attrs.evolve(request, topologies=(attrs.evolve(topology, components=parts),))
+    plan = run(asked, counts="given")
+    assert plan.parallelism == {"t/c0": 3, "t/c1": 3}
+    assert plan.input_rate > 200
+
+
+def test_tasks_that_run_stay_where_the_counts_allow():
+    request = micro_benchmark("linear", (2, 2, 2))
+    first = run(request)
+    running = {task: slot for task, slot in first.assignment.items() if task in {"linear/1L/0", "linear/2M/0"}}
+    again = run(attrs.evolve(request, assignment=FrozenMap(running)))
+    assert {task: again.assignment[task] for task in running} == running
+
+
+def test_tasks_that_may_not_move_do_not():
+    request = profiled([[0.1, 0.2]])
+    (topology,) = request.topologies
+    part = attrs.evolve(topology.components[0], movable=False, parallelism=2)
+    asked = attrs.evolve(
+        request,
+        topologies=(attrs.evolve(topology, components=(part,)),),
+        assignment=FrozenMap({"t/c0/1": Slot("m1-000", 0)}),
+    )
+    plan = run(asked)
+    assert plan.status is Status.OK
+    assert plan.assignment["t/c0/1"] == Slot("m1-000", 0)
+
+
+def test_tasks_without_profile_leave_less_to_the_others():
+    request = profiled([[0.1]])
+    (topology,) = request.topologies
+    other = Component(id="x", kind=Kind.BOLT, demand=Resources(cpu=50.0))
+    both = attrs.evolve(topology, components=(*topology.components, other))
+    plan = run(attrs.evolve(request, topologies=(both,)))
+    assert plan.input_rate == pytest.approx(500.0, rel=1e-3)
+    assert plan.scores.utilisation == pytest.approx(1.0, rel=1e-3)
+
+
+def test_a_machine_type_that_a_profile_lacks_takes_no_task_of_it():
+    request = micro_benchmark("linear", (1, 1, 1))
+    some = tuple(each for each in request.profiles if (each.component, each.machine_type) != ("1L", "machine-1"))
+    plan = run(attrs.evolve(request, profiles=some))
+    assert plan.status is Status.OK
+    assert plan.assignment["linear/1L/0"].node == "machine-3-0001"
+
+
+def test_what_cannot_be_is_a_status_with_reasons():
+    far = attrs.evolve(profiled([[0.1]]), profiles=tuple(
+        attrs.evolve(each, machine_type="elsewhere") for each in profiled([[0.1]]).profiles))  # fmt: skip
+    heavy = profiled([[0.1], [0.1]], met=60.0)
+    nowhere = attrs.evolve(profiled([[0.1]]), cluster=attrs.evolve(far.cluster, nodes=()))
+    bare = attrs.evolve(far.cluster.nodes[0], slots=())
+    slotless = attrs.evolve(profiled([[0.1]]), cluster=attrs.evolve(far.cluster, nodes=(bare,)))
+    for request, code in ((far, "profile"), (heavy, "capacity"), (nowhere, "profile"), (slotless, "slots")):
+        plan = run(request)
+        assert (plan.status, plan.reasons[0].code) == (Status.INFEASIBLE, code), plan
+        assert plan.reasons[0].need is not None
+
+
+def test_zero_rates_are_no_error():
+    assert run(profiled([[0.1]], rate=0.0)).status is Status.OK
+    assert run(profiled([[0.0]])).status is Status.OK
+    slow = run(profiled([[200.0]]))
+    assert slow.input_rate == pytest.approx(0.5)
+    assert "over-utilised at 1 tuples/s" in slow.explanation
+
+
+def test_memory_and_slots_are_kept():
+    request = profiled([[0.1, 0.2]])
+    (topology,) = request.topologies
+    part = attrs.evolve(topology.components[0], demand=Resources(memory=600.0))
+    nodes = tuple(
+        attrs.evolve(each, capacity=Resources(cpu=100.0, memory=1000.0 if each.id == "m1-000" else 100.0))
+        for each in request.cluster.nodes
+    )
+    asked = attrs.evolve(
+        request,
+        cluster=attrs.evolve(request.cluster, nodes=nodes),
+        topologies=(attrs.evolve(topology, components=(part,)),),
+    )
+    plan = run(asked)
+    assert nodes_used(plan) == {"m1-000"}
+    too_much = attrs.evolve(part, demand=Resources(memory=6000.0))
+    plan = run(attrs.evolve(asked, topologies=(attrs.evolve(topology, components=(too_much,)),)))
+    assert (plan.status, plan.reasons[0].resource, plan.reasons[0].need) == (Status.INFEASIBLE, "memory", 6000.0)
+
+
+def nodes_used(plan):
+    return {slot.node for slot in plan.assignment.values()}
+
+
+def test_the_benchmarks_have_two_profiled_bolts():
+    assert {name: list(bolts) for name, bolts in BOLTS.items()} == {
+        "rolling-count": ["split", "rolling-count"], "unique-visitor": ["view", "unique-visitor"]
+    }  # fmt: skip
