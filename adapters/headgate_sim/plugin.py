@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from headgate.hooks import Claim
     from headgate.model import Observation, Plan, Receipt
     from headgate_sim.target import SimTarget
 
@@ -20,7 +21,9 @@ class Sim:
     @hookimpl
     def headgate_describe(self) -> Description:
         """Describe the adapter."""
-        return Description(summary=self.__doc__ or "")
+        return Description(
+            summary=self.__doc__ or "", paper="001 N-Storm (section 5.2), 003 priority thesis (use case 1)"
+        )
 
     @hookimpl
     def headgate_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[SimTarget]:
@@ -56,6 +59,13 @@ class Sim:
         from headgate_sim.executor import rollback
 
         return rollback(target, receipt)
+
+    @hookimpl
+    def headgate_claims(self) -> Sequence[Claim]:
+        """See `headgate_sim.claims`."""
+        from headgate_sim.claims import claims
+
+        return claims()
 
 
 sim = Sim()
