@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -30,8 +30,8 @@ NEAR = 0.09
 LINES = 4
 """Numbers fitted to Fig. 26 (isolation) and Fig. 14 (SPS): two lines, of wall time and of processor time a tuple."""
 MOVES = 3
-"""Numbers fitted to the four figures of M = 16: `start`, `stall_tasks`, `recovery` of `Timing`. `restart`, `pause` and `slow`
-were fitted to one figure each, the number of redeployments is read from the 267 s."""
+"""Numbers fitted to the four figures of M = 16: `start`, `stall_tasks`, `recovery` of `Timing`. `restart`, `pause` and
+`slow` were fitted to one figure each, the number of redeployments is read from the 267 s."""
 
 
 def claims() -> Sequence[Claim]:
@@ -45,7 +45,8 @@ def _use_case_1() -> Iterator[Claim]:
             for value, seconds in series:
                 fitted = policy == "SPS" or (figure == "Fig. 26")
                 basis: Basis = "calibrated" if fitted else "predicted"
-                setting = attrs.evolve(Setting(), **{name: value})
+                changed: dict[str, Any] = {name: value}
+                setting = attrs.evolve(Setting(), **changed)
                 yield Claim(
                     id=f"{figure.removeprefix('Fig. ')}-{policy}-{value:g}".lower(),
                     source=f"003, {figure}",
