@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from headgate.model import Plan, Slot
+    from headgate_storm.measures import Life
     from headgate_storm.snapshot import Snapshot
     from headgate_storm.target import StormTarget
 
@@ -56,7 +57,8 @@ def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
 
 
 def _reach(target: StormTarget, wanted: Mapping[str, Slot]) -> Receipt:
-    before = target.rounds.latest(target.patience).assignment
+    snapshot = target.rounds.latest(target.patience)
+    before, past = snapshot.assignment, _ending(target, snapshot, wanted)
     target.rounds.wish(wanted)
     try:
         stored = target.rounds.until(lambda each: not _astray(each.assignment, each, wanted), target.patience)
@@ -64,9 +66,18 @@ def _reach(target: StormTarget, wanted: Mapping[str, Slot]) -> Receipt:
         target.rounds.wish({})
     steps = [_stored(target, wanted, stored)]
     if stored is not None and target.watch is not None:
-        steps.append(_wait_until_alive(target, wanted))
+        steps.append(_wait_until_alive(target, wanted, past))
     undo = FrozenMap({task: slot for task, slot in before.items() if task in wanted})
     return Receipt(done=all(step.done for step in steps), level=LEVEL, steps=tuple(steps), undo=undo)
+
+
+def _ending(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) -> frozenset[Life]:
+    """The worker processes that Storm has to end for this: whatever they say later proves nothing."""
+    if target.watch is None:
+        return frozenset()
+    kept = {task: slot for task, slot in snapshot.assignment.items() if task not in wanted}
+    touched = restarted(snapshot.assignment, {**kept, **wanted})
+    return frozenset(life for life, slot in target.watch.lives(snapshot).items() if slot in touched)
 
 
 def _astray(seen: Mapping[str, Slot], snapshot: Snapshot, wanted: Mapping[str, Slot]) -> list[str]:
@@ -84,12 +95,12 @@ def _stored(target: StormTarget, wanted: Mapping[str, Slot], stored: Snapshot | 
     return Step(action="assign", subject="nimbus", done=False, message=message)
 
 
-def _wait_until_alive(target: StormTarget, wanted: Mapping[str, Slot]) -> Step:
+def _wait_until_alive(target: StormTarget, wanted: Mapping[str, Slot], past: frozenset[Life]) -> Step:
     assert target.watch is not None
     deadline = time.monotonic() + target.patience
     while True:
         snapshot = target.rounds.latest(target.patience)
-        astray = _astray(target.watch.alive(snapshot), snapshot, wanted)
+        astray = _astray(target.watch.alive(snapshot, past=past), snapshot, wanted)
         if not astray:
             return Step(action="alive", subject="workers", message=f"{len(wanted)} executors are alive where asked")
         if time.monotonic() > deadline:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Numbers = Mapping[tuple[str, int], str]
 
+Life = tuple[str, str | None, int, int]
+"""A worker process from its start to its end: `Report.process`."""
 POINTS = 100.0
 """Of CPU: one core."""
 
@@ -62,6 +64,14 @@ def seen(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[str, Slot]:
             if slot is not None and (process.latest.topology, task) in numbers
         }
     )
+
+
+def lives(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[Life, Slot]:
+    """The worker processes that reported, each with its slot; those on unknown supervisors are left out."""
+    processes = _processes(reports)
+    slots = _slots(processes, snapshot)
+    found = zip(processes, slots, strict=True)
+    return FrozenMap({process.latest.process: slot for process, slot in found if slot is not None})
 
 
 def metrics_of(reports: Iterable[Report], snapshot: Snapshot, window: float) -> Metrics:

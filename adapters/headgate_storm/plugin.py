@@ -63,12 +63,13 @@ class Storm:
 
     @hookimpl
     def headgate_commands(self) -> Sequence[click.Command]:
-        """The groups `headgate import`, `headgate serve` and `headgate storm`."""
+        """The groups `headgate import`, `headgate serve` and `headgate storm`, and `headgate demo storm`."""
         from headgate_storm.commands import import_group
+        from headgate_storm.demo.command import demo
         from headgate_storm.serve import serve
         from headgate_storm.topology_commands import storm
 
-        return import_group, serve, storm
+        return import_group, serve, storm, demo
 
     @hookimpl
     def headgate_examine(self, installation: Path) -> Sequence[Finding]:

@@ -9,7 +9,10 @@ import attrs
 from headgate_storm.rounds import Rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from headgate.model import FrozenMap, Metrics, Slot
+    from headgate_storm.measures import Life
     from headgate_storm.snapshot import Snapshot
 
 
@@ -19,8 +22,14 @@ class Watch(Protocol):
     def measure(self, snapshot: Snapshot, window: float) -> Metrics:
         """What executors did in the next `window` seconds; returns after them."""
 
-    def alive(self, snapshot: Snapshot) -> FrozenMap[str, Slot]:
-        """Where executors are seen to be alive now, by task id; those that nobody sees are left out."""
+    def lives(self, snapshot: Snapshot) -> FrozenMap[Life, Slot]:
+        """The worker processes that are seen now, each with its slot."""
+
+    def alive(self, snapshot: Snapshot, *, past: Collection[Life] = ()) -> FrozenMap[str, Slot]:
+        """Where executors are seen to be alive now, by task id; those that nobody sees are left out.
+
+        What a process of the `past` said does not count: it was to end.
+        """
 
 
 @attrs.frozen(kw_only=True, eq=False)

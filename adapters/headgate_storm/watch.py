@@ -8,10 +8,13 @@ import attrs
 
 from headgate.model import Metrics
 from headgate_storm.collector import Collector
-from headgate_storm.measures import metrics_of, seen
+from headgate_storm.measures import lives, metrics_of, seen
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from headgate.model import FrozenMap, Slot
+    from headgate_storm.measures import Life
     from headgate_storm.snapshot import Snapshot
 
 FRESH = 25.0
@@ -30,6 +33,11 @@ class Workers:
         self.latest = metrics_of(self.collector.window(window), snapshot, window)
         return self.latest
 
-    def alive(self, snapshot: Snapshot) -> FrozenMap[str, Slot]:
-        """Where executors were reported in the last seconds, by task id."""
-        return seen(self.collector.recent(FRESH), snapshot)
+    def lives(self, snapshot: Snapshot) -> FrozenMap[Life, Slot]:
+        """The worker processes that reported in the last seconds, each with its slot."""
+        return lives(self.collector.recent(FRESH), snapshot)
+
+    def alive(self, snapshot: Snapshot, *, past: Collection[Life] = ()) -> FrozenMap[str, Slot]:
+        """Where executors were reported in the last seconds, by task id, processes of the past left out."""
+        reports = (each for each in self.collector.recent(FRESH) if each.process not in past)
+        return seen(reports, snapshot)

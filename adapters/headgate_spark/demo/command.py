@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from headgate.cli.output import console, emit, json_option, say, table
+from headgate.cli.output import Progress, console, emit, json_option, say, table
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
@@ -20,17 +19,6 @@ if TYPE_CHECKING:
     from headgate_spark.local import WorkerSpec
 
 CORES = (4, 2, 1)
-
-
-class Progress:
-    """Messages on stderr, each with the seconds since the start."""
-
-    def __init__(self) -> None:
-        self._begin = time.monotonic()
-
-    def __call__(self, message: str) -> None:
-        """Say what is being done now."""
-        say(f"[{time.monotonic() - self._begin:4.0f} s] {message}")
 
 
 @click.group("demo", invoke_without_command=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -30,6 +31,17 @@ def console(*, stderr: bool = False) -> Console:
 def say(message: str) -> None:
     """A message for the person, on stderr."""
     click.echo(message, err=True)
+
+
+class Progress:
+    """Messages on stderr, each with the seconds since the start."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+
+    def __call__(self, message: str) -> None:
+        """Say what is being done now."""
+        say(f"[{time.monotonic() - self._begin:4.0f} s] {message}")
 
 
 def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:

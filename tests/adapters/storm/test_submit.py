@@ -117,7 +117,7 @@ def test_the_jar_is_handed_out(tmp_path: Path) -> None:
 class TestRealCluster:
     @pytest.mark.parametrize("name", ALL)
     def test_every_workload_is_submitted_and_runs(self, cluster: LocalStorm, name: str) -> None:
-        settings = ["--rate", 0.02, "--cpu", 0.1, "--workers", 2, "--wait", 120, "--json"]
+        settings = ["--rate", 0.02, "--cpu", 0.1, "--workers", 1, "--wait", 120, "--json"]
         shown = run("submit", name, "--home", cluster.home, *settings)
         assert shown.exit_code == 0, (shown.output, shown.exception)
         (topology,) = json.loads(shown.stdout)
@@ -128,11 +128,11 @@ class TestRealCluster:
         }
         assert topology["errors"] == []
         assert run("kill", topology["name"], "--wait", 0, "--home", cluster.home).exit_code == 0
-        eventually(lambda: not cluster.gateway.cluster().topologies)
 
     def test_a_topology_through_its_life(self, cluster: LocalStorm, tmp_path: Path) -> None:
         at = ("--home", cluster.home)
         documents.write(tmp_path / "t.json", TOPOLOGY)
+        eventually(lambda: not cluster.gateway.cluster().topologies)
         shown = run("submit", tmp_path / "t.json", "--name", "life", "--wait", 90, *at)
         assert shown.exit_code == 0, (shown.output, shown.exception)
         assert "life  life-" in shown.stdout

@@ -1,0 +1,1 @@
+"""`headgate demo storm`: a real topology on a real cluster, placed by Storm, then by one scheduler after another."""

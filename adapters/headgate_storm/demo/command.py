@@ -1,0 +1,51 @@
+"""The command `headgate demo storm`, a part of the group `headgate demo`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import click
+
+from headgate.cli.output import Progress, console, emit, json_option, say, table
+
+
+@click.group("demo")
+def demo() -> None:
+    """Place something real on a real cluster, and measure what that wins."""
+
+
+@demo.command()
+@click.option(
+    "--load", default=0.7, show_default=True, type=click.FloatRange(0.05, 1.0), help="Share of CPU to plan for."
+)
+@click.option(
+    "-o",
+    "--output",
+    default="headgate-demo",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for storm.json and storm.html.",
+)
+@json_option
+def storm(*, load: float, output: Path, as_json: bool) -> None:
+    """Place a real topology on a real Storm cluster, and measure what that wins.
+
+    Storm's own scheduler places it first, then `resource-aware` and `dstorm` from measured traffic.
+    """
+    from headgate.documents import write_text
+    from headgate.host import PluginHost
+    from headgate_storm.demo.run import run
+    from headgate_storm.demo.show import COLUMNS, NOTE, data, html, rows
+    from headgate_storm.local import THREE
+
+    progress = Progress()
+    with tempfile.TemporaryDirectory(prefix="headgate-demo-", ignore_cleanup_errors=True) as folder:
+        found = run(PluginHost.load(), THREE, load, Path(folder), progress, console(stderr=True).print)
+    write_text(output / "storm.json", json.dumps(data(found), indent=2) + "\n")
+    write_text(output / "storm.html", html(found))
+    title = f"Storm {found.storm}, planned for {load:.0%} load"
+    emit(data(found), table(title, COLUMNS, rows(found), numbers=COLUMNS[1:]), as_json=as_json)
+    say(NOTE)
+    progress(f"wrote {output / 'storm.json'} and {output / 'storm.html'}")

@@ -1,0 +1,295 @@
+"""A topology on a cluster of its own: measured, placed anew, and watched while that happens."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.errors import EngineError
+from headgate.growth import at_load, declared_from_measured
+from headgate.host import PluginHost
+from headgate.model import FrozenMap, Observation, Plan, Receipt, Request, Slot, Status
+from headgate_storm.jar import bridge_jar
+from headgate_storm.local import LocalStorm
+from headgate_storm.service import Places, Service, serve
+from headgate_storm.submit import submit_description
+from headgate_storm.throughput import reduced, series, sinks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from headgate_storm.local import SupervisorSpec
+    from headgate_storm.snapshot import Scheduled
+
+CONF = {"headgate.monitor.seconds": 1, "storm.messaging.netty.max_wait_ms": 200}
+"""Reports every second, and connections that are tried again soon."""
+PATIENCE = 120.0
+"""Seconds that a topology may take until all of it runs."""
+STEADY = 4
+"""Seconds of usual throughput after which a change is over."""
+SETTLE = 60.0
+"""Seconds that it may take for that at most."""
+USUAL = 10.0
+"""Seconds before a change that say what is usual."""
+LATE = 2.0
+"""Seconds after which what workers did is reported."""
+
+
+@attrs.frozen(kw_only=True)
+class Measured:
+    """What tasks exchanged in a window, per second, and where they were seen.
+
+    Attributes:
+        seen: The observation; its assignment is where workers reported their tasks.
+        tuples: All tuples between tasks; `tuples_between`: those between nodes. `bytes`, `bytes_between` likewise.
+    """
+
+    seen: Observation
+    tuples: float
+    tuples_between: float
+    bytes: float
+    bytes_between: float
+
+    @classmethod
+    def of(cls, seen: Observation) -> Measured:
+        """Add up the flows of an observation; ends that nobody saw are left out."""
+        at = {task: slot.node for task, slot in seen.assignment.items()}
+        flows = [each for each in seen.metrics.flows if each.source in at and each.target in at]
+        apart = [each for each in flows if at[each.source] != at[each.target]]
+        return cls(
+            seen=seen,
+            tuples=sum(each.tuples or 0.0 for each in flows),
+            tuples_between=sum(each.tuples or 0.0 for each in apart),
+            bytes=sum(each.bytes or 0.0 for each in flows),
+            bytes_between=sum(each.bytes or 0.0 for each in apart),
+        )
+
+    @property
+    def share(self) -> float:
+        """Part of the bytes that went from node to node."""
+        return self.bytes_between / self.bytes if self.bytes else 0.0
+
+    @property
+    def nodes(self) -> int:
+        """Nodes on which tasks were seen."""
+        return len({slot.node for slot in self.seen.assignment.values()})
+
+    @property
+    def workers(self) -> int:
+        """Workers in which tasks were seen."""
+        return len(set(self.seen.assignment.values()))
+
+    @property
+    def cpu(self) -> float:
+        """CPU points that tasks used."""
+        return sum(each.cpu or 0.0 for each in self.seen.metrics.tasks)
+
+    @property
+    def throughput(self) -> float:
+        """Tuples per second that were completed."""
+        return sum(each.throughput or 0.0 for each in self.seen.metrics.topologies)
+
+
+@attrs.frozen(kw_only=True)
+class Change:
+    """One plan and what carrying it out cost.
+
+    Attributes:
+        asked: The request. `seconds`: time to plan.
+        warnings: What preflight said. `receipt`: what the executor did.
+        restarted: Worker processes that ended.
+        usual: Tuples per second at the sinks before; `rates`: in each second from the change on until it was over.
+    """
+
+    plan: Plan
+    asked: Request
+    seconds: float
+    warnings: tuple[str, ...]
+    receipt: Receipt
+    restarted: int
+    usual: float
+    rates: tuple[float, ...]
+
+    @property
+    def reduced(self) -> int:
+        """Seconds of reduced throughput."""
+        return reduced(self.rates, self.usual)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Experiment:
+    """A cluster that asks this process, and one topology on it at a time."""
+
+    host: PluginHost
+    storm: LocalStorm
+    service: Service
+
+    def run(self, description: Mapping[str, Any]) -> None:
+        """Submit a topology, let Storm's own scheduler place it, and wait until every executor is reported.
+
+        Raises:
+            EngineError: It cannot be submitted, or does not run in time.
+        """
+        self.service.target.rounds.shadow = True
+        submit_description(description, self.storm.client_conf, version=self.storm.version)
+        rounds, name = self.service.target.rounds, str(description["name"])
+        placed = rounds.until(
+            lambda each: any(it.name == name and it.executors and not it.unassigned for it in each.scheduled), PATIENCE
+        )
+        if placed is None:
+            raise EngineError(f"Storm's own scheduler has not placed {name} after {PATIENCE:.0f} s")
+        self._wait_until_seen(name)
+
+    def _wait_until_seen(self, name: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while silent := self._silent(name):
+            if time.monotonic() > deadline:
+                raise EngineError(f"{len(silent)} executors of {name} have not reported after {PATIENCE:.0f} s")
+            time.sleep(0.5)
+
+    def _silent(self, name: str) -> list[str]:
+        target = self.service.target
+        snapshot = target.rounds.latest(PATIENCE)
+        assert target.watch is not None
+        alive = target.watch.alive(snapshot)
+        return [task for it in snapshot.scheduled if it.name == name for task in it.executors if task not in alive]
+
+    def end(self, name: str) -> None:
+        """Kill the topology at once, and wait until it is gone."""
+        self.storm.gateway.kill(name, wait=0)
+        gone = self.service.target.rounds.until(lambda each: all(it.name != name for it in each.scheduled), PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while gone is None or self.storm.workers():
+            if time.monotonic() > deadline:
+                raise EngineError(f"{name} was killed, and its workers still run after {PATIENCE:.0f} s")
+            time.sleep(0.5)
+
+    def measure(self, seconds: float) -> Measured:
+        """Watch the topology for so long."""
+        return Measured.of(self.host.observe("storm", self.service.target, seconds))
+
+    def question(self, pilot: Measured, now: Measured, load: float | None) -> Request:
+        """What a scheduler is asked: costs and traffic of the pilot, at a load if there is one, and where tasks run."""
+        request = Request.of(attrs.evolve(pilot.seen, assignment=now.seen.assignment))
+        return declared_from_measured(request if load is None else at_load(request, load))
+
+    def plan(self, scheduler: str, request: Request, options: Mapping[str, Any]) -> tuple[Plan, float]:
+        """A plan, and the seconds it took.
+
+        Raises:
+            EngineError: There is no feasible plan.
+        """
+        begin = time.perf_counter()
+        plan = self.host.schedule(scheduler, request, options)
+        seconds = time.perf_counter() - begin
+        if plan.status is not Status.OK:
+            why = "; ".join(reason.message for reason in plan.reasons[:3])
+            raise EngineError(f"{scheduler}: the plan is {plan.status}: {why}")
+        return plan, seconds
+
+    def change(self, plan: Plan, request: Request, seconds: float) -> Change:
+        """Carry a plan out, and wait until the topology is as fast as before.
+
+        Raises:
+            EngineError: It was not carried out; what ran before was restored.
+        """
+        target = self.service.target
+        target.rounds.shadow = False
+        before = {each.pid for each in self.storm.workers()}
+        begin = time.time()
+        warnings = self.host.preflight("storm", target, plan)
+        receipt = self.host.execute("storm", target, plan)
+        if not receipt.done:
+            self.host.rollback("storm", target, receipt)
+            failed = "; ".join(step.message for step in receipt.steps if not step.done)
+            raise EngineError(f"the plan was not carried out: {failed}")
+        usual, rates = self._settled(begin)
+        ended = before - {each.pid for each in self.storm.workers()}
+        return Change(
+            plan=plan,
+            asked=request,
+            seconds=seconds,
+            warnings=tuple(warnings),
+            receipt=receipt,
+            restarted=len(ended),
+            usual=usual,
+            rates=rates,
+        )
+
+    def _settled(self, begin: float) -> tuple[float, tuple[float, ...]]:
+        """The usual rate at the sinks, and those from the change until it is over, or `SETTLE` seconds."""
+        deadline = time.time() + SETTLE
+        while True:
+            before = self._rates(begin - USUAL, begin)
+            usual, rates = sum(before) / len(before), self._rates(begin, time.time() - LATE)
+            steady = len(rates) >= STEADY and not reduced(rates[-STEADY:], usual)
+            if steady or time.time() > deadline:
+                return usual, rates[:-STEADY] if steady else rates
+            time.sleep(0.5)
+
+    def _rates(self, begin: float, end: float) -> tuple[float, ...]:
+        (scheduled,) = self._scheduled()
+        assert self.service.collector is not None
+        reports = self.service.collector.recent(time.time() - begin + LATE)
+        own = [each for each in reports if each.topology == scheduled.topology.id]
+        return series(own, sinks(scheduled), begin, end)
+
+    def _scheduled(self) -> tuple[Scheduled, ...]:
+        return self.service.target.rounds.latest(PATIENCE).scheduled
+
+
+@contextlib.contextmanager
+def experiment(
+    host: PluginHost,
+    supervisors: tuple[SupervisorSpec, ...],
+    folder: Path,
+    *,
+    fill: str,
+    conf: Mapping[str, Any] | None = None,
+) -> Iterator[Experiment]:
+    """A cluster of these supervisors, watched and steered from here; all that was started ends with the block.
+
+    Args:
+        host: The plugins.
+        supervisors: The nodes.
+        folder: Scratch space.
+        fill: The scheduler that places executors whose worker died, once a plan was carried out.
+        conf: Further settings for `storm.yaml`.
+
+    Raises:
+        EngineError: The cluster does not start.
+    """
+    places = Places(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))
+    with serve(host, fill, {}, places, shadow=True) as service:
+        asked = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **(conf or {})}
+        with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),)) as storm:
+            yield Experiment(host=host, storm=storm, service=service)
+
+
+def by_host(request: Request, assignment: Mapping[str, Slot]) -> tuple[Request, FrozenMap[str, Slot]]:
+    """The same with nodes named by their hosts, for people: a supervisor's id is a random number."""
+    name = _hosts(request)
+    nodes = tuple(attrs.evolve(node, id=node.hostname) for node in request.cluster.nodes)
+    cluster, metrics = attrs.evolve(request.cluster, nodes=nodes), attrs.evolve(request.metrics, nodes=())
+    running = FrozenMap({task: name(slot) for task, slot in request.assignment.items()})
+    renamed = attrs.evolve(request, cluster=cluster, assignment=running, metrics=metrics)
+    return renamed, FrozenMap({task: name(slot) for task, slot in assignment.items()})
+
+
+def moves_by_host(plan: Plan, request: Request) -> Plan:
+    """The plan, with the nodes in its moves named by their hosts."""
+    name = _hosts(request)
+    moves = (
+        attrs.evolve(each, source=each.source and name(each.source), target=each.target and name(each.target))
+        for each in plan.moves
+    )
+    return attrs.evolve(plan, moves=tuple(moves))
+
+
+def _hosts(request: Request) -> Callable[[Slot], Slot]:
+    names = {node.id: node.hostname for node in request.cluster.nodes}
+    return lambda slot: Slot(names.get(slot.node, slot.node), slot.port)

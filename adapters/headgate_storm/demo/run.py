@@ -1,0 +1,152 @@
+"""The demo from the first daemon to the last: cluster, topology, Storm's own placement, then the schedulers'."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.cli.tables import moves_table
+from headgate.figures import percent
+from headgate.model import Component, FrozenMap, Kind, Resources, Stream, Topology
+from headgate_storm.artefacts import STORM
+from headgate_storm.demo.experiment import Change, Measured, experiment, moves_by_host
+from headgate_storm.wanted import default_text
+from headgate_storm.workload import Load, describe
+from headgate_storm.workloads import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from headgate.host import PluginHost
+    from headgate_storm.demo.experiment import Experiment
+    from headgate_storm.local import SupervisorSpec
+
+NAME = "word-count"
+HEAP = 64.0
+LINES = 400.0
+"""Lines per second: 2,000 words or more, which a small machine counts with ease."""
+LIGHT = 0.2
+"""The load after the drop, at which D-Storm should need fewer nodes."""
+WARM_UP = 8.0
+"""Seconds in which code is compiled; not measured."""
+WINDOW = 15.0
+"""Seconds that each placement is measured."""
+
+
+@attrs.frozen(kw_only=True)
+class Trial:
+    """A scheduler to try: its name, its options, and the load that it plans for (share of all CPU)."""
+
+    label: str
+    scheduler: str
+    options: FrozenMap[str, Any] = FrozenMap()
+    load: float
+
+
+@attrs.frozen(kw_only=True)
+class Phase:
+    """One placement: the change that led there, None for Storm's own, and what was measured under it."""
+
+    label: str
+    change: Change | None = None
+    measured: Measured
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """What the demo found.
+
+    Attributes:
+        storm: Release of Storm. `load`: share of all CPU that was planned for.
+        ready: Seconds until the cluster was up. `seconds`: how long all of it took.
+        phases: Each placement, in the order tried; the first is Storm's own.
+        memory_mb: What all processes of the cluster occupied.
+    """
+
+    storm: str
+    load: float
+    ready: float
+    seconds: float
+    memory_mb: float
+    phases: tuple[Phase, ...]
+
+
+def topology() -> Topology:
+    """Lines of a text, split into words, counted word by word; a worker for each of the three nodes."""
+    components = (
+        Component(id="lines", kind=Kind.SPOUT, parallelism=3, rate=LINES, demand=Resources(cpu=10, memory=HEAP)),
+        Component(id="split", parallelism=6, selectivity=6.0, demand=Resources(cpu=20, memory=HEAP)),
+        Component(id="count", parallelism=6, demand=Resources(cpu=20, memory=HEAP)),
+    )
+    streams = (Stream(source="lines", target="split"), Stream(source="split", target="count", grouping="fields"))
+    return Topology(id=NAME, components=components, streams=streams, workers=3, worker_heap=2048.0)
+
+
+def trials(load: float) -> tuple[Trial, ...]:
+    """The schedulers that the demo tries; the static one is asked to place a running topology anew."""
+    anew = FrozenMap({"rebalance": True})
+    return (
+        Trial(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
+        Trial(label="dstorm", scheduler="dstorm", load=load),
+        Trial(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT),
+    )
+
+
+def run(
+    host: PluginHost,
+    supervisors: tuple[SupervisorSpec, ...],
+    load: float,
+    folder: Path,
+    say: Callable[[str], None],
+    show: Callable[[Any], None],
+) -> Result:
+    """Run the demo on a cluster of its own; every process that it starts ends with it.
+
+    Args:
+        host: The plugins.
+        supervisors: The nodes.
+        load: Share of all CPU to plan for.
+        folder: Scratch space.
+        say: Takes progress messages.
+        show: Takes tables for a person.
+
+    Raises:
+        EngineError: The cluster or the topology fail, or a plan cannot be made or carried out.
+    """
+    begin = time.monotonic()
+    sizes = ", ".join(f"{each.host} ({each.cpu:.0f} points)" for each in supervisors)
+    say(f"starting ZooKeeper, Nimbus and {len(supervisors)} supervisors: {sizes}")
+    with experiment(host, supervisors, folder, fill="dstorm") as cluster:
+        ready = time.monotonic() - begin
+        say(f"the cluster is up; submitting a word count of {len(topology().tasks())} tasks to Storm's own scheduler")
+        cluster.run(describe(topology(), roles=ROLES[NAME], load=Load(cpu=1.0), text=default_text()))
+        phases = _phases(cluster, load, say, show)
+        memory = cluster.storm.memory_mb()
+        say("ending the cluster")
+    seconds = time.monotonic() - begin
+    return Result(storm=STORM, load=load, ready=ready, seconds=seconds, memory_mb=memory, phases=phases)
+
+
+def _phases(
+    cluster: Experiment, load: float, say: Callable[[str], None], show: Callable[[Any], None]
+) -> tuple[Phase, ...]:
+    say(f"every executor runs; warming up, then measuring {WINDOW:.0f} s as Storm placed it")
+    time.sleep(WARM_UP)
+    phases = [Phase(label="Storm alone", measured=cluster.measure(WINDOW))]
+    pilot = phases[0].measured
+    for trial in trials(load):
+        asked = cluster.question(pilot, phases[-1].measured, trial.load)
+        plan, seconds = cluster.plan(trial.scheduler, asked, trial.options)
+        was, will = percent(phases[-1].measured.share), percent(plan.scores.share)
+        say(f"{trial.label}: bytes between nodes should go from {was} to {will}, by {len(plan.moves)} moves")
+        show(moves_table(moves_by_host(plan, asked)))
+        change = cluster.change(plan, asked, seconds) if plan.moves else None
+        if change is not None:
+            cost = f"{change.restarted} workers restarted, {change.reduced} s of reduced throughput"
+            say(f"{trial.label}: carried out; {cost}")
+        phases.append(Phase(label=trial.label, change=change, measured=cluster.measure(WINDOW)))
+        say(f"{trial.label}: {percent(phases[-1].measured.share)} measured")
+    return tuple(phases)

@@ -1,0 +1,136 @@
+"""The demo's results: one table, the same numbers as JSON, and a page with a picture of each placement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headgate.figures import percent
+from headgate.loop import compare_assignments
+from headgate.model import Request
+from headgate.picture import placement_svg
+from headgate.report import Panel, Table, page
+from headgate_storm.demo.experiment import by_host
+from headgate_storm.throughput import REDUCED
+
+if TYPE_CHECKING:
+    from headgate_storm.demo.run import Phase, Result
+
+COLUMNS = (
+    "placement",
+    "planned",
+    "measured",
+    "KB/s between nodes",
+    "of KB/s",
+    "tuples/s between",
+    "of tuples/s",
+    "nodes",
+    "workers",
+    "moved",
+    "restarted",
+    "s slow",
+    "where asked",
+)
+NOTE = (
+    "planned, measured: share of bytes between nodes. restarted: worker processes that the change ended. "
+    f"s slow: seconds with less than {REDUCED:.0%} of the throughput before. "
+    "All nodes share the cores of this machine: bytes and tuples compare, times on real machines differ."
+)
+
+
+def rows(found: Result) -> list[tuple[str, ...]]:
+    """Cells of the table, in the order of `COLUMNS`."""
+    return [_row(phase) for phase in found.phases]
+
+
+def _row(phase: Phase) -> tuple[str, ...]:
+    measured, change = phase.measured, phase.change
+    figures = (
+        f"{measured.bytes_between / 1e3:,.1f}",
+        f"{measured.bytes / 1e3:,.1f}",
+        f"{measured.tuples_between:,.0f}",
+        f"{measured.tuples:,.0f}",
+        str(measured.nodes),
+        str(measured.workers),
+    )
+    if change is None:
+        return (phase.label, "-", percent(measured.share), *figures, "-", "-", "-", "-")
+    check = compare_assignments(change.plan.assignment, measured.seen.assignment)
+    cost = (str(change.plan.scores.moves), str(change.restarted), str(change.reduced), f"{check.hits} / {check.asked}")
+    return (phase.label, percent(change.plan.scores.share), percent(measured.share), *figures, *cost)
+
+
+def data(found: Result) -> dict[str, Any]:
+    """The numbers, ready for JSON."""
+    return {
+        "storm": found.storm,
+        "load": found.load,
+        "ready_seconds": found.ready,
+        "seconds": found.seconds,
+        "memory_mb": found.memory_mb,
+        "phases": [_data(phase) for phase in found.phases],
+    }
+
+
+def _data(phase: Phase) -> dict[str, Any]:
+    measured, change = phase.measured, phase.change
+    _, placed = by_host(Request.of(measured.seen), measured.seen.assignment)
+    plain: dict[str, Any] = {
+        "placement": phase.label,
+        "measured_share": measured.share,
+        "bytes_between_nodes": measured.bytes_between,
+        "bytes": measured.bytes,
+        "tuples_between_nodes": measured.tuples_between,
+        "tuples": measured.tuples,
+        "throughput": measured.throughput,
+        "cpu_points": measured.cpu,
+        "nodes_used": measured.nodes,
+        "workers": measured.workers,
+        "assignment": {task: str(slot) for task, slot in sorted(placed.items())},
+    }
+    if change is None:
+        return plain
+    check = compare_assignments(change.plan.assignment, measured.seen.assignment)
+    return {
+        **plain,
+        "planned_share": change.plan.scores.share,
+        "utilisation": change.plan.scores.utilisation,
+        "plan_seconds": change.seconds,
+        "moved": change.plan.scores.moves,
+        "workers_restarted": change.restarted,
+        "seconds_reduced": change.reduced,
+        "usual_tuples_per_second": change.usual,
+        "tuples_in_each_second": list(change.rates),
+        "warnings": list(change.warnings),
+        "steps": [step.message for step in change.receipt.steps],
+        "hits": check.hits,
+        "asked": check.asked,
+    }
+
+
+def html(found: Result) -> str:
+    """A page with the table and a picture of each placement as it was seen."""
+    first = found.phases[0].measured
+    intro = (
+        (
+            f"A word count over a real text ran on Apache Storm {found.storm}, unmodified, on a cluster of "
+            f"{len(first.seen.cluster.nodes)} supervisors on one machine. Storm placed it first; then each scheduler "
+            "was asked once, and Nimbus carried its plan out while the topology ran."
+        ),
+        (
+            f"Schedulers planned for the rate that would keep {found.load:.0%} of the cluster's CPU busy, from costs "
+            "and traffic that hooks in the workers measured while Storm's own placement ran."
+        ),
+    )
+    table = Table(columns=COLUMNS, rows=tuple(rows(found)), caption=NOTE)
+    return page("Headgate: one topology, several placements", intro, [table, *map(_panel, found.phases)])
+
+
+def _panel(phase: Phase) -> Panel:
+    measured = phase.measured
+    request, placed = by_host(Request.of(measured.seen), measured.seen.assignment)
+    told = f"{measured.bytes_between / 1e3:,.1f} of {measured.bytes / 1e3:,.1f} KB/s went from node to node. "
+    if phase.change is not None:
+        restarted, slow = phase.change.restarted, phase.change.reduced
+        told += f"The change restarted {restarted} workers and slowed the topology for {slow} s. "
+    svg = placement_svg(request.problem(), placed)
+    return Panel(title=phase.label, svg=svg, caption=f"{told}Lines show what was measured.")

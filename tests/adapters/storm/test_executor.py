@@ -1,0 +1,154 @@
+"""Plans made true on a real cluster: stored by Nimbus, alive where asked, no other worker touched; or taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+
+from headgate.hooks import Description, hookimpl
+from headgate.host import PluginHost
+from headgate.loop import Control, Loop
+from headgate.model import Component, FrozenMap, Kind, Plan, Request, Resources, Slot, Stream, Topology
+from headgate_storm.demo.experiment import Experiment, experiment
+from headgate_storm.executor import restarted
+from headgate_storm.local import SupervisorSpec
+from headgate_storm.workload import describe
+from storm_words import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headgate.model import Receipt
+
+A, B, C, D = (Slot("n", port) for port in range(4))
+NODES = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=200.0, memory_mb=2048.0, slots=2) for last in (71, 72, 73))
+NAME = "moved"
+TASK = Resources(cpu=10, memory=64)
+TOPOLOGY = Topology(
+    id=NAME,
+    components=(
+        Component(id="in", kind=Kind.SPOUT, parallelism=3, rate=100, demand=TASK),
+        Component(id="out", parallelism=3, demand=TASK),
+    ),
+    streams=(Stream(source="in", target="out"),),
+    workers=3,
+)
+
+
+def test_workers_that_end_are_those_whose_executors_change() -> None:
+    before = {"x": A, "y": A, "z": B, "w": C}
+    assert restarted(before, before) == ()
+    assert restarted(before, {**before, "x": B}) == (A, B)
+    assert restarted(before, {**before, "w": D}) == (C,)
+    assert restarted(before, {**before, "new": D}) == ()
+
+
+@pytest.fixture(scope="module")
+def running(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Experiment]:
+    """A topology of nine executors on three nodes, which Nimbus asks this process about."""
+    folder = tmp_path_factory.mktemp("executor")
+    with experiment(PluginHost.load(), NODES, folder, fill="even", conf={"nimbus.monitor.freq.secs": 1}) as cluster:
+        cluster.run(describe(TOPOLOGY))
+        cluster.service.target.rounds.shadow = False
+        yield cluster
+
+
+def stored(cluster: Experiment) -> dict[str, Slot]:
+    """Where Nimbus says that each executor is, by task id of the model."""
+    (scheduled,) = cluster.service.target.rounds.latest(30).scheduled
+    slots = cluster.storm.gateway.assignment(NAME).slots
+    return {task: Slot(*slots[pair]) for task, pair in scheduled.executors.items()}
+
+
+def processes(cluster: Experiment) -> dict[int, int]:
+    return {each.port: each.pid for each in cluster.storm.workers() if each.pid}
+
+
+def carry_out(cluster: Experiment, assignment: dict[str, Slot]) -> Receipt:
+    plan = Plan(assignment=FrozenMap(assignment))
+    return cluster.host.execute("storm", cluster.service.target, plan)
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+class TestRealCluster:
+    """In this order: each leaves a whole topology for the next."""
+
+    def test_only_the_two_workers_of_a_move_restart(self, running: Experiment) -> None:
+        before, workers = stored(running), processes(running)
+        (task,) = [name for name in before if name.endswith("/out/0")]
+        target = next(slot for slot in sorted(set(before.values())) if slot != before[task])
+        wanted = {**before, task: target}
+        receipt = carry_out(running, wanted)
+        assert receipt.done, receipt
+        assert [step.action for step in receipt.steps] == ["assign", "alive"]
+        assert stored(running) == wanted
+        after = processes(running)
+        changed = {port for port in workers if workers[port] != after.get(port)}
+        assert changed == {before[task].port, target.port} == {slot.port for slot in restarted(before, wanted)}
+        back = running.host.rollback("storm", running.service.target, receipt)
+        assert back.done
+        assert stored(running) == before
+
+    def test_a_whole_worker_that_moves_to_a_free_slot_disturbs_no_other(self, running: Experiment) -> None:
+        before, workers = stored(running), processes(running)
+        source = min(before.values())
+        nodes = running.service.target.rounds.latest(30).nodes
+        free = {Slot(node.id, port) for node in nodes for port in node.slots} - set(before.values())
+        target = min(slot for slot in free if slot.node != source.node)
+        wanted = {task: target if slot == source else slot for task, slot in before.items()}
+        assert carry_out(running, wanted).done
+        assert stored(running) == wanted
+        eventually(lambda: source.port not in processes(running))
+        after = processes(running)
+        assert {port: after.get(port) for port in workers if port != source.port} == {
+            port: pid for port, pid in workers.items() if port != source.port
+        }
+
+    def test_a_slot_that_is_not_there_is_told_and_nothing_restarts(self, running: Experiment) -> None:
+        before, workers = stored(running), processes(running)
+        impatient = attrs.evolve(running.service.target, patience=8.0)
+        wanted = {**before, next(iter(before)): Slot("no-such-supervisor", 1)}
+        receipt = running.host.execute("storm", impatient, Plan(assignment=FrozenMap(wanted)))
+        assert not receipt.done
+        assert "1 executors" in receipt.steps[0].message
+        assert "not assigned as asked" in receipt.steps[0].message
+        assert (stored(running), processes(running)) == (before, workers)
+
+    def test_what_does_not_come_alive_in_time_is_taken_back_by_the_loop(self, running: Experiment) -> None:
+        before = stored(running)
+        last = next(task for task in sorted(before) if "/in/" in task)
+        target = next(slot for slot in sorted(set(before.values())) if slot != before[last])
+
+        class Mover:
+            """One move, whatever is measured."""
+
+            @hookimpl
+            def headgate_describe(self) -> Description:
+                return Description(summary="one move")
+
+            @hookimpl
+            def headgate_schedule(self, request: Request) -> Plan:
+                problem = request.problem()
+                node_of = problem.node_of(request.assignment)
+                node_of[problem.task_ids.index(last)] = problem.node_index[target.node]
+                return problem.plan(node_of)
+
+        host = running.host.with_plugin("mover", Mover())
+        done = Loop(host, Control(scheduler="mover", engine="storm", window=1.0), self._short(running)).round(
+            replan=True
+        )
+        assert done.outcome in ("rolled-back", "failed"), done
+        assert "not alive where asked" in done.message
+        running.service.target.rounds.until(lambda each: dict(each.assignment) == before, 60)
+        assert stored(running) == before
+        everything = running.service.target
+        eventually(lambda: dict(everything.watch.alive(everything.rounds.latest(5))) == before)  # type: ignore[union-attr]
+
+    @staticmethod
+    def _short(running: Experiment) -> object:
+        """The target, with less patience than a worker needs to start, and more than Nimbus to store."""
+        return attrs.evolve(running.service.target, patience=4.0)
