@@ -6,9 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+import uuid
 from pathlib import Path
 
 HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
+MARK = "HEADGATE_TEST_MARK"
 
 
 def headgate(*words, stdin="", **environment):
@@ -23,3 +26,38 @@ def headgate(*words, stdin="", **environment):
     )
     assert "Traceback" not in run.stderr, run.stderr
     return run
+
+
+def start(*words, folder, **environment):
+    """Start the console script in a session of its own; the process, and a mark that all it starts will bear."""
+    mark = uuid.uuid4().hex
+    process = subprocess.Popen(
+        [HEADGATE, *words],
+        cwd=folder,
+        env={**os.environ, MARK: mark, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    return process, mark
+
+
+def marked(mark):
+    """Processes that inherited the mark and still run."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ")[:120])
+        except OSError:
+            continue
+    return found
+
+
+def gone(mark):
+    """The marked processes that are left after some seconds."""
+    deadline = time.monotonic() + 20
+    while marked(mark) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return marked(mark)

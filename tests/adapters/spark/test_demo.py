@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import signal
-import subprocess
-import sys
-import time
-import uuid
 from pathlib import Path
 
 import pytest
@@ -18,42 +12,7 @@ from headgate_spark.demo.murmur import partition
 from headgate_spark.demo.offline import offline_request
 from headgate_spark.flights import FEEDS, FlightsQuery, flights
 from headgate_spark.local import worker_specs
-
-HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
-MARK = "HEADGATE_TEST_MARK"
-
-
-def start(*words, folder, **environment):
-    mark = uuid.uuid4().hex
-    process = subprocess.Popen(
-        [HEADGATE, *words],
-        cwd=folder,
-        env={**os.environ, MARK: mark, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    return process, mark
-
-
-def marked(mark):
-    """Processes that inherited the mark and still run."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ")[:120])
-        except OSError:
-            continue
-    return found
-
-
-def gone(mark):
-    deadline = time.monotonic() + 20
-    while marked(mark) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return marked(mark)
+from shell import HEADGATE, gone, marked, start
 
 
 def test_offline_traffic_is_every_flight_once():

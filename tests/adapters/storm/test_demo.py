@@ -1,0 +1,79 @@
+"""`headgate demo storm` as a newcomer runs it: whole, without Java, and interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shell import HEADGATE, gone, marked, start
+
+if TYPE_CHECKING:
+    from signal import Signals
+
+LIMIT = 360
+"""Seconds that the demo may take on a machine that does nothing else."""
+
+
+def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
+    run, _ = start("demo", "storm", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="")
+    out, messages = run.communicate(timeout=60)
+    assert (run.returncode, out) == (4, "")
+    assert "Traceback" not in messages
+    assert "Install a Java 17 runtime" in messages
+    assert not (tmp_path / "headgate-demo").exists()
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.timeout(2 * LIMIT)
+def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_path: Path) -> None:
+    run, mark = start("demo", "storm", "--json", folder=tmp_path)
+    out, messages = run.communicate(timeout=2 * LIMIT)
+    assert run.returncode == 0, messages
+    assert gone(mark) == []
+    found = json.loads(out)
+    assert found == json.loads((tmp_path / "headgate-demo" / "storm.json").read_text())
+    phases = {phase["placement"]: phase for phase in found["phases"]}
+    assert list(phases) == ["Storm alone", "resource-aware", "dstorm", "dstorm at 20% load"]
+    alone, light = phases["Storm alone"], phases["dstorm at 20% load"]
+    assert alone["nodes_used"] == alone["workers"] == 3
+    for phase in phases.values():
+        assert len(phase["assignment"]) == len(alone["assignment"]) == 18
+        assert 0 <= phase["bytes_between_nodes"] <= phase["bytes"]
+        assert phase["tuples"] > 0
+        if "asked" in phase:
+            assert phase["hits"] == phase["asked"] == 18
+            assert phase["workers_restarted"] <= 3
+            assert phase["measured_share"] == pytest.approx(phase["planned_share"], abs=0.1)
+    assert phases["dstorm"]["measured_share"] < alone["measured_share"]
+    assert (light["nodes_used"], light["bytes_between_nodes"]) == (1, 0)
+    page = (tmp_path / "headgate-demo" / "storm.html").read_text()
+    assert page.count("<svg") == len(phases)
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demo_ends_everything_it_started(java: None, tmp_path: Path, number: Signals) -> None:
+    run, mark = start("demo", "storm", folder=tmp_path)
+    assert run.stderr is not None
+    for line in run.stderr:
+        if "the cluster is up" in line:
+            break
+    assert len(marked(mark)) > 4
+    run.send_signal(number)
+    try:
+        _, messages = run.communicate(timeout=120)
+    finally:
+        run.kill()
+    assert run.returncode not in (0, None)
+    assert "Traceback" not in messages
+    assert gone(mark) == []
+    assert not (tmp_path / "headgate-demo").exists()
