@@ -37,7 +37,7 @@ SHAPES = ("linear", "star", "diamond")
 HIGH, LOW = 5000.0, 500.0
 """Ps before and after the fall, tuples/s."""
 LOAD = Load(rate=0.1, cpu=0.3)
-WARM_UP, WINDOW = 6.0, 12.0
+WINDOW = 12.0
 HEAP = 48.0
 """MB of a real task, which does nothing with the 256 that are declared."""
 NODES = tuple(
@@ -75,7 +75,7 @@ def run(
 ) -> tuple[Measured, Measured, float]:
     """What was measured as Storm placed it and as D-Storm did; and by what the CPU was multiplied."""
     cluster.run(describe(topology(shape, ps), load=LOAD, conf={"topology.acker.executors": 0}))
-    cluster.measure(WARM_UP)
+    cluster.warm_up()
     before = cluster.measure(WINDOW)
     factor = factor or declared(shape, ps) / before.cpu
     say(

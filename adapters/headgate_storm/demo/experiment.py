@@ -35,6 +35,8 @@ SETTLE = 60.0
 """Seconds that it may take for that at most."""
 USUAL = 10.0
 """Seconds before a change that say what is usual."""
+LOOK, EVEN, WARM_UP = 4.0, 0.05, 40.0
+"""Two looks of so many seconds that differ by no more than this show a warm topology; seconds that it may take."""
 LATE = 2.0
 """Seconds after which what workers did is reported."""
 
@@ -167,6 +169,13 @@ class Experiment:
             if time.monotonic() > deadline:
                 raise EngineError(f"{name} was killed, and its workers still run after {PATIENCE:.0f} s")
             time.sleep(0.5)
+
+    def warm_up(self) -> None:
+        """Wait until the topology is as fast as it gets: code is compiled, queues are as long as they stay."""
+        deadline = time.monotonic() + WARM_UP
+        before, now = 0.0, self.measure(LOOK).tuples
+        while abs(now - before) > EVEN * now and time.monotonic() < deadline:
+            before, now = now, self.measure(LOOK).tuples
 
     def measure(self, seconds: float) -> Measured:
         """Watch the topology for so long."""

@@ -30,8 +30,6 @@ LINES = 400.0
 """Lines per second: 2,000 words or more, which a small machine counts with ease."""
 LIGHT = 0.2
 """The load after the drop, at which D-Storm should need fewer nodes."""
-WARM_UP = 8.0
-"""Seconds in which code is compiled; not measured."""
 WINDOW = 15.0
 """Seconds that each placement is measured."""
 
@@ -134,7 +132,7 @@ def _phases(
     cluster: Experiment, load: float, say: Callable[[str], None], show: Callable[[Any], None]
 ) -> tuple[Phase, ...]:
     say(f"every executor runs; warming up, then measuring {WINDOW:.0f} s as Storm placed it")
-    time.sleep(WARM_UP)
+    cluster.warm_up()
     phases = [Phase(label="Storm alone", measured=cluster.measure(WINDOW))]
     pilot = phases[0].measured
     for trial in trials(load):

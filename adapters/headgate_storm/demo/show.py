@@ -19,20 +19,17 @@ COLUMNS = (
     "placement",
     "planned",
     "measured",
-    "KB/s between nodes",
-    "of KB/s",
+    "KB/s between",
     "tuples/s between",
-    "of tuples/s",
     "nodes",
-    "workers",
     "moved",
     "restarted",
-    "s slow",
+    "slow s",
     "where asked",
 )
 NOTE = (
-    "planned, measured: share of bytes between nodes. restarted: worker processes that the change ended. "
-    f"s slow: seconds with less than {REDUCED:.0%} of the throughput before. "
+    "planned, measured: share of bytes that go from node to node; between: that and all there is. restarted: worker\n"
+    f"processes that the change ended; slow s: seconds with less than {REDUCED:.0%} of the throughput before it.\n"
     "All nodes share the cores of this machine: bytes and tuples compare, times on real machines differ."
 )
 
@@ -45,12 +42,9 @@ def rows(found: Result) -> list[tuple[str, ...]]:
 def _row(phase: Phase) -> tuple[str, ...]:
     measured, change = phase.measured, phase.change
     figures = (
-        f"{measured.bytes_between / 1e3:,.1f}",
-        f"{measured.bytes / 1e3:,.1f}",
-        f"{measured.tuples_between:,.0f}",
-        f"{measured.tuples:,.0f}",
+        f"{measured.bytes_between / 1e3:,.1f} / {measured.bytes / 1e3:,.1f}",
+        f"{measured.tuples_between:,.0f} / {measured.tuples:,.0f}",
         str(measured.nodes),
-        str(measured.workers),
     )
     if change is None:
         return (phase.label, "-", percent(measured.share), *figures, "-", "-", "-", "-")

@@ -49,7 +49,9 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
         if "asked" in phase:
             assert phase["hits"] == phase["asked"] == 18
             assert phase["workers_restarted"] <= 3
-            assert phase["measured_share"] == pytest.approx(phase["planned_share"], abs=0.1)
+            assert phase["measured_share"] == pytest.approx(
+                phase["planned_share"], abs=0.15
+            )  # shuffle grouping prefers tasks near by
     assert phases["dstorm"]["measured_share"] < alone["measured_share"]
     assert (light["nodes_used"], light["bytes_between_nodes"]) == (1, 0)
     page = (tmp_path / "headgate-demo" / "storm.html").read_text()
