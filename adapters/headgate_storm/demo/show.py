@@ -19,17 +19,17 @@ COLUMNS = (
     "placement",
     "planned",
     "measured",
-    "KB/s between",
-    "tuples/s between",
+    "KB/s",
+    "tuples/s",
     "nodes",
     "moved",
-    "restarted",
+    "restarts",
     "slow s",
-    "where asked",
+    "as asked",
 )
 NOTE = (
-    "planned, measured: share of bytes that go from node to node; between: that and all there is. restarted: worker\n"
-    f"processes that the change ended; slow s: seconds with less than {REDUCED:.0%} of the throughput before it.\n"
+    "planned, measured: share of bytes that go from node to node. KB/s, tuples/s: those, and all. restarts: workers that\n"
+    f"the change ended. slow s: seconds with less than {REDUCED:.0%} of the throughput before. as asked: executors.\n"
     "All nodes share the cores of this machine: bytes and tuples compare, times on real machines differ."
 )
 
