@@ -1,4 +1,4 @@
-"""The order in which nodes are opened."""
+"""The order in which nodes are opened, and who is there before."""
 
 from __future__ import annotations
 
@@ -19,3 +19,11 @@ def by_availability(problem: Problem) -> list[int]:
     availability = (problem.n * problem.capacity[:, needed] / total[needed]).min(axis=1)
     order: list[int] = np.argsort(-availability, kind="stable").tolist()
     return order
+
+
+def residents(problem: Problem) -> dict[int, list[int]]:
+    """The fixed tasks of each node that has any."""
+    found: dict[int, list[int]] = {}
+    for task in np.flatnonzero(problem.fixed >= 0).tolist():
+        found.setdefault(int(problem.fixed[task]), []).append(task)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,6 +64,27 @@ class Groups:
         rows = self._rows[self._streams.segment[task]]
         start, stop = self._indptr[task], self._indptr[task + 1]
         return [*rows, (self._peers[start:stop], self._rates[start:stop])] if stop > start else rows
+
+    def partners(self, task: int) -> list[tuple[int, float]]:
+        """What one task exchanges, as `peers`, pair by pair."""
+        links = self._links[self._streams.segment[task]]
+        start, stop = self._indptr[task], self._indptr[task + 1]
+        if stop == start:
+            return links
+        return [*links, *zip(self._peers[start:stop].tolist(), self._rates[start:stop].tolist(), strict=True)]
+
+    def mean_peers(self) -> float:
+        """How many groups a free task exchanges with, on average."""
+        widths = np.array([sum(len(peers) for peers, _ in rows) for rows in self._rows])
+        uniform = np.bincount(self._streams.segment, minlength=len(widths)) @ widths if self.count else 0
+        return float(uniform + len(self._peers)) / max(1, len(self.of))
+
+    @cached_property
+    def _links(self) -> list[list[tuple[int, float]]]:
+        return [
+            [pair for peers, rates in rows for pair in zip(peers.tolist(), rates.tolist(), strict=True)]
+            for rows in self._rows
+        ]
 
     def take(self, group: int) -> int:
         """Take the lowest unplaced member out."""

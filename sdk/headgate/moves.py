@@ -8,6 +8,7 @@ from operator import add, le, sub
 from typing import TYPE_CHECKING
 
 import attrs
+import numpy as np
 
 from headgate.model import Move, MoveKind, Slot
 
@@ -32,7 +33,29 @@ def order_moves(problem: Problem, target: dict[int, Slot]) -> Route:
     later. After `limits.max_moves` running tasks have moved or been evicted, the others stay, and an eviction
     whose task could not be placed again is not begun; a new task that then has no room is not placed.
     """
+    if not (problem.current >= 0).any() and _holds(problem, target):
+        slots = dict(sorted(target.items()))
+        return Route(moves=tuple(_arrival(problem.task_ids[task], slot) for task, slot in slots.items()), slots=slots)
     return _Walk(problem, target).run()
+
+
+def _arrival(task: str, slot: Slot) -> Move:
+    return Move(kind=MoveKind.PLACE, task=task, source=None, target=slot)
+
+
+def _holds(problem: Problem, target: dict[int, Slot]) -> bool:
+    """Whether every node, worker and slot has room for all that is planned in it: then any order will do."""
+    tasks = np.fromiter(target, dtype=np.int64, count=len(target))
+    numbers: dict[Slot, int] = {}
+    slot_of = np.array([numbers.setdefault(slot, len(numbers)) for slot in target.values()], dtype=np.int64)
+    nodes = np.array([problem.node_index[slot.node] for slot in numbers], dtype=np.int64)
+    usage = np.zeros_like(problem.capacity)
+    np.add.at(usage, nodes[slot_of], problem.demand[tasks])
+    tenant = np.zeros(len(numbers), dtype=np.int64)
+    tenant[slot_of] = problem.topology[tasks]
+    heap = np.bincount(slot_of, weights=problem.heap[tasks], minlength=len(numbers))
+    shared = (tenant[slot_of] != problem.topology[tasks]).any()
+    return not shared and bool((usage <= problem.capacity).all() and (heap <= problem.heap_limit[tenant]).all())
 
 
 class _Walk:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.check import check_plan
-from headgate.model import Limits, MoveKind
-from headgate.moves import order_moves
+from headgate.model import FrozenMap, Limits, MoveKind
+from headgate.moves import _Walk, order_moves
+from headgate.slots import assign_slots
 from headgate.testing.strategies import requests
 from small_requests import at, component, node, request, topology
 
@@ -146,3 +147,13 @@ def test_a_running_task_that_is_planned_nowhere_is_evicted_within_the_limit():
     assert [(move.kind, move.task) for move in route.moves] == [("evict", "t/c/0")]
     assert route.slots == {1: at("a")}
     assert route.dropped == 1
+
+
+@given(answers())
+def test_where_nothing_runs_the_way_is_the_same_with_and_without_a_walk(answer):
+    problem, node_of = answer
+    idle = attrs.evolve(problem.request, assignment=FrozenMap()).problem()
+    target, _ = assign_slots(idle, node_of)
+    route, walked = order_moves(idle, target), _Walk(idle, target).run()
+    assert (route.moves, route.slots, route.dropped) == (walked.moves, walked.slots, walked.dropped)
+    assert list(route.slots) == sorted(route.slots)

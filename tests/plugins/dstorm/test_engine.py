@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import headgate_dstorm.candidates as candidates_module
 import headgate_dstorm.cells as cells_module
-import headgate_dstorm.engine as engine_module
+import headgate_dstorm.heaps as heaps_module
+import headgate_dstorm.scan as scan_module
 from dstorm_instances import instance, shuffled
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
 from headgate_dstorm.engine import place
@@ -60,8 +61,9 @@ def small_steps(monkeypatch):
     """Make the engine take the ways of large problems on small ones, by turns."""
 
     def choose(seed: int) -> None:
-        monkeypatch.setattr(engine_module, "DENSE", (8192, 0, 5)[seed % 3])
-        monkeypatch.setattr(engine_module, "CHUNK", (1024, 2)[seed % 2])
+        monkeypatch.setattr(heaps_module, "SHARE", (0, 2, 10**9)[seed // 8 % 3])
+        monkeypatch.setattr(scan_module, "DENSE", (8192, 0, 5)[seed % 3])
+        monkeypatch.setattr(scan_module, "CHUNK", (1024, 2)[seed % 2])
         monkeypatch.setattr(cells_module, "SIZE", (64, 3)[seed // 2 % 2])
         monkeypatch.setattr(candidates_module, "NEAR", (0.7, 1.0)[seed // 4 % 2])
 
