@@ -28,8 +28,8 @@ COLUMNS = (
     "as asked",
 )
 NOTE = (
-    "planned, measured: share of bytes that go from node to node. KB/s, tuples/s: those, and all. restarts: workers that\n"
-    f"the change ended. slow s: seconds with less than {REDUCED:.0%} of the throughput before. as asked: executors.\n"
+    "planned, measured: share of bytes that go from node to node. KB/s, tuples/s: those, and all. restarts: workers\n"
+    f"that the change ended. slow s: seconds with less than {REDUCED:.0%} of the throughput before.\n"
     "All nodes share the cores of this machine: bytes and tuples compare, times on real machines differ."
 )
 
