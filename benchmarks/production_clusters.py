@@ -1,8 +1,10 @@
-"""All schedulers on the three production clusters of Storm's own tests: seconds, memory, nodes, traffic between nodes.
+"""All schedulers on the three production clusters of Storm's own tests, and Storm's own beside them in the same run.
 
-Every scheduler runs in a process of its own. The peak is that process's, documents and Python included; the seconds
-are those from request to plan, the document read before. Storm's own scheduler, measured once on 2 cores, stands
-beside for orientation: a JVM is not started here.
+Every scheduler runs in a process of its own; Storm's resource-aware scheduler in a JVM, with Storm's classes, data and
+supervisors, as Storm's own test drives it. The seconds are those from request to plan, the documents read before, by
+the wall clock and of processor time; the peak is that of the process, documents and language included. Nodes, workers
+and traffic are computed by the same code for all. `--no-jvm` leaves Storm out; with it, the sources of the tests and a
+JDK are needed.
 """
 
 from __future__ import annotations
@@ -12,30 +14,33 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
-from typing import Any
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 
 from headgate import PluginHost
 from headgate.cli.output import console, table
-from headgate.model import FrozenMap, Plan, Request
+from headgate.model import Cluster, FrozenMap, Node, Plan, Request, Resources, Slot, Task
+from headgate.score import score
 from headgate_storm.artefacts import SERVER_TESTS, resolve
 from headgate_storm.clusterconf import NAMES, read_request
 
-DEADLINE = 120.0
-STORM = {
-    "largeCluster01": ("Storm's own RAS", "9-13", "", "983", "0.57", "", ""),
-    "largeCluster02": ("Storm's own RAS", "19-25", "", "1,334", "0.58", "", ""),
-}
-"""Seconds, memory, nodes and edge share of Storm 2.8.3's resource-aware scheduler, from an earlier measurement."""
-COLUMNS = ("scheduler", "plan s", "peak MB", "nodes", "edge share", "traffic share", "status")
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+COLUMNS = ("scheduler", "plan s", "CPU s", "peak MB", "nodes", "workers", "edge share", "traffic share", "status")
+STORM = "Storm's own RAS"
 
 
-def edge_share(request: Request, plan: Plan) -> float:
+def edge_share(request: Request, assignment: FrozenMap[str, Slot]) -> float:
     """Share of the tuples of a stream that cross nodes, uniform over pairs of tasks, mean over all streams."""
     problem = request.problem()
-    node_of = problem.node_of(plan.assignment)
+    node_of = problem.node_of(assignment)
     blocks = problem.traffic.blocks
     shares = []
     for a0, a1, b0, b1 in zip(
@@ -46,37 +51,83 @@ def edge_share(request: Request, plan: Plan) -> float:
     return float(np.mean(shares))
 
 
+def figures(request: Request, assignment: FrozenMap[str, Slot]) -> dict[str, Any]:
+    """What an assignment is worth."""
+    scores = score(request.problem(), assignment)
+    return {
+        "nodes": scores.nodes_used,
+        "workers": scores.workers,
+        "edge_share": None if scores.unplaced else edge_share(request, assignment),
+        "share": scores.share,
+        "unplaced": scores.unplaced,
+    }
+
+
 def one(cluster: str, scheduler: str) -> dict[str, Any]:
     """Plan in this process."""
     request = read_request(resolve(SERVER_TESTS), cluster)
     host = PluginHost.load()
     schedule = host.plugins[scheduler].caller.headgate_schedule
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), time.process_time()
     plan: Plan = schedule(request=request, options=host.options(scheduler, FrozenMap()))
-    seconds = time.perf_counter() - begin
-    return {
-        "seconds": seconds,
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "nodes": plan.scores.nodes_used,
-        "edge_share": edge_share(request, plan) if not plan.scores.unplaced else None,
-        "share": plan.scores.share,
-        "status": plan.status,
-        "unplaced": plan.scores.unplaced,
-    }
+    spent = {"seconds": time.perf_counter() - begin, "cpu_seconds": time.process_time() - cpu}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {**spent, "peak": peak, "status": plan.status, **figures(request, plan.assignment)}
 
 
-def row(cluster: str, scheduler: str) -> tuple[str, ...]:
+def apart(cluster: str, scheduler: str) -> dict[str, Any]:
     """Plan in a process of its own."""
     command = [sys.executable, __file__, "--one", cluster, scheduler]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    found: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return found
+
+
+def storm() -> dict[str, dict[str, Any]]:
+    """Storm's own scheduler on every cluster, in one JVM; the smallest goes first and warms it."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from storm_jvm import run_class
+
+    with tempfile.TemporaryDirectory() as folder:
+        return {
+            each["cluster"]: {**each, "peak": each["peak_mb"], "status": "", **of_storm(each)}
+            for each in run_class("ProductionClusters", *reversed(NAMES), folder=Path(folder))
+        }
+
+
+def of_storm(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of Storm's assignment, on Storm's own names of the supervisors."""
+    request = read_request(resolve(SERVER_TESTS), found["cluster"])
+    nodes = tuple(
+        Node(id=name, host=name, slots=tuple(range(slots)), capacity=Resources({"cpu": cpu, "memory": memory}))
+        for name, (cpu, memory, slots) in sorted(found["supervisors"].items())
+    )
+    assert shapes(nodes) == shapes(request.cluster.nodes), "the supervisors are not those of Storm's test"
+    assignment = {
+        Task(topology, component, index).id: Slot(*slot)
+        for topology, components in found["topologies"].items()
+        for component, slots in components.items()
+        for index, slot in enumerate(slots)
+        if slot is not None
+    }
+    return figures(attrs.evolve(request, cluster=Cluster(nodes=nodes)), FrozenMap(assignment))
+
+
+def shapes(nodes: Iterable[Node]) -> Counter[tuple[float, float, int]]:
+    """How many nodes there are of each size."""
+    return Counter((node.capacity.cpu, node.capacity.memory, len(node.slots)) for node in nodes)
+
+
+def row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
+    """A line of the table."""
     status = found["status"] + (f", {found['unplaced']} unplaced" if found["unplaced"] else "")
-    edges = "-" if found["edge_share"] is None else f"{found['edge_share']:.2f}"
     return (
-        scheduler,
+        name,
         f"{found['seconds']:.2f}",
+        f"{found['cpu_seconds']:.2f}",
         f"{found['peak']:,.0f}",
         f"{found['nodes']:,}",
-        edges,
+        f"{found['workers']:,}",
+        "-" if found["edge_share"] is None else f"{found['edge_share']:.2f}",
         f"{found['share']:.2f}",
         status,
     )
@@ -86,16 +137,19 @@ def main() -> None:
     """Print one table a cluster."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one", nargs=2, metavar=("CLUSTER", "SCHEDULER"), help=argparse.SUPPRESS)
+    parser.add_argument("--no-jvm", action="store_true", help="leave out Storm's own scheduler")
     parser.add_argument("schedulers", nargs="*", help="schedulers, all by default")
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(one(*arguments.one)))
         return
+    own = {} if arguments.no_jvm else storm()
     out = console()
     for cluster in NAMES:
-        rows = [row(cluster, name) for name in arguments.schedulers or PluginHost.load().schedulers]
-        rows += [STORM[cluster]] if cluster in STORM else []
-        out.print(table(cluster, COLUMNS, rows, numbers=COLUMNS[1:6]))
+        names = arguments.schedulers or PluginHost.load().schedulers
+        rows = [row(name, apart(cluster, name)) for name in names]
+        rows += [row(STORM, own[cluster])] if cluster in own else []
+        out.print(table(cluster, COLUMNS, rows, numbers=COLUMNS[1:8]))
 
 
 if __name__ == "__main__":

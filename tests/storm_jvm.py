@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from typing import TYPE_CHECKING, Any
 
+from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_storm.artefacts import SERVER_TESTS, distribution, resolve
 from headgate_storm.jar import SOURCES, bridge_jar
@@ -16,11 +18,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from headgate.java import Java
+
 TESTS = SOURCES.parents[1] / "test"
 
 
+def class_path(name: str, folder: Path) -> str:
+    """Compile a class of the package `headgate.storm` with all it needs into a folder; where Java finds it.
+
+    Storm's production clusters are there too, as files.
+    """
+    storm_tests = resolve(SERVER_TESTS)
+    with zipfile.ZipFile(storm_tests) as archive:
+        archive.extractall(folder, [each for each in archive.namelist() if each.startswith("clusterconf/")])
+    jars = (bridge_jar(), storm_tests, *distribution().lib)
+    path = os.pathsep.join(map(str, (folder, TESTS / "resources", *jars)))
+    sources = TESTS / "java"
+    compiler = [str(jdk().compiler), "-nowarn", "-d", str(folder), "-cp", path, "-sourcepath", str(sources)]
+    subprocess.run([*compiler, str(sources / "headgate" / "storm" / f"{name}.java")], check=True)
+    return path
+
+
+def jdk() -> Java:
+    """The Java that Storm runs on, which has to have a compiler."""
+    java = find_java(distribution().java)
+    if java.compiler is None:
+        raise EngineError(f"{java.program} is no JDK")
+    return java
+
+
 def run_class(name: str, *arguments: str, folder: Path, heap_mb: int = 3072) -> Iterator[dict[str, Any]]:
-    """Compile a class of the test sources with all it needs, run it, and give each line of JSON that it prints.
+    """Run the main method of a class, and give each line of JSON that it prints.
 
     Args:
         name: A class of the package `headgate.storm`.
@@ -28,18 +56,12 @@ def run_class(name: str, *arguments: str, folder: Path, heap_mb: int = 3072) -> 
         folder: For the compiled classes.
         heap_mb: Most memory in MB that its objects may take; Storm's own build gives its tests 3 GB.
     """
-    java = find_java(distribution().java)
-    jars = (bridge_jar(), resolve(SERVER_TESTS), *distribution().lib)
-    path = os.pathsep.join(map(str, (folder, TESTS / "resources", *jars)))
-    sources = TESTS / "java"
-    compiler = [str(java.compiler), "-nowarn", "-d", str(folder), "-cp", path, "-sourcepath", str(sources)]
-    subprocess.run([*compiler, str(sources / "headgate" / "storm" / f"{name}.java")], check=True)
     flags = [f"-Xmx{heap_mb}m", f"-Dheadgate.python={sys.executable}"]
-    command = [str(java.program), *flags, "-cp", path, f"headgate.storm.{name}", *arguments]
+    command = [str(jdk().program), *flags, "-cp", class_path(name, folder), f"headgate.storm.{name}", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if line.startswith("{"):
                 yield json.loads(line)
     if process.returncode:
-        raise SystemExit(f"{name} ended with {process.returncode}")
+        raise EngineError(f"{name} ended with {process.returncode}")

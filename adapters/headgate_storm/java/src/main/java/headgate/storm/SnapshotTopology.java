@@ -24,7 +24,7 @@ final class SnapshotTopology {
     private static final int DEFAULT_PRIORITY = 29;
     private static final Set<String> SHARED =
         Set.of("topology.ras.constraints", "topology.spread.components", "topology.isolate.machines");
-    private static final Comparator<ExecutorDetails> BY_TASK =
+    static final Comparator<ExecutorDetails> BY_TASK =
         Comparator.comparingInt(ExecutorDetails::getStartTask).thenComparingInt(ExecutorDetails::getEndTask);
 
     private final JsonGenerator json;

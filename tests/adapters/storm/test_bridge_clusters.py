@@ -1,0 +1,106 @@
+"""Production clusters through the whole bridge: what Nimbus asks is what the files say, what is answered is done."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from headgate.errors import EngineError
+from headgate.host import PluginHost
+from headgate_storm.artefacts import SERVER_TESTS, resolve
+from headgate_storm.bridge import Bridge
+from headgate_storm.clusterconf import NAMES, read_request
+from headgate_storm.rounds import Rounds
+from storm_jvm import class_path, jdk
+from storm_schemas import valid
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+PATIENCE = 200
+"""Seconds between two rounds, of which nine tenths are for planning."""
+
+
+@pytest.fixture(scope="module")
+def jvm(tmp_path_factory):
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+    try:
+        java = jdk()
+    except EngineError as error:
+        pytest.skip(str(error))
+    port, token, process = launch_gateway(
+        classpath=class_path("ProductionClusters", tmp_path_factory.mktemp("classes")),
+        java_path=str(java.program),
+        die_on_exit=True,
+        enable_auth=True,
+        return_proc=True,
+        javaopts=["-Xmx2g"],
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))
+    yield gateway.jvm
+    gateway.shutdown()
+    process.stdin.close()
+    process.wait(timeout=30)
+
+
+def shapes(nodes):
+    return Counter((each.capacity, len(each.slots)) for each in nodes)
+
+
+def racks(nodes):
+    return sorted(Counter(each.rack for each in nodes).values())
+
+
+def said(topology):
+    """What both a file and Nimbus say of a topology."""
+    components = {each.id: (each.kind, each.parallelism, each.demand, each.task_heap) for each in topology.components}
+    streams = sorted((each.source, each.target, each.name, each.grouping) for each in topology.streams)
+    return components, streams, topology.worker_heap
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_production_cluster_passes_the_bridge_both_ways_unchanged(jvm, tmp_path, name):
+    host, seen = PluginHost.load(), []
+    rounds = Rounds(
+        lambda request: host.schedule("even", request, {}),
+        on_decision=lambda snapshot, decision: seen.append((snapshot, decision.plan)),
+    )
+
+    def answer(text):
+        valid("storm-round", text)
+        answered = rounds.answer(text)
+        valid("storm-answer", answered)
+        return answered
+
+    cluster = jvm.headgate.storm.ProductionClusters.cluster(name)
+    scheduler = jvm.headgate.storm.HeadgateScheduler()
+    endpoint = tmp_path / "endpoint.json"
+    conf = {"headgate.endpoint": str(endpoint), "nimbus.monitor.freq.secs": PATIENCE}
+    scheduler.prepare(
+        {**conf, "headgate.timeout.ms": 900 * PATIENCE}, jvm.org.apache.storm.metric.StormMetricsRegistry()
+    )
+    with Bridge(answer, endpoint):
+        for _ in range(2):
+            scheduler.schedule(cluster.getTopologies(), cluster)
+    scheduler.cleanup()
+
+    request = read_request(resolve(SERVER_TESTS), name)
+    (asked, plan), *more = seen
+    assert not more  # in the second round every executor had a slot
+    assert shapes(asked.nodes) == shapes(request.cluster.nodes)
+    assert racks(asked.nodes) == racks(request.cluster.nodes)
+    topologies = {each.topology.id: each.topology for each in asked.scheduled if each.executors}
+    assert {name: said(each) for name, each in topologies.items()} == {
+        each.id: said(each) for each in request.topologies
+    }
+
+    shown = rounds.newest
+    assert shown.round == 2
+    assert len(shown.assignment) == sum(len(topology.tasks()) for topology in request.topologies)
+    assert shown.assignment == plan.assignment
+    for each in asked.scheduled:
+        slots = {plan.assignment[task] for task in each.executors}
+        if slots:
+            assert cluster.getAssignmentById(each.topology.id).getSlots().size() == len(slots)
+            assert cluster.getStatus(each.topology.id).startswith("Headgate: ")
