@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import os
 import time
 from pathlib import Path
 
 import attrs
 
 from headgate.host import PluginHost
+from headgate_storm.artefacts import STORM
 from headgate_storm.jar import bridge_jar
 from headgate_storm.local import LocalStorm, SupervisorSpec
 from headgate_storm.service import SCHEDULER, Places, serve
@@ -18,6 +20,8 @@ from headgate_storm.workload import Load, describe
 from headgate_storm.workloads import ROLES, workloads
 
 SMALL = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=300.0, memory_mb=2048.0, slots=3) for last in (21, 22, 23))
+RELEASE = os.environ.get("HEADGATE_TEST_STORM") or STORM
+"""The release of Storm to test with."""
 PATIENCE = 120.0
 NIMBUSES = ("nimbus", "standby")
 
@@ -108,7 +112,7 @@ def word_count(storm, *, name="word-count", rate=0.05):
 
 
 @contextlib.contextmanager
-def running_cluster(folder, *, conf=None, supervisors=SMALL, version=None):
+def running_cluster(folder, *, conf=None, supervisors=SMALL, version=RELEASE):
     """A cluster with a word count that `even` spread over its nodes; nobody answers Nimbus any more."""
     endpoint = Path(folder, "endpoint.json")
     asked = {
@@ -120,8 +124,7 @@ def running_cluster(folder, *, conf=None, supervisors=SMALL, version=None):
         "nimbus.task.launch.secs": 60,
         **(conf or {}),
     }
-    given = {"version": version} if version else {}
-    with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), **given) as storm:
+    with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version) as storm:
         cluster = Cluster(storm, endpoint, "word-count")
         with cluster.serve("even"):
             word_count(storm)

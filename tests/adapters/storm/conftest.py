@@ -9,6 +9,7 @@ import pytest
 from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_storm.local import LocalStorm
+from storm_cluster import RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,5 +28,5 @@ def java() -> None:
 @pytest.fixture(scope="module")
 def cluster(java: None) -> Iterator[LocalStorm]:
     """ZooKeeper, Nimbus and supervisors on 127.0.0.11-13 with 400, 200 and 100 points of CPU."""
-    with LocalStorm() as local:
+    with LocalStorm(version=RELEASE) as local:
         yield local
