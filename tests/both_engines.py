@@ -82,8 +82,10 @@ def on_spark(host, name):
         done = Loop(host, Control(scheduler=name, engine="spark", window=5.0), target).round(replan=True)
 
         def nodes():
-            count = {}
-            for slot in host.observe("spark", target, 2.0).assignment.values():
+            count, seen = {}, {}
+            while not seen:  # a window in which no batch ended shows nothing
+                seen = host.observe("spark", target, 2.0).assignment
+            for slot in seen.values():
                 count[slot.node] = count.get(slot.node, 0) + 1
             return count
 

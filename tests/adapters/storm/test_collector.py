@@ -152,6 +152,21 @@ def test_workers_measures_and_knows_who_is_alive(collector: Collector) -> None:
     assert Workers(collector).alive(snapshot)["wc/lines/0"] == Slot("s1", 6700)
 
 
+def test_what_a_process_said_that_was_to_end_shows_nobody_alive(collector: Collector) -> None:
+    snapshot = read_snapshot(round_text([supervisor("s1")], [word_count()]))
+    workers = Workers(collector)
+    with closing(call(collector)) as client:
+        client.sendall(report_line(started=1))
+        until(lambda: collector.tally.received == 1)
+        lives = workers.lives(snapshot)
+        assert dict(lives) == {("wc", "s1", 6700, 1): Slot("s1", 6700)}
+        assert workers.alive(snapshot, past=lives) == {}
+        client.sendall(report_line(started=2, supervisor="gone"))
+        client.sendall(report_line(started=2))
+        until(lambda: collector.tally.received == 3)
+    assert workers.alive(snapshot, past=lives) == {"wc/count/0": Slot("s1", 6700), "wc/lines/0": Slot("s1", 6700)}
+
+
 def test_what_is_kept_is_bounded() -> None:
     reports = Reports(kept=3, budget=1000)
     for number in range(1, 11):
