@@ -81,6 +81,23 @@ class Installation:
         """The Nimbus that `storm.yaml` names, to be used in a `with` block."""
         return NimbusGateway(self.home / "lib", self.conf(), java=self.java().program)
 
+    def describe(self) -> dict[str, Any]:
+        """The cluster that its `storm.yaml` names, as `headgate storm status` shows it.
+
+        Raises:
+            EngineError: Nimbus does not answer.
+        """
+        with self.gateway() as nimbus:
+            cluster = nimbus.cluster()
+        leader = cluster.leader
+        return {
+            "version": self.version,
+            "nimbus": f"{leader.host}:{leader.port}" if leader else "",
+            "conf": str(self.conf_file.parent),
+            "supervisors": [attrs.asdict(each) for each in cluster.supervisors],
+            "topologies": [attrs.asdict(each) for each in cluster.topologies],
+        }
+
 
 def standing_or_at(home: Path | None) -> Installation:
     """The installation in a folder, or that of the cluster which `headgate storm up` started.

@@ -91,11 +91,20 @@ def down(*, as_json: bool) -> None:
 
 
 @storm.command()
+@click.option(
+    "--home",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Show the cluster that conf/storm.yaml of this Storm installation names.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
-def status(*, as_json: bool) -> None:
+def status(home: Path | None, *, as_json: bool) -> None:
     """Show the cluster that `up` started; exit code 1 if there is none."""
+    from headgate_storm.installation import Installation
     from headgate_storm.standing import Standing
 
+    if home is not None:
+        _show(Installation.at(home).describe(), as_json=as_json)
+        return
     running = Standing.read()
     if running is None:
         click.echo("no local Storm cluster runs: start one with `headgate storm up`", err=True)

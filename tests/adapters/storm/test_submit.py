@@ -147,6 +147,9 @@ class TestRealCluster:
         eventually(lambda: [each.component for each in cluster.gateway.topology("life").executors].count("out") == 1)
         eventually(lambda: cluster.gateway.topology("life").status == "ACTIVE")
         assert json.loads(run("show", "life", "--json", *at).stdout)[0]["status"] == "ACTIVE"
+        status = json.loads(run("status", "--json", *at).stdout)
+        assert [each["name"] for each in status["topologies"]] == ["life"]
+        assert status["nimbus"].endswith(f":{cluster.client_conf['nimbus.thrift.port']}")
         errors = run("errors", "life", *at)
         assert (errors.exit_code, errors.stdout) == (0, "")
         assert run("kill", "life", "--wait", 0, *at).exit_code == 0
