@@ -32,6 +32,10 @@ class TestDStorm(BuiltIn):
     name = "dstorm"
 
 
+class TestOtd(BuiltIn):
+    name = "otd"
+
+
 class TestSps(BuiltIn):
     name = "sps"
 

@@ -1,0 +1,1 @@
+"""OTD, the online task deployment of N-Storm: one migration a round."""

@@ -1,0 +1,77 @@
+"""The four cases of Fig. 6: what the loads of Workers call for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.hooks import Verdict
+from headgate.model import Request
+
+if TYPE_CHECKING:
+    from headgate.model import Observation
+    from headgate.problem import Problem
+    from headgate_nstorm.options import Options
+
+Case = Literal["balance", "warn", "optimise", "nothing"]
+"""Cases 1 to 4: run Algorithm 1, warn of lacking resources, run Algorithm 2, do nothing."""
+
+
+def case_of(high: bool, low: bool) -> Case:  # noqa: FBT001 - the two are the axes of a table
+    """The case for whether any Worker is under high load, and any under low load."""
+    if high:
+        return "balance" if low else "warn"
+    return "optimise" if low else "nothing"
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Loads:
+    """Load of each Worker: bool arrays of one length.
+
+    Headgate decides nodes, and the Workers of a topology on a node are one; so a Worker is what runs on one node.
+    """
+
+    ratio: NDArray[np.float64]
+    high: NDArray[np.bool_]
+    low: NDArray[np.bool_]
+
+    @property
+    def case(self) -> Case:
+        """Which of the four cases it is."""
+        return case_of(bool(self.high.any()), bool(self.low.any()))
+
+
+def loads(problem: Problem, node_of: NDArray[np.int64], options: Options) -> Loads:
+    """Classify the nodes by CPU and by the queues of what runs there; a node without a slot has no Worker."""
+    used = np.bincount(node_of[node_of >= 0], weights=problem.demand[node_of >= 0, 0], minlength=problem.m)
+    capacity = problem.capacity[:, 0]
+    ratio = np.divide(used, capacity, out=np.where(used > 0, np.inf, 0.0), where=capacity > 0)
+    full = np.zeros(problem.m, dtype=bool)
+    for sample in problem.request.metrics.tasks:
+        node = int(node_of[problem.task_index[sample.task]])
+        if node >= 0 and problem.measured and (sample.queue or 0.0) > options.high_queue:
+            full[node] = True
+    exists = problem.slots > 0
+    high = (full | (ratio > options.high_load)) & exists
+    return Loads(ratio=ratio, high=high, low=(ratio < options.low_load) & ~high & exists)
+
+
+def analyse(observation: Observation, options: Options) -> Verdict:
+    """Say which case an observation is; balance and optimise call for a plan, and so does a task that runs nowhere."""
+    problem = Request.of(observation).problem(measured=options.measured)
+    waiting = int((problem.current < 0).sum())
+    found = loads(problem, problem.current, options)
+    case = found.case
+    if waiting:
+        return Verdict(replan=True, state="unassigned", reasons=(f"{waiting} tasks have no live slot",))
+    high, low = int(found.high.sum()), int(found.low.sum())
+    said = {
+        "balance": f"{high} nodes are under high load, {low} under low load",
+        "warn": f"{high} nodes are under high load and none under low load: the cluster lacks resources, add nodes",
+        "optimise": f"no node is under high load, {low} are under low load",
+        "nothing": "no node is under high load, none under low load",
+    }
+    return Verdict(replan=case in ("balance", "optimise"), state=case, reasons=(said[case],))

@@ -1,0 +1,36 @@
+"""What a user may choose: thresholds that the paper does not print, and places where it can be read in two ways."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+from attrs import validators as check
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """When OTD acts, and what it may move.
+
+    The paper prints no thresholds. Algorithm 2 computes the lowest-load Worker of each node and then goes through
+    all low-load Workers: an executor's gain depends on the node alone, so both choose the same executor and node.
+
+    Attributes:
+        high_load: A Worker is under high load above this share of its CPU ...
+        high_queue: ... or when one of its executors has more tuples than this in its queue.
+        low_load: A Worker is under low load below this share of its CPU.
+        threshold: Least gain of Algorithm 2, as a share of all traffic: more than this. With 0 and noisy measurements
+            OTD never comes to rest.
+        spouts: Whether spouts `move` like any executor, as the text says, or `stay`.
+        guard: Move nothing to a Worker that would be under high load then. Not in the paper, where a task may be
+            moved back and forth.
+        measured: Take what was measured where there is anything, or declared demands and rates alone.
+    """
+
+    high_load: float = attrs.field(default=0.8, validator=check.gt(0))
+    high_queue: float = attrs.field(default=1000.0, validator=check.gt(0))
+    low_load: float = attrs.field(default=0.6, validator=check.gt(0))
+    threshold: float = attrs.field(default=0.002, validator=[check.ge(0), check.lt(1)])
+    spouts: Literal["move", "stay"] = attrs.field(default="move", validator=check.in_(("move", "stay")))
+    guard: bool = False
+    measured: bool = True
