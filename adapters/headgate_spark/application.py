@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from headgate.errors import EngineError
 from headgate_spark.discovery import discover
 from headgate_spark.local import LocalSpark
@@ -48,20 +50,21 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         raise EngineError(f"a PySpark file is needed that starts a streaming query; {named} is none")
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="headgate-run-")))
-        if address is None:
-            address = stack.enter_context(LocalSpark()).master_url
+        cluster = stack.enter_context(LocalSpark()) if address is None else None
+        address = cluster.master_url if cluster is not None else str(address)
         with output_to(folder / "driver.log"):
             spark = session(address, Path(application[0]).stem)
         stack.callback(spark.stop)
         recorder = stack.enter_context(EventRecorder(spark))
         query = _start(application, spark)
         stack.callback(query.stop)
-        yield _target(spark, recorder, query)
+        yield attrs.evolve(_target(spark, recorder, query), cluster=cluster)
 
 
 def _target(spark: SparkSession, recorder: EventRecorder, query: StreamingQuery) -> SparkTarget:
     found = discover(recorder, str(query.id), query.name or "query")
-    return SparkTarget.placeable(spark, recorder, found.topology, str(query.id), found.stages)
+    target = SparkTarget.placeable(spark, recorder, found.topology, str(query.id), found.stages)
+    return attrs.evolve(target, query=query)
 
 
 def _start(application: Sequence[str], spark: SparkSession) -> StreamingQuery:

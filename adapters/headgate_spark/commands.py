@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from headgate_spark.standing import Standing
 
 
 def _cores(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -44,6 +47,54 @@ def down(*, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"ended": [each.name for each in ended.daemons] if ended else []}))
     click.echo(f"ended the cluster at {ended.master_url}" if ended else "no local Spark cluster runs", err=True)
+
+
+@spark.command()
+@click.option("--cores", default=1, show_default=True, type=click.IntRange(1), help="Cores that it offers.")
+@click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
+def add(cores: int, *, as_json: bool) -> None:
+    """Add a Worker to the cluster that `up` started, on the next free address."""
+    from headgate_spark.standing import note
+
+    cluster = _standing().cluster()
+    spec = cluster.add_worker(cores)
+    standing = note(cluster)
+    standing.write()
+    click.echo(f"added the Worker on {spec.host}", err=True)
+    _show(standing.describe(), as_json=as_json)
+
+
+@spark.command()
+@click.argument("host")
+@click.option(
+    "--timeout",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="Seconds before executors are killed.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
+def drain(host: str, *, timeout: float, as_json: bool) -> None:
+    """Decommission the Worker on HOST: its executors end their tasks, then it goes."""
+    from headgate_spark.standing import note
+
+    cluster = _standing().cluster()
+    in_order = cluster.drain_worker(host, timeout=timeout)
+    standing = note(cluster)
+    standing.write()
+    how = "went by themselves" if in_order else f"were killed after {timeout:g} s"
+    click.echo(f"drained the Worker on {host}; its executors {how}", err=True)
+    _show(standing.describe(), as_json=as_json)
+
+
+def _standing() -> Standing:
+    from headgate.errors import EngineError
+    from headgate_spark.standing import Standing
+
+    running = Standing.read()
+    if running is None:
+        raise EngineError("no local Spark cluster runs: start one with `headgate spark up`")
+    return running
 
 
 @spark.command()

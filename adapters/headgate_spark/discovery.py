@@ -28,7 +28,9 @@ class Discovered:
     stages: FrozenMap[str, int]
 
 
-def discover(recorder: EventRecorder, scope: str, name: str, *, timeout: float = TIMEOUT) -> Discovered:
+def discover(
+    recorder: EventRecorder, scope: str, name: str, *, timeout: float = TIMEOUT, stateful_only: bool = False
+) -> Discovered:
     """Wait for a batch of a scope and take its shape; a batch without data has empty stages and does not count.
 
     Args:
@@ -36,6 +38,7 @@ def discover(recorder: EventRecorder, scope: str, name: str, *, timeout: float =
         scope: Id of a streaming query, or whatever else its jobs run under.
         name: Id that the topology gets.
         timeout: Seconds to wait.
+        stateful_only: Take the first stage that reads a shuffle alone: what level soft can place.
 
     Raises:
         EngineError: No batch with data ended in time.
@@ -46,11 +49,22 @@ def discover(recorder: EventRecorder, scope: str, name: str, *, timeout: float =
         jobs = recorder.wait(scope, seen + 1, since=0.0, timeout=left)
         whole = [job.start for job in jobs if all(stage.tasks for stage in job.start.stages)]
         if whole:
-            return shape(whole[-1], name)
+            found = shape(whole[-1], name)
+            return _stateful(found) if stateful_only else found
         seen = len(jobs)
     raise EngineError(
         f"{name!r} finished {seen} batches in {timeout:g} s, none of them with data: look whether data arrives"
     )
+
+
+def _stateful(found: Discovered) -> Discovered:
+    readers = {stream.target for stream in found.topology.streams}
+    if not readers:
+        raise EngineError(f"{found.topology.id!r} has no stage that reads a shuffle, and level soft can place no other")
+    first = min(readers, key=lambda each: found.stages[each])
+    kept = tuple(each for each in found.topology.components if each.id == first)
+    topology = Topology(id=found.topology.id, components=kept)
+    return Discovered(topology=topology, stages=FrozenMap({first: found.stages[first]}))
 
 
 def shape(job: JobStart, name: str) -> Discovered:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headgate.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def scala_context(context: Any) -> Any:
@@ -31,3 +34,43 @@ def session_runs() -> bool:
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context is not None  # noqa: SLF001 - getOrCreate would start one
+
+
+def java_rdd(rdd: Any) -> Any:
+    """The Scala RDD behind a Python one."""
+    return rdd._jrdd.rdd()  # noqa: SLF001 - PySpark offers no other way
+
+
+def to_rdd(spark: Any, scala_rdd: Any, like: Any) -> Any:
+    """A Python RDD over a Scala one, with a serializer or with that of another RDD."""
+    from pyspark import RDD
+
+    serializer = getattr(like, "_jrdd_deserializer", like)
+    return RDD(scala_rdd.toJavaRDD(), spark.sparkContext, serializer)
+
+
+def to_dataframe(frame: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The rows of a DataFrame as a Scala RDD, and what makes a DataFrame of an RDD of such rows.
+
+    The RDD is computed by the plan that the DataFrame has now.
+    """
+    from pyspark.sql import DataFrame
+
+    java, spark = frame._jdf, frame.sparkSession  # noqa: SLF001 - PySpark offers no other way
+    session = spark._jsparkSession  # noqa: SLF001 - PySpark offers no other way
+
+    def wrap(rdd: Any) -> Any:
+        return DataFrame(session.internalCreateDataFrame(rdd, java.schema(), False), spark)
+
+    return java.queryExecution().toRdd(), wrap
+
+
+def stream_execution(query: Any) -> Any:
+    """The Scala object that runs a streaming query."""
+    return query._jsq.streamingQuery()  # noqa: SLF001 - PySpark offers no other way
+
+
+def state_coordinator(spark: Any) -> Any:
+    """What knows on which executor each partition of a streaming query's state is."""
+    state = spark._jsparkSession.sessionState()  # noqa: SLF001 - PySpark offers no other way
+    return state.streamingQueryManager().stateStoreCoordinator()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
+
+from headgate.model import FrozenMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +121,40 @@ class ExecutorRemoved:
     time: float
 
 
-Event: TypeAlias = TaskEnd | JobStart | JobEnd | StageCompleted | ExecutorAdded | ExecutorRemoved
+@attrs.frozen(kw_only=True)
+class Progress:
+    """A streaming query has ended a micro-batch.
+
+    Attributes:
+        rows: Taken from all sources. `offered`: per second since the batch before; `done`: per second of processing.
+        seconds: Of the whole batch, planning and commit included. `add`: of its job alone.
+        observed: What `DataFrame.observe` counted, by name of the observation.
+    """
+
+    query: str
+    run: str
+    name: str
+    batch: int
+    rows: int
+    offered: float
+    done: float
+    seconds: float
+    add: float
+    observed: FrozenMap[str, Any] = FrozenMap()
+
+
+@attrs.frozen(kw_only=True)
+class QueryEnded:
+    """A streaming query has ended; `reason` is the error that ended it, "" if it was stopped."""
+
+    query: str
+    run: str
+    reason: str = ""
+
+
+Event: TypeAlias = (
+    TaskEnd | JobStart | JobEnd | StageCompleted | ExecutorAdded | ExecutorRemoved | Progress | QueryEnded
+)
 
 
 def parse(text: str) -> Event | None:
@@ -225,6 +261,35 @@ def _executor_removed(document: dict[str, Any]) -> ExecutorRemoved:
     )
 
 
+def _progress(document: dict[str, Any]) -> Progress:
+    found = document["progress"]
+    sources, duration = found["sources"], found["durationMs"]
+    return Progress(
+        query=found["id"],
+        run=found["runId"],
+        name=found.get("name") or "",
+        batch=found["batchId"],
+        rows=sum(each["numInputRows"] for each in sources),
+        offered=_sum(sources, "inputRowsPerSecond"),
+        done=_sum(sources, "processedRowsPerSecond"),
+        seconds=duration.get("triggerExecution", 0) / 1e3,
+        add=duration.get("addBatch", 0) / 1e3,
+        observed=FrozenMap(found.get("observedMetrics") or {}),
+    )
+
+
+def _sum(sources: list[dict[str, Any]], name: str) -> float:
+    """Rates that Spark could not compute are missing or NaN, which is a text in its JSON."""
+    rates = [float(each.get(name) or 0.0) for each in sources]
+    return sum(rate for rate in rates if math.isfinite(rate))
+
+
+def _query_ended(document: dict[str, Any]) -> QueryEnded:
+    return QueryEnded(query=document["id"], run=document["runId"], reason=document.get("exception") or "")
+
+
+_QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+
 _READERS: dict[str, Callable[[dict[str, Any]], Event]] = {
     "SparkListenerTaskEnd": _task_end,
     "SparkListenerJobStart": _job_start,
@@ -232,4 +297,6 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event]] = {
     "SparkListenerStageCompleted": _stage_completed,
     "SparkListenerExecutorAdded": _executor_added,
     "SparkListenerExecutorRemoved": _executor_removed,
+    f"{_QUERY}QueryProgressEvent": _progress,
+    f"{_QUERY}QueryTerminatedEvent": _query_ended,
 }

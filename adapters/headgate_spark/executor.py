@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headgate.errors import EngineError
 from headgate.model import FrozenMap, Receipt, Step
-from headgate_spark.session import HARD, connect, executors
+from headgate_spark.session import HARD, executors, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
     """What the session cannot enforce of a plan, one sentence each."""
-    level = connect(target.spark)
-    if level != HARD or target.placement is None:
+    if target.placement is None:
+        level = level_of(target.spark)
         return (f"tasks cannot be placed at level {level}: make the session with headgate_spark.session.session(...)",)
-    return (*_unknown_stages(target, plan), *_dead_nodes(target, plan))
+    soft = () if target.placement.level == HARD else ("level soft: places are wishes, which Spark may miss",)
+    return (*soft, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
 
 
 def execute(target: SparkTarget, plan: Plan) -> Receipt:
@@ -29,7 +30,7 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
     A task of the topology that the plan leaves out is left to Spark. The steps are the plan's moves of this
     topology, in order; whether tasks then ran there is for the monitor to say.
     """
-    level = connect(target.spark)
+    level = level_of(target.spark)
     known = target.tasks()
     moves = [move for move in plan.moves if move.task in known]
     undo = FrozenMap(target.asked())
@@ -45,7 +46,7 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
 
 def rollback(target: SparkTarget, receipt: Receipt) -> Receipt:
     """Ask for what was asked before the receipt's plan. Without effect if that plan was not carried out."""
-    level = connect(target.spark)
+    level = level_of(target.spark)
     if not receipt.done:
         return Receipt(level=level)
     undo = FrozenMap(target.asked())

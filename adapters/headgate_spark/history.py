@@ -6,7 +6,17 @@ from collections import deque
 
 import attrs
 
-from headgate_spark.events import Event, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart, StageCompleted, TaskEnd
+from headgate_spark.events import (
+    Event,
+    ExecutorAdded,
+    ExecutorRemoved,
+    JobEnd,
+    JobStart,
+    Progress,
+    QueryEnded,
+    StageCompleted,
+    TaskEnd,
+)
 from headgate_spark.shuffle import Shuffle
 
 KEPT = 256
@@ -54,6 +64,10 @@ class History:
         """Finished jobs, the latest last."""
         self.executors: dict[str, ExecutorAdded] = {}
         """Live executors by id."""
+        self.progress: deque[Progress] = deque(maxlen=kept)
+        """Micro-batches as their queries reported them, the latest last."""
+        self.ended: dict[str, QueryEnded] = {}
+        """Queries that have ended, by the id of their run; the latest hundred."""
         self._running: dict[int, _Running] = {}
         self._job_of: dict[int, int] = {}
 
@@ -71,6 +85,10 @@ class History:
                 self.executors[event.executor] = event
             case ExecutorRemoved():
                 self.executors.pop(event.executor, None)
+            case Progress():
+                self.progress.append(event)
+            case QueryEnded():
+                self.ended = dict([*self.ended.items(), (event.run, event)][-100:])
 
     def exchanges(self, event: StageCompleted) -> tuple[tuple[int, int, dict[int, int]], ...]:
         """What a stage that just ended wrote for others: (reading stage, its tasks, partition by map id)."""

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -70,6 +71,21 @@ class LocalSpark:
     _work: Path = attrs.field(init=False, default=None)
     _guard: contextlib.ExitStack = attrs.field(init=False, factory=contextlib.ExitStack)
 
+    @classmethod
+    def attach(cls, folder: Path, master_url: str, ui_port: int, daemons: Sequence[Daemon]) -> Self:
+        """The handle of a cluster that another process started; leaving it running is up to the caller."""
+        hosts = {each.name.removeprefix("worker-"): each for each in daemons}
+        state = {each["host"]: each for each in master_state(ui_port)["workers"] if each["state"] == "ALIVE"}
+        workers = tuple(
+            WorkerSpec(host=host, cores=state[host]["cores"], memory_mb=state[host]["memory"])
+            for host in sorted(hosts)
+            if host in state
+        )
+        found = cls(workers, folder=folder)
+        found.master_url, found.ui_port, found._home, found._work = master_url, ui_port, spark_home(), folder
+        found._daemons = {MASTER_HOST if host == "master" else host: each for host, each in hosts.items()}
+        return found
+
     @property
     def daemons(self) -> tuple[Daemon, ...]:
         """The daemons that were started and not ended: Workers, then the Master."""
@@ -109,6 +125,39 @@ class LocalSpark:
             raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
         daemon.signal(signal.SIGKILL)
         end([daemon], grace=0)
+
+    def add_worker(self, cores: int) -> WorkerSpec:
+        """Start a Worker on the next free address, and wait until the Master knows it.
+
+        Raises:
+            EngineError: It did not come up.
+        """
+        taken = {int(each.host.rpartition(".")[2]) for each in self.workers}
+        last = next(number for number in range(2, 255) if number not in taken)
+        spec = WorkerSpec(host=f"127.0.0.{last}", cores=cores)
+        self.workers = (*self.workers, spec)
+        self.start_worker(spec.host)
+        return spec
+
+    def drain_worker(self, host: str, *, timeout: float = 60.0) -> bool:
+        """Decommission a Worker: its executors take no new task, end those they have, and it goes.
+
+        Returns:
+            True if its executors went by themselves, False if they were ended after `timeout` seconds.
+
+        Raises:
+            EngineError: No Worker runs there, or the Master does not take the request.
+        """
+        daemon = self._daemons.get(host)
+        if daemon is None or host == MASTER_HOST:
+            raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
+        decommission(self.ui_port, host)
+        deadline = time.monotonic() + timeout
+        while (busy := _executors_below(daemon)) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        self._daemons.pop(host)
+        end([daemon])
+        return not busy
 
     def start_worker(self, host: str) -> None:
         """Start the Worker of this host again, and wait until the Master knows it.
@@ -174,7 +223,7 @@ class LocalSpark:
             "SPARK_PUBLIC_DNS": host,
             "SPARK_LOCAL_DIRS": str(self._work / f"scratch-{host}"),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": SMALL_JVM,
+            "SPARK_DAEMON_JAVA_OPTS": f"{SMALL_JVM} -Dspark.decommission.enabled=true",
         }
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
         return kept | own
@@ -194,6 +243,35 @@ class LocalSpark:
 
     def _patience(self, complaint: str) -> Iterator[None]:
         return patience(lambda: self.daemons, self.timeout, complaint)
+
+
+def decommission(ui_port: int, host: str) -> None:
+    """Tell the Master on this port to decommission the Workers of a host.
+
+    Raises:
+        EngineError: It does not answer, or does not take it.
+    """
+    try:
+        connection = http.client.HTTPConnection(MASTER_HOST, ui_port, timeout=10)
+        try:
+            connection.request("POST", f"/workers/kill/?host={host}")
+            response = connection.getresponse()
+            text = response.read().decode(errors="replace").strip()
+        finally:
+            connection.close()
+    except OSError as error:
+        raise EngineError(f"the Spark Master does not answer ({error}): run `headgate spark down`") from error
+    if response.status != http.client.OK:
+        raise EngineError(f"the Spark Master does not decommission {host}: {response.status} {text[:200]}")
+
+
+def _executors_below(daemon: Daemon) -> bool:
+    """Whether a Worker has an executor, by the command lines of the processes that it started."""
+    for pid in daemon.members():
+        with contextlib.suppress(OSError):
+            if b"--executor-id" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return True
+    return False
 
 
 def master_state(ui_port: int) -> dict[str, Any]:

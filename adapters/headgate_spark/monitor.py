@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.errors import EngineError
+from headgate.errors import EngineEndedError, EngineError
 from headgate.model import (
     Cluster,
     Flow,
@@ -24,8 +24,10 @@ from headgate.model import (
     TopologySample,
 )
 from headgate_spark.driver import scala_context
+from headgate_spark.session import executors
 from headgate_spark.shuffle import exchanges
 from headgate_spark.target import PORT
+from headgate_spark.usage import node_usage, read_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,18 +43,53 @@ BUDGET = 30.0
 def observe(target: SparkTarget, window: float) -> Observation:
     """Watch for `window` seconds, and longer until one batch has begun and ended, at most `BUDGET` seconds longer.
 
-    Batches that were running already are left out: they may be half in an earlier placement. What no batch showed
-    is left out too; the cluster is there in any case.
+    Batches that were running already are left out: they may be half in an earlier placement. Without a batch in that
+    time tasks are where the last one ran them, and nothing is measured; the cluster is there in any case.
 
     Raises:
+        EngineEndedError: The query has ended.
         EngineError: Nothing listens to the session.
     """
     since = time.time()
     recorder = _recorder(target)
+    _refuse_ended(target)
+    before = read_usage()
     time.sleep(window)
     jobs = recorder.wait(target.scope, 1, since=since, timeout=BUDGET)
+    if not jobs:
+        _refuse_ended(target)
     earlier = [job.end.time for job in recorder.jobs(target.scope) if job.end.time <= since]
-    return observation(target, jobs, begin=max(earlier, default=None))
+    seen = observation(target, jobs, begin=max(earlier, default=None))
+    if used := node_usage(before, read_usage(), executors(target.spark)):
+        seen = attrs.evolve(seen, metrics=attrs.evolve(seen.metrics, nodes=used))
+    if jobs:
+        return attrs.evolve(seen, notes=tuple(batch_notes(target, jobs)))
+    last = recorder.jobs(target.scope)[-1:]
+    note = f"{target.topology.id} ended no batch in {window + BUDGET:g} s"
+    return attrs.evolve(seen, assignment=_seen(target, last), notes=(note,))
+
+
+def _refuse_ended(target: SparkTarget) -> None:
+    """Say so when there is nothing left to watch."""
+    query = target.query
+    if query is not None and not query.isActive:
+        error = query.exception()
+        why = f": {error}".partition("\n")[0] if error else ""
+        raise EngineEndedError(f"the query {target.topology.id!r} has ended{why}")
+
+
+def batch_notes(target: SparkTarget, jobs: Sequence[Job]) -> Iterator[str]:
+    """Hits and misses of each batch against what is asked now, one sentence a batch."""
+    asked = target.asked()
+    for job in jobs if asked else ():
+        done = totals(target, [job], asked)
+        name = f"batch {job.start.batch}" if job.start.batch is not None else f"job {job.start.job}"
+        misses = done.asked - done.hits
+        yield f"{name}: {done.hits} hits, {misses} misses, {done.remote} bytes between nodes, {done.failed} failures"
+
+
+def _seen(target: SparkTarget, jobs: Sequence[Job]) -> FrozenMap[str, Slot]:
+    return FrozenMap({task: Slot(end.host, PORT) for job in jobs[-1:] for task, end in _placed(target, job)})
 
 
 def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None = None) -> Observation:
@@ -75,8 +112,7 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
         nodes=tuple(_node_samples(jobs, period, {node.id for node in cluster.nodes})),
         topologies=(_topology_sample(target, jobs, period),),
     )
-    seen = FrozenMap({task: Slot(end.host, PORT) for task, end in _placed(target, jobs[-1])})
-    return Observation(cluster=cluster, topologies=(target.topology,), assignment=seen, metrics=metrics)
+    return Observation(cluster=cluster, topologies=(target.topology,), assignment=_seen(target, jobs), metrics=metrics)
 
 
 def nodes(spark: Any) -> tuple[Node, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
 from headgate.errors import EngineError
 from headgate_spark.driver import running_gateway
-from headgate_spark.session import HARD, connect
+from headgate_spark.session import HARD, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,7 @@ class Placement:
     resolved when a task is queued: where no executor is alive on its host, a task runs anywhere.
     """
 
+    level: ClassVar[str] = HARD
     _table: Any
 
     @classmethod
@@ -37,7 +38,7 @@ class Placement:
         Raises:
             EngineError: The session does not have Headgate's task scheduler.
         """
-        level = connect(spark)
+        level = level_of(spark)
         if level != HARD:
             raise EngineError(
                 f"this session is at level {level}, which cannot place tasks: "

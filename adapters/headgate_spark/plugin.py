@@ -60,6 +60,13 @@ class Spark:
         return rollback(target, receipt)
 
     @hookimpl
+    def headgate_scale(self, target: SparkTarget, add: int, drain: Sequence[str]) -> Receipt:
+        """See `headgate_spark.elastic.scale`."""
+        from headgate_spark.elastic import scale
+
+        return scale(target, add, drain)
+
+    @hookimpl
     def headgate_commands(self) -> Sequence[click.Command]:
         """The groups `headgate spark` and `headgate demo`."""
         from headgate_spark.commands import spark

@@ -2,108 +2,69 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from headgate_spark.driver import running_gateway, scala_context
-from headgate_spark.events import StageCompleted, parse
+from headgate_spark.events import Progress, QueryEnded, StageCompleted, parse
 from headgate_spark.history import History
+from headgate_spark.listening import listen
 from headgate_spark.shuffle import Shuffle, read_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
     from headgate_spark.events import ExecutorAdded
     from headgate_spark.history import Job
+    from headgate_spark.listening import Ears
 
 CAPACITY = 20_000
 """Events that may wait to be parsed; further ones are dropped and counted."""
-HEARD = frozenset(
-    {
-        "onTaskEnd",
-        "onJobStart",
-        "onJobEnd",
-        "onStageCompleted",
-        "onExecutorAdded",
-        "onExecutorRemoved",
-    }
-)
-
-
-class _Listener:
-    """A SparkListener in Python. Spark calls it on one thread of its own, not on the job's."""
-
-    class Java:
-        """What py4j implements on the JVM's side."""
-
-        implements: ClassVar[list[str]] = ["org.apache.spark.scheduler.SparkListenerInterface"]
-
-    def __init__(self, hear: Callable[[Any], None]) -> None:
-        self._hear = hear
-
-    def __getattr__(self, name: str) -> Callable[[Any], None]:
-        """Any of the 35 methods of the interface, and those a later Spark adds."""
-        if name in HEARD:
-            return self._hear
-        if name.startswith("on"):
-            return _ignore
-        raise AttributeError(name)
-
-
-def _ignore(_event: Any) -> None:
-    """An event that says nothing about placement or load."""
 
 
 class EventRecorder:
     """Keeps the history of an application while it runs; a context manager.
 
-    Spark drops events for everybody if a listener is slow, so the listener only turns an event into JSON (some
-    0.2 ms) and queues it; a thread of the recorder parses it and asks the map output tracker while the job that
-    reads the shuffle still holds it.
+    Spark drops events for everybody if a listener is slow, so a listener only queues them; a thread of the recorder
+    takes them, parses them, and asks the map output tracker while the job that reads the shuffle still holds it.
     """
 
     def __init__(self, spark: SparkSession, *, capacity: int = CAPACITY) -> None:
         self._context: Any = spark.sparkContext
-        self._queue: queue.Queue[str | None] = queue.Queue(capacity)
+        self._capacity = capacity
         self._changed = threading.Condition(threading.RLock())
         self._history = History()
-        self._listener: _Listener | None = None
+        self._ears: Ears | None = None
         self._thread: threading.Thread | None = None
-        self.dropped = 0
-        """Events lost because the queue was full."""
+        self._lost = 0
+        self._open = False
         self.failures: list[str] = []
         """What could not be read of an event or a shuffle, latest last, at most 100."""
 
+    @property
+    def dropped(self) -> int:
+        """Events lost because the queue was full."""
+        return self._lost + (self._ears.dropped if self._ears else 0)
+
     def start(self) -> Self:
         """Begin to listen; does nothing if it listens already."""
-        if self._listener is not None:
+        if self._ears is not None:
             return self
-        from pyspark.java_gateway import ensure_callback_server_started
-
-        gateway = running_gateway()
-        ensure_callback_server_started(gateway)
-        self._to_json = gateway.jvm.org.apache.spark.util.JsonProtocol.sparkEventToJsonString
-        self._thread = threading.Thread(target=self._run, name="headgate-recorder", daemon=True)
+        self._ears = listen(self._context, self._capacity)
+        self._open = True
+        self._thread = threading.Thread(target=self._run, args=[self._ears], name="headgate-recorder", daemon=True)
         self._thread.start()
-        self._listener = _Listener(self._hear)
-        holder = gateway.jvm.java.util.ArrayList()
-        holder.add(self._listener)
-        self._proxy = holder.toArray()
-        self._call("addSparkListener")
         return self
 
     def stop(self) -> None:
         """Stop listening, before the session is stopped; what was recorded stays. Idempotent."""
-        if self._listener is None or self._thread is None:
+        if self._ears is None or self._thread is None:
             return
-        self._call("removeSparkListener")
-        self._listener = None
-        self._queue.put(None)
+        self._ears.close()
+        self._open = False
         self._thread.join()
+        self._lost = self.dropped
+        self._ears = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -139,30 +100,31 @@ class EventRecorder:
         with self._changed:
             return dict(self._history.executors)
 
-    def _call(self, method: str) -> None:
-        """Call a method of the SparkContext with the listener's one proxy.
+    def progress(self, query: str) -> tuple[Progress, ...]:
+        """The remembered micro-batches of a query as it reported them, oldest first."""
+        with self._changed:
+            return tuple(each for each in self._history.progress if each.query == query)
 
-        Spark removes a listener by identity, and py4j makes a new proxy each time it is given a Python object; an
-        array that stays in the JVM keeps the same.
-        """
-        gateway = running_gateway()
-        kinds = gateway.new_array(gateway.jvm.java.lang.Class, 1)
-        kinds[0] = gateway.jvm.java.lang.Class.forName(_Listener.Java.implements[0])
-        scala = scala_context(self._context)
-        scala.getClass().getMethod(method, kinds).invoke(scala, self._proxy)
+    def ended(self, run: str) -> QueryEnded | None:
+        """How a run of a query ended, None if nothing was heard of it."""
+        with self._changed:
+            return self._history.ended.get(run)
 
-    def _hear(self, event: Any) -> None:
+    def _run(self, ears: Ears) -> None:
+        while (texts := self._next(ears)) or self._open:
+            for text in texts:
+                try:
+                    self._take(text)
+                except Exception as error:  # noqa: BLE001 - one unreadable event must not end the recording
+                    self.failures = [*self.failures[-99:], f"{type(error).__name__}: {error} in {text[:80]}"]
+
+    def _next(self, ears: Ears) -> list[str]:
         try:
-            self._queue.put_nowait(self._to_json(event))
-        except queue.Full:
-            self.dropped += 1
-
-    def _run(self) -> None:
-        while (text := self._queue.get()) is not None:
-            try:
-                self._take(text)
-            except Exception as error:  # noqa: BLE001 - one unreadable event must not end the recording
-                self.failures = [*self.failures[-99:], f"{type(error).__name__}: {error} in {text[:80]}"]
+            return ears.take()
+        except Exception as error:  # noqa: BLE001 - the driver's JVM is gone, or going
+            self.failures = [*self.failures[-99:], f"the driver cannot be heard any more: {error}"]
+            self._open = False
+            return []
 
     def _take(self, text: str) -> None:
         event = parse(text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.errors import EngineError
 from headgate_spark.driver import running_gateway, scala_context, session_runs
 from headgate_spark.jar import MANAGER, SparkHome, scheduler_jar, spark_home
+from headgate_spark.usage import PLUGIN
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,8 +27,10 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.ui.showConsoleProgress": "false",
+    "spark.decommission.enabled": "true",
 }
-"""One job a query (adaptive execution makes several, so stages could not be told by ordinal), one try a task."""
+"""One job a query (adaptive execution makes several, so stages could not be told by ordinal), one try a task;
+executors that are told to go end their tasks first."""
 
 LOOPBACK_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
@@ -44,6 +47,7 @@ def session(
     *,
     hosts: Collection[str] = (),
     timeout: float = 120.0,
+    usage: bool = False,
     **conf: str,
 ) -> SparkSession:
     """Start a session on a standalone cluster with Headgate's task scheduler in it (level `hard`).
@@ -53,6 +57,7 @@ def session(
         app_name: Name of the application.
         hosts: Return when an executor is alive on each of these.
         timeout: Seconds to wait for them.
+        usage: Also load the executor plugin that measures CPU and memory of executors with their Python workers.
         conf: Further settings; they win over Headgate's.
 
     Raises:
@@ -67,7 +72,8 @@ def session(
     _refuse_running(jar)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     loopback = LOOPBACK_SETTINGS if address.startswith(("127.", "localhost")) else {}
-    settings = SETTINGS | loopback | conf
+    plugin = {"spark.plugins": PLUGIN, "spark.jars": jar} if usage else {}
+    settings = SETTINGS | loopback | plugin | conf
     settings["spark.driver.extraClassPath"] = os.pathsep.join(
         filter(None, [jar, conf.get("spark.driver.extraClassPath")])
     )
@@ -80,7 +86,7 @@ def session(
     return spark
 
 
-def connect(spark: Any) -> str:
+def level_of(spark: Any) -> str:
     """The level of a session: `hard` if it has Headgate's task scheduler, else `soft`.
 
     Raises:

@@ -95,6 +95,18 @@ def exchanges(job: Job) -> Iterator[Exchange]:
             )
 
 
+def executor_bytes(job: Job) -> dict[tuple[str, str], float]:
+    """Bytes that each executor read of what each executor wrote, in all shuffles of a job."""
+    found: dict[tuple[str, str], float] = {}
+    for each in exchanges(job):
+        writers = {task.partition: task.executor for task in job.stage(each.source)}
+        readers = {task.partition: task.executor for task in job.stage(each.target)}
+        for i, j in zip(*each.bytes.nonzero(), strict=True):
+            pair = writers[int(i)], readers[int(j)]
+            found[pair] = found.get(pair, 0.0) + float(each.bytes[i, j])
+    return found
+
+
 def _measured(job: Job, stage: int, width: int) -> NDArray[np.float64] | None:
     """float64 (2, width): bytes and rows that each task of a stage read; None if tasks and partitions differ."""
     tasks = [task for task in job.tasks if task.stage == stage]

@@ -28,6 +28,17 @@ class Standing(standing.Standing):
         """URL of the Master."""
         return self.master_url
 
+    def cluster(self) -> LocalSpark:
+        """Its handle, for Workers that come and go; `note` says afterwards what there is.
+
+        Raises:
+            EngineError: The Master is not there any more.
+        """
+        try:
+            return LocalSpark.attach(self.folder(), self.master_url, self.ui_port, self.daemons)
+        except OSError as error:
+            raise self._lost(error) from error
+
     def describe(self) -> dict[str, Any]:
         """Its Master, and host, cores, memory and state of each Worker.
 
@@ -37,12 +48,15 @@ class Standing(standing.Standing):
         try:
             workers = master_state(self.ui_port)["workers"]
         except OSError as error:
-            raise EngineError(
-                f"the Spark Master at {self.master_url} does not answer ({error}): run `headgate spark down`"
-            ) from error
+            raise self._lost(error) from error
         keys = ("host", "cores", "coresused", "memory", "state")
         rows = [{key: each[key] for key in keys} for each in sorted(workers, key=lambda each: str(each["host"]))]
         return {"master_url": self.master_url, "ui": f"http://127.0.0.1:{self.ui_port}", "workers": rows}
+
+    def _lost(self, error: OSError) -> EngineError:
+        return EngineError(
+            f"the Spark Master at {self.master_url} does not answer ({error}): run `headgate spark down`"
+        )
 
 
 def up(workers: tuple[WorkerSpec, ...]) -> Standing:
@@ -51,8 +65,9 @@ def up(workers: tuple[WorkerSpec, ...]) -> Standing:
     Raises:
         EngineError: One runs already, or it does not start.
     """
-    return Standing.leave(lambda folder: LocalSpark(workers, folder=folder), _note)
+    return Standing.leave(lambda folder: LocalSpark(workers, folder=folder), note)
 
 
-def _note(cluster: LocalSpark) -> Standing:
+def note(cluster: LocalSpark) -> Standing:
+    """What the state file says of a cluster."""
     return Standing(master_url=cluster.master_url, ui_port=cluster.ui_port, daemons=cluster.daemons)

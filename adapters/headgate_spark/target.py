@@ -10,6 +10,7 @@ import attrs
 from headgate.errors import EngineError
 from headgate.model import Slot, Task, Topology
 from headgate_spark.placement import Placement
+from headgate_spark.state import StatePlacement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,14 +35,18 @@ class SparkTarget:
         stages: Stage ordinal of each component id.
         placement: Where its tasks are asked to run; None in a session that cannot place.
         recorder: What listens to the session, for the monitor.
+        cluster: The local cluster that was started for it, whose Workers come and go with its executors.
+        query: The streaming query; None of a job group, and then nobody notices that it is over.
     """
 
     spark: Any
     topology: Topology
     scope: str
     stages: Mapping[str, int]
-    placement: Placement | None = None
+    placement: Placement | StatePlacement | None = None
     recorder: Any = None
+    query: Any = None
+    cluster: Any = None
 
     @classmethod
     def placeable(

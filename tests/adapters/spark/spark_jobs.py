@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from headgate_spark.driver import scala_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,3 +97,39 @@ def _job_hosts(spark: SparkSession, job: int) -> Hosts:
             if task.status() == "SUCCESS":
                 hosts[ordinal, task.partitionId()] = task.host()
     return hosts
+
+
+def joining_query(spark: SparkSession, checkpoint: str) -> StreamingQuery:
+    """A stream-stream join: two sources and the join, three stages of PARTITIONS tasks."""
+    spark.conf.set("spark.sql.shuffle.partitions", PARTITIONS)
+    left, right = (
+        spark.readStream.format("rate").options(rowsPerSecond=120, numPartitions=PARTITIONS).load().drop("timestamp")
+        for _ in range(2)
+    )
+    writer = left.join(right, "value").writeStream.format("noop").outputMode("append")
+    return writer.option("checkpointLocation", checkpoint).start()
+
+
+def batch_hosts(recorder: Any, query: StreamingQuery, stages: int) -> Hosts:
+    """Where the tasks of the first batch with data that starts from now on ran, as its events tell it."""
+    since = time.time()
+    for count in range(1, 30):
+        jobs = recorder.wait(str(query.id), count, since=since, timeout=120)
+        assert len(jobs) >= count, query.exception()
+        job = jobs[count - 1]
+        if all(len(job.stage(stage)) == PARTITIONS for stage in range(stages)):
+            return {(stage, end.partition): end.host for stage in range(stages) for end in job.stage(stage)}
+    raise AssertionError
+
+
+def executor_pid(spark: SparkSession, host: str) -> int:
+    """The executor of this session's driver on a host."""
+    port = scala_context(spark.sparkContext).conf().get("spark.driver.port")
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().decode().split("\0")
+        except OSError:
+            continue
+        if host in words and any(word.endswith(f":{port}") for word in words) and "--executor-id" in words:
+            return int(folder.name)
+    raise AssertionError(f"no executor of driver port {port} runs on {host}")

@@ -19,12 +19,12 @@ PLACE_THREE_STAGES = """
 from adapters.spark.spark_jobs import HOSTS, rotation, three_stages
 from headgate_spark.local import LocalSpark, worker_specs
 from headgate_spark.placement import Placement
-from headgate_spark.session import connect, session
+from headgate_spark.session import level_of, session
 with LocalSpark(worker_specs((1, 1, 1))) as cluster:
     spark = session(cluster.master_url, hosts=HOSTS)
     Placement.of(spark).push("group", rotation(1, 3))
     hits = three_stages(spark, "group") == rotation(1, 3)
-    print("jar:", spark.conf.get("spark.driver.extraClassPath"), "level:", connect(spark), "hits:", hits)
+    print("jar:", spark.conf.get("spark.driver.extraClassPath"), "level:", level_of(spark), "hits:", hits)
     spark.stop()
 """
 

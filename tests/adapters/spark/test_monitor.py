@@ -6,14 +6,13 @@ import os
 import signal
 import time
 from collections import defaultdict
-from pathlib import Path
 
 import attrs
 import pytest
 
+from adapters.spark.spark_jobs import executor_pid
 from headgate.errors import EngineError
 from headgate.model import FrozenMap, Request, Slot
-from headgate_spark.driver import scala_context
 from headgate_spark.flights import BATCHES_A_YEAR, FEEDS, FlightsQuery
 from headgate_spark.monitor import next_batches, nodes, observation, observe, totals
 from headgate_spark.recorder import EventRecorder
@@ -160,19 +159,6 @@ def test_a_worker_that_is_killed_is_not_in_the_next_observation(target, cluster)
     finally:
         cluster.start_worker(HOSTS[2])
     until(lambda: HOSTS[2] in {node.id for node in nodes(target.spark)})
-
-
-def executor_pid(spark, host):
-    """The executor of this session's driver on a host."""
-    port = scala_context(spark.sparkContext).conf().get("spark.driver.port")
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().decode().split("\0")
-        except OSError:
-            continue
-        if host in words and any(word.endswith(f":{port}") for word in words) and "--executor-id" in words:
-            return int(folder.name)
-    raise AssertionError(f"no executor of driver port {port} runs on {host}")
 
 
 def until(condition):

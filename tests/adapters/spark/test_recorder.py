@@ -76,3 +76,23 @@ def test_a_full_queue_drops_and_counts(spark):
 
 def test_a_shuffle_that_spark_does_not_know_has_no_sizes(spark):
     assert read_sizes({10**9: 0}, 4) is None
+
+
+def test_the_driver_s_queue_tells_what_spark_s_own_json_tells(spark):
+    """Both ways to hear, side by side on one job."""
+    from headgate_spark.events import parse
+    from headgate_spark.listening import DriverEars, PythonEars, listen
+
+    context = spark.sparkContext
+    ears = [listen(context, 1000), PythonEars(context, 1000)]
+    assert isinstance(ears[0], DriverEars)
+    count(spark, "both")
+    scala_context(context).listenerBus().waitUntilEmpty()
+    heard = []
+    for each in ears:
+        each.close()
+        texts = [text for _ in range(3) for text in each.take()]
+        heard.append([event for event in map(parse, texts) if event is not None])
+        assert each.dropped == 0
+    assert heard[0] == heard[1]
+    assert len(heard[0]) > 10

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.spark.spark_jobs import HOSTS
 from headgate.errors import EngineError
-from headgate_spark.session import connect, executors, session
+from headgate_spark.session import executors, level_of, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,9 +22,9 @@ ORDINARY_SESSION = """
 from pyspark.sql import SparkSession
 from headgate.errors import EngineError
 from headgate_spark.placement import Placement
-from headgate_spark.session import connect, session
+from headgate_spark.session import level_of, session
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-print("level:", connect(spark))
+print("level:", level_of(spark))
 def refuse(action):
     try:
         action()
@@ -32,17 +32,17 @@ def refuse(action):
         print("refused:", error)
 refuse(lambda: Placement.of(spark))
 spark.stop()
-refuse(lambda: connect(spark))
+refuse(lambda: level_of(spark))
 refuse(lambda: session("spark://127.0.0.1:1"))
 """
 
 CONNECT_SESSION = """
 from pyspark.sql import SparkSession
 from headgate.errors import EngineError
-from headgate_spark.session import connect
+from headgate_spark.session import level_of
 spark = SparkSession.builder.remote("local[1]").getOrCreate()
 try:
-    connect(spark)
+    level_of(spark)
 except EngineError as error:
     print("refused:", error)
 spark.stop()
@@ -55,7 +55,7 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.spark
 def test_a_session_of_ours_is_hard_and_has_an_executor_a_host(spark: SparkSession) -> None:
-    assert connect(spark) == "hard"
+    assert level_of(spark) == "hard"
     assert sorted(executors(spark).values()) == sorted(HOSTS)
     assert spark.sparkContext.defaultParallelism == 7
 
@@ -101,4 +101,4 @@ def test_a_session_class_of_connect_is_refused() -> None:
     """What can be told without a Connect server: its sessions come from another module."""
     kind = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})
     with pytest.raises(EngineError, match="classic session"):
-        connect(kind())
+        level_of(kind())

@@ -1,0 +1,112 @@
+package headgate.spark;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.util.JsonProtocol;
+
+/**
+ * Keeps events in the driver until Python takes many of them in one call.
+ *
+ * Spark's bus is told nothing but "in the queue" or "dropped"; text is made by the thread that takes.
+ */
+public final class EventQueue extends SparkListener {
+    private static final String QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$";
+
+    private final ArrayBlockingQueue<SparkListenerEvent> queue;
+    private final AtomicLong dropped = new AtomicLong();
+    private volatile boolean closed = false;
+
+    public EventQueue(int capacity) {
+        queue = new ArrayBlockingQueue<SparkListenerEvent>(capacity);
+    }
+
+    /** Events that were lost because the queue was full. */
+    public long dropped() {
+        return dropped.get();
+    }
+
+    /** Let `take` return at once from now on, with what is left. */
+    public void close() {
+        closed = true;
+    }
+
+    /**
+     * Wait for an event, at most `millis`, and take it and those behind it, at most `most`.
+     *
+     * @return one JSON object a line, in Spark's own form; a line that starts with "!" says what could not be written
+     */
+    public String take(int most, long millis) throws InterruptedException {
+        List<Object> events = new ArrayList<Object>();
+        Object first = queue.poll(closed ? 0 : millis, TimeUnit.MILLISECONDS);
+        if (first != null) {
+            events.add(first);
+            ((java.util.concurrent.BlockingQueue) queue).drainTo(events, most - 1);
+        }
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < events.size(); i++) {
+            write((SparkListenerEvent) events.get(i), text);
+        }
+        return text.toString();
+    }
+
+    private static void write(SparkListenerEvent event, StringBuilder text) {
+        try {
+            if (event instanceof SparkListenerTaskEnd) {
+                TaskEndText.write((SparkListenerTaskEnd) event, text);
+            } else {
+                text.append(JsonProtocol.sparkEventToJsonString(event));
+            }
+        } catch (RuntimeException error) {
+            text.append('!').append(error.toString().replace('\n', ' '));
+        }
+        text.append('\n');
+    }
+
+    private void add(SparkListenerEvent event) {
+        if (!queue.offer(event)) {
+            dropped.incrementAndGet();
+        }
+    }
+
+    public void onTaskEnd(SparkListenerTaskEnd event) {
+        add(event);
+    }
+
+    public void onJobStart(SparkListenerJobStart event) {
+        add(event);
+    }
+
+    public void onJobEnd(SparkListenerJobEnd event) {
+        add(event);
+    }
+
+    public void onStageCompleted(SparkListenerStageCompleted event) {
+        add(event);
+    }
+
+    public void onExecutorAdded(SparkListenerExecutorAdded event) {
+        add(event);
+    }
+
+    public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+        add(event);
+    }
+
+    /** Events of streaming queries come this way. */
+    public void onOtherEvent(SparkListenerEvent event) {
+        if (event.getClass().getName().startsWith(QUERY)) {
+            add(event);
+        }
+    }
+}

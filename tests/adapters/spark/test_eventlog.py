@@ -1,0 +1,116 @@
+"""Logs in each form that Spark writes them, made from recorded events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from headgate.errors import EngineError
+from headgate_spark.eventlog import read_lines, replay
+from headgate_spark.events import Progress, QueryEnded, parse
+from headgate_spark.usage import Usage, node_usage, parse_usage
+
+RECORDED = Path(__file__).with_name("events-4.3.jsonl")
+LINES = RECORDED.read_text().splitlines(keepends=True)
+
+
+def compress(path, text, codec="zstd"):
+    with pa.CompressedOutputStream(str(path), codec) as out:
+        out.write(text.encode())
+    return path
+
+
+def jobs(path):
+    found = replay(path)
+    assert found.unread == 0
+    return [(job.start, job.end, job.tasks) for job in found.history.jobs]
+
+
+def test_a_plain_log_is_read():
+    assert list(read_lines(RECORDED)) == LINES
+    assert len(jobs(RECORDED)) > 3
+
+
+@pytest.mark.parametrize(("suffix", "codec"), [(".zstd", "zstd"), (".lz4", "lz4"), (".zstd.inprogress", "zstd")])
+def test_a_compressed_log_is_read(tmp_path, suffix, codec):
+    assert jobs(compress(tmp_path / f"app-1{suffix}", "".join(LINES), codec)) == jobs(RECORDED)
+
+
+def test_a_rolling_log_is_read_in_the_order_of_its_numbers(tmp_path):
+    cut = len(LINES) // 2
+    folder = tmp_path / "eventlog_v2_app-1"
+    folder.mkdir()
+    (folder / "appstatus_app-1").touch()
+    compress(folder / "events_10_app-1.zstd", "".join(LINES[cut:]))
+    compress(folder / "events_9_app-1.zstd", "".join(LINES[:cut]))
+    assert jobs(folder) == jobs(RECORDED)
+
+
+def test_a_log_that_was_cut_off_ends_there(tmp_path):
+    whole = compress(tmp_path / "app-1.zstd", "".join(LINES)).read_bytes()
+    cut = tmp_path / "app-2.zstd"
+    cut.write_bytes(whole[: len(whole) // 2])
+    found = replay(cut)
+    assert found.lines <= len(LINES)
+    assert found.unread <= 1
+
+
+def test_lines_that_are_no_events_are_counted(tmp_path):
+    path = tmp_path / "app-1"
+    path.write_text("".join(LINES[:5]) + "half a li")
+    assert (replay(path).lines, replay(path).unread) == (6, 1)
+
+
+def test_what_is_no_log_is_told(tmp_path):
+    with pytest.raises(EngineError, match="is no event log"):
+        replay(tmp_path)
+    (tmp_path / "app-1.snappy").touch()
+    with pytest.raises(EngineError, match=r"compression\.codec=zstd"):
+        replay(tmp_path / "app-1.snappy")
+
+
+QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+
+
+def test_the_batches_of_a_query_are_read_and_its_end():
+    progress = {
+        "id": "q",
+        "runId": "r",
+        "name": None,
+        "batchId": 7,
+        "durationMs": {"addBatch": 100, "triggerExecution": 250},
+        "observedMetrics": {"lat": {"avg": 3.5}},
+        "sources": [
+            {"numInputRows": 10, "inputRowsPerSecond": 5.0, "processedRowsPerSecond": 40.0},
+            {"numInputRows": 2, "inputRowsPerSecond": "NaN"},
+        ],
+    }
+    event = parse(json.dumps({"Event": f"{QUERY}QueryProgressEvent", "progress": progress}))
+    assert event == Progress(
+        query="q",
+        run="r",
+        name="",
+        batch=7,
+        rows=12,
+        offered=5.0,
+        done=40.0,
+        seconds=0.25,
+        add=0.1,
+        observed={"lat": {"avg": 3.5}},
+    )
+    ended = {"Event": f"{QUERY}QueryTerminatedEvent", "id": "q", "runId": "r", "exception": "broke"}
+    event = parse(json.dumps(ended))
+    assert event == QueryEnded(query="q", run="r", reason="broke")
+
+
+def test_the_use_of_nodes_is_the_difference_of_two_looks():
+    before, after = (
+        parse_usage("0 1000 500 2048 1\n1 1000 0 1024 2\n"),
+        parse_usage("0 3000 1500 4096 3\n1 1000 0 1024 2\n"),
+    )
+    assert before["0"] == Usage(time=1.0, cpu=0.5, memory=2.0, processes=1)
+    (sample,) = node_usage(before, after, {"0": "a", "1": "b", "2": "c"})
+    assert (sample.node, sample.cpu, sample.memory, sample.source) == ("a", 50.0, 4.0, "processes")

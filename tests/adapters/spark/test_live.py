@@ -1,0 +1,179 @@
+"""One line connects a session; its running queries are placed, judged and left alone as the loop decides."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import headgate_spark
+from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, joining_query, rotation
+from headgate.guards import Guards
+from headgate.hooks import Description, hookimpl
+from headgate.host import PluginHost
+from headgate.loop import Control, Loop
+from headgate.model import Limits
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+class Told:
+    """Put every task where a test says, or do what a test says instead."""
+
+    def __init__(self):
+        self.act = None
+        self.nodes = HOSTS
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary=self.__doc__)
+
+    @hookimpl
+    def headgate_schedule(self, request):
+        if self.act is not None:
+            self.act()
+        problem = request.problem()
+        return problem.plan([problem.node_index[self.nodes[task.index % len(self.nodes)]] for task in problem.tasks])
+
+
+@pytest.fixture(scope="module")
+def connection(spark):
+    with headgate_spark.connect(spark) as connection:
+        assert (connection.level, connection.warnings) == ("hard", ())
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def query(spark, connection, tmp_path_factory):
+    query = counting_query(spark, str(tmp_path_factory.mktemp("counting")))
+    yield query
+    query.stop()
+
+
+@pytest.fixture
+def target(connection, query):
+    target = connection.target(query)
+    yield target
+    target.ask({})
+
+
+def loop(target, told, **more):
+    host = PluginHost.load(["spark"]).with_plugin("told", told)
+    return Loop(host, Control(scheduler="told", engine="spark", window=0.5, **more), target)
+
+
+def batches(query):
+    return query.lastProgress["batchId"]
+
+
+def wait_for_batch(query):
+    before, deadline = batches(query), time.monotonic() + 120
+    while batches(query) == before:
+        assert query.isActive, query.exception()
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_a_round_tells_hits_and_misses_of_each_batch(target):
+    done = loop(target, Told()).round()
+    assert (done.outcome, done.check.hits, done.check.asked) == ("executed", 2 * PARTITIONS, 2 * PARTITIONS)
+    assert done.receipt.level == "hard"
+    assert done.notes[-1].startswith("batch ")
+    assert f"{2 * PARTITIONS} hits, 0 misses" in done.notes[-1]
+
+
+def test_a_scheduler_that_raises_hangs_or_is_slow_never_stops_a_query(target, query):
+    told = Told()
+    made = loop(target, told, limits=Limits(deadline=0.3))
+    hanging = time.monotonic() + 20
+
+    def hang():
+        while time.monotonic() < hanging:
+            pass
+
+    for act, code in [(lambda: 1 / 0, "raised"), (hang, "deadline"), (lambda: time.sleep(30), "deadline")]:
+        told.act = act
+        done = made.round()
+        assert (done.outcome, [each.code for each in done.plan.reasons]) == ("held", [code])
+        wait_for_batch(query)
+    told.act = None
+    assert (
+        Loop(
+            PluginHost.load(["spark"]).with_plugin("calm", Told()),
+            Control(scheduler="calm", engine="spark", window=0.5),
+            target,
+        )
+        .round()
+        .outcome
+        == "executed"
+    )
+
+
+def test_what_made_traffic_worse_is_undone_on_the_running_query(target, query):
+    told = Told()
+    told.nodes = HOSTS[:1]
+    assert loop(target, told).round().check.hits == 2 * PARTITIONS
+    told.nodes = HOSTS
+    made = loop(target, told, guards=Guards(goal="traffic", worse=0.2, cooldown=3600))
+    assert made.round().outcome == "executed"
+    done = made.round()
+    assert (done.outcome, done.receipt.done) == ("undone", True)
+    assert done.message.startswith("traffic went from 0 to 0.")
+    assert {slot.node for slot in target.asked().values()} == {HOSTS[0]}
+    assert batch_hosts(target.recorder, query, 2) == dict.fromkeys(rotation(0, 2), HOSTS[0])
+    done = made.round()
+    assert (done.outcome, done.receipt) == ("waiting", None)
+    assert "made things worse before" in done.message
+
+
+def test_tasks_whose_places_were_lost_are_asked_again(target):
+    told = Told()
+    made = loop(target, told)
+    made.round()
+    target.ask({})
+    done = made.round()
+    assert (done.outcome, done.check.missed) == ("asserted", ())
+
+
+def test_latency_and_throughput_of_a_query_are_heard(connection, query):
+    wait_for_batch(query)
+    heard = {each.batch: each for each in connection.recorder.progress(str(query.id))}
+    reported = query.recentProgress[-2]
+    found = heard[reported["batchId"]]
+    assert found.rows == reported["numInputRows"] > 0
+    assert found.seconds == reported["durationMs"]["triggerExecution"] / 1e3
+    assert found.done == pytest.approx(
+        reported["processedRowsPerSecond"], rel=1e-3
+    )  # the JSON of a progress is rounded
+
+
+def test_a_stream_stream_join_is_moved_three_times(spark, connection, tmp_path):
+    query = joining_query(spark, str(tmp_path))
+    try:
+        target = connection.target(query)
+        assert len(target.stages) == 3
+        run = query.runId
+        for shift in range(4):
+            target.placement.push(target.scope, rotation(shift, 3))
+            assert batch_hosts(connection.recorder, query, 3) == rotation(shift, 3)
+        assert (query.runId, query.exception()) == (run, None)
+    finally:
+        query.stop()
+    done = loop(target, Told()).round()
+    assert (done.outcome, done.message) == ("ended", f"the query {target.topology.id!r} has ended")
+
+
+def test_a_query_is_followed_in_the_background_until_it_ends(spark, connection, tmp_path):
+    query = counting_query(spark, str(tmp_path))
+    rounds = []
+    control = Control(scheduler="even", options={"rebalance": True}, engine="spark", window=0.5)
+    follower = connection.follow(query, control, interval=0.1, on_round=rounds.append)
+    deadline = time.monotonic() + 120
+    while len(rounds) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    query.stop()
+    follower._thread.join(120)
+    assert not follower.alive
+    assert rounds[0].outcome in ("executed", "unchanged")
+    assert rounds[-1].outcome == "ended"
