@@ -137,7 +137,7 @@ def run(
     interval: float = 20.0,
     limits: Limits = PATIENCE,
     host: PluginHost | None = None,
-    keep: Callable[[Observation], None] | None = None,
+    keep: Callable[[Observation, float], None] | None = None,
     on_round: Callable[[Round, float], None] | None = None,
 ) -> Summary:
     """Run the control loop on a simulated engine.
@@ -154,7 +154,7 @@ def run(
         interval: Simulated seconds between two rounds.
         limits: Of the scheduler, in each round.
         host: The plugins to use; the installed ones by default.
-        keep: Is given every observation.
+        keep: Is given every observation and the simulated time at its end; `headgate_sim.keeper.Keeper.keep` serves.
         on_round: Is told every round and the simulated time at its end.
 
     Raises:
@@ -172,7 +172,8 @@ def run(
     control = Control(
         scheduler=name, engine="sim", options=FrozenMap(options or {}), limits=limits, window=window, seed=seed
     )
-    loop = Loop(host, control, target, keep=keep, clock=target.clock)
+    kept = None if keep is None else lambda seen: keep(seen, target.now)
+    loop = Loop(host, control, target, keep=kept, clock=target.clock)
     outcomes: Counter[str] = Counter()
     while target.now < duration:
         done = loop.round()

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    import click
+
     from headgate.hooks import Claim
     from headgate.model import Observation, Plan, Receipt
     from headgate_sim.target import SimTarget
@@ -66,6 +68,13 @@ class Sim:
         from headgate_sim.claims import claims
 
         return claims()
+
+    @hookimpl
+    def headgate_commands(self) -> Sequence[click.Command]:
+        """The command `headgate simulate`."""
+        from headgate_sim.simulate import simulate
+
+        return (simulate,)
 
 
 sim = Sim()

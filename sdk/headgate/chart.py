@@ -82,7 +82,7 @@ def chart_svg(title: str, dots: Sequence[Dot]) -> str:
         shown = [(dot, value) for dot, value in values if value is not None]
         drawn = [*_axes(frame, name), *(_lines(frame, shown) if lines else _bars(frame, shown))]
         if not shown:
-            drawn.append(_text(frame.left + WIDTH / 2, HEIGHT / 2, "not reproducible", "middle", "load"))
+            drawn.append(text(frame.left + WIDTH / 2, HEIGHT / 2, "not reproducible", "middle", "load"))
         parts.append(f'<g transform="translate(0 {top})">{"".join(drawn)}</g>')
     return svg(2 * WIDTH, HEIGHT + top, parts, title)
 
@@ -111,21 +111,21 @@ def _key(series: Sequence[str]) -> Iterator[str]:
     x = float(LEFT)
     for index, name in enumerate(series):
         yield f'<rect x="{x:g}" y="4" width="12" height="12" rx="2" fill="{_colour(index)}"/>'
-        yield _text(x + 17, 14, name, "start", "load")
+        yield text(x + 17, 14, name, "start", "load")
         x += 36 + 6.5 * len(name)
 
 
 def _axes(frame: _Frame, name: str) -> Iterator[str]:
     start, stop = frame.left + LEFT, frame.left + WIDTH - RIGHT
-    yield _text(start, 16, name, "start", "name")
+    yield text(start, 16, name, "start", "name")
     step, value = _step(frame.high - frame.low), frame.low
     while value <= frame.high + step / 1000:
         y = frame.y(value)
         yield f'<line class="tick" x1="{start:g}" x2="{stop:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        yield _text(start - 6, y + 4, quantity(round(value, 9)), "end", "load")
+        yield text(start - 6, y + 4, quantity(round(value, 9)), "end", "load")
         value += step
     for x in frame.xs:
-        yield _text(frame.x(x), HEIGHT - BOTTOM + 18, _name(x), "middle", "load")
+        yield text(frame.x(x), HEIGHT - BOTTOM + 18, _name(x), "middle", "load")
 
 
 def _lines(frame: _Frame, shown: Sequence[tuple[Dot, float]]) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _lines(frame: _Frame, shown: Sequence[tuple[Dot, float]]) -> Iterator[str]:
             label = escape(f"{name}: {quantity(value, 4)}")
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{_colour(index)}"><title>{label}</title></circle>'
             if len(frame.series) == 1:
-                yield _text(x, y - 8, quantity(value, 4), "middle", "load")
+                yield text(x, y - 8, quantity(value, 4), "middle", "load")
 
 
 def _bars(frame: _Frame, shown: Sequence[tuple[Dot, float]]) -> Iterator[str]:
@@ -156,12 +156,13 @@ def _bars(frame: _Frame, shown: Sequence[tuple[Dot, float]]) -> Iterator[str]:
             f'fill="{_colour(index)}"><title>{title}</title></rect>'
         )
         if wide > 20:
-            yield _text(x + wide * 0.46, top - 4, quantity(value), "middle", "load")
+            yield text(x + wide * 0.46, top - 4, quantity(value), "middle", "load")
 
 
 def _colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
 
 
-def _text(x: float, y: float, text: str, anchor: str, look: str) -> str:
-    return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+def text(x: float, y: float, words: str, anchor: str, look: str) -> str:
+    """Words in a picture; `look` is a class of the page's style."""
+    return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'

@@ -1,0 +1,46 @@
+"""Raw samples of a simulated monitor, as Parquet: the files that every engine writes, with simulated time in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headgate.samples import rows_of
+from headgate.samples_store import Keeper as StateKeeper
+from headgate.samples_store import write_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from headgate.model import Observation
+
+EPOCH = 946_684_800.0
+"""Simulated time 0 is the first second of the year 2000 (UTC): equal experiments write equal files."""
+
+
+class Keeper:
+    """Writes observations into a folder; see `headgate.samples` for the columns."""
+
+    def __init__(self, folder: Path, origin: str, begin: float = EPOCH) -> None:
+        """Remember where.
+
+        Args:
+            folder: Of the samples.
+            origin: Tells experiments apart that write into one folder, such as `dstorm:1`.
+            begin: Seconds since 1970 (UTC) at which simulated time begins.
+        """
+        self._folder, self._origin, self._begin = folder, origin, begin
+        self._number = 0
+        self._states = StateKeeper(folder, "sim")
+
+    def keep(self, observation: Observation, now: float) -> None:
+        """Write what was seen until `now`, seconds of simulated time.
+
+        Raises:
+            EngineError: pyarrow is missing, or the folder cannot be written.
+        """
+        if observation.metrics.window <= 0:
+            return
+        self._number += 1
+        end = self._begin + now
+        write_rows(self._folder, rows_of(observation, engine="sim", origin=self._origin, number=self._number, end=end))
+        self._states.keep_state(observation, end)

@@ -1,0 +1,168 @@
+"""`headgate simulate`: the control loop on a simulated engine, for one scheduler or several side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headgate.cli.output import emit, json_option, say, table
+from headgate.cli.request import REQUEST_HELP, find_request, option_option, request_argument
+from headgate_sim.application import make_timing, timing_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from headgate.host import PluginHost
+    from headgate.model import Request
+    from headgate_sim.experiment import Summary
+    from headgate_sim.trace import Trace
+
+ROWS = 20
+"""Of the table over time."""
+BAD = ("failed", "held")
+SECONDS = click.FloatRange(min=0, min_open=True)
+
+
+@click.command("simulate", epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.")
+@request_argument
+@click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler, repeatable; dstorm by default.")
+@option_option
+@click.option("--duration", default=600.0, show_default=True, type=SECONDS, help="Simulated seconds.")
+@click.option("--window", default=10.0, show_default=True, type=SECONDS, help="Simulated seconds that a look takes.")
+@click.option("--interval", default=20.0, show_default=True, type=click.FloatRange(min=0), help="Between two rounds.")
+@timing_options
+@click.option("--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what is measured, as Parquet.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with curves here.")
+@json_option
+@click.pass_context
+def simulate(
+    context: click.Context,
+    /,
+    *,
+    request: str,
+    schedulers: tuple[str, ...],
+    options: dict[str, str],
+    html: Path | None,
+    as_json: bool,
+    trace: str | None,
+    **settings: Any,
+) -> None:
+    """Run the control loop on REQUEST in simulated time.
+
+    Every scheduler meets the same cluster, the same trace and the same moments at which supervisors look.
+    """
+    from headgate.documents import unstructure
+    from headgate.host import PluginHost
+    from headgate_sim.trace import read_trace
+
+    host = PluginHost.load()
+    asked = find_request(request, host)
+    story = read_trace(trace) if trace else None
+    names = tuple(dict.fromkeys(schedulers or ("dstorm",)))
+    chosen = _options(options, names)
+    found = [_run(host, asked, name, chosen.get(name, {}), story, settings) for name in names]
+    shown = [] if as_json else [*([_over_time(found[0])] if len(found) == 1 else []), _totals(found)]
+    emit(unstructure(found), *shown, as_json=as_json)
+    if html is not None:
+        _write_page(html, request, found, story)
+    context.exit(1 if any(summary.rounds.get(each) for summary in found for each in BAD) else 0)
+
+
+def _options(given: Mapping[str, str], names: Sequence[str]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for key, value in given.items():
+        scheduler, dot, option = key.partition(".")
+        if not dot or scheduler not in names:
+            raise click.BadParameter(f"{key}: name one of the schedulers too, as in {names[0]}.{option or key}=...")
+        found.setdefault(scheduler, {})[option] = value
+    return found
+
+
+def _run(
+    host: PluginHost,
+    request: Request,
+    name: str,
+    options: Mapping[str, str],
+    trace: Trace | None,
+    settings: Mapping[str, Any],
+) -> Summary:
+    from headgate_sim.experiment import run
+    from headgate_sim.keeper import Keeper
+
+    folder, seed = settings["samples"], settings["seed"]
+    summary = run(
+        request,
+        name,
+        seed,
+        settings["duration"],
+        trace=trace,
+        timing=make_timing(dict(settings)),
+        options=options,
+        window=settings["window"],
+        interval=settings["interval"],
+        host=host,
+        keep=Keeper(folder, f"{name}:{seed}").keep if folder else None,
+    )
+    rounds = ", ".join(f"{count} {outcome}" for outcome, count in summary.rounds.items())
+    say(f"{name}: {summary.duration:,.0f} simulated seconds; rounds: {rounds}")
+    return summary
+
+
+COLUMNS = (
+    *("scheduler", "offered", "throughput", "latency ms", "between nodes"),
+    *("nodes", "moves", "stopped s", "degraded s", "waiting"),
+)
+
+
+def _cells(summary: Summary) -> tuple[str, ...]:
+    from headgate.figures import percent, quantity
+
+    return (
+        summary.scheduler,
+        quantity(summary.offered),
+        quantity(summary.throughput),
+        quantity(summary.latency),
+        percent(summary.inter_node),
+        f"{summary.nodes:.1f}",
+        str(summary.moves),
+        f"{summary.stopped:.1f}",
+        f"{summary.degraded:.1f}",
+        quantity(summary.backlog),
+    )
+
+
+def _totals(found: Sequence[Summary]) -> Any:
+    return table("over the whole time", COLUMNS, map(_cells, found), numbers=COLUMNS[1:])
+
+
+def _over_time(summary: Summary) -> Any:
+    """At most `ROWS` lines, each the last point of a stretch of the curve."""
+    from headgate.figures import percent, quantity
+
+    columns = ("until s", "offered", "throughput", "latency ms", "between nodes", "nodes", "waiting")
+    points = summary.curve
+    due = [summary.duration * (number + 1) / ROWS for number in range(ROWS)]
+    chosen = dict.fromkeys(next((each for each in points if each.time >= time - 1e-6), points[-1]) for time in due)
+    rows = [
+        (
+            f"{each.time:,.0f}",
+            quantity(each.offered),
+            quantity(each.throughput),
+            quantity(each.latency),
+            percent(each.inter_node),
+            each.nodes,
+            quantity(each.backlog),
+        )
+        for each in chosen
+    ]
+    return table(f"{summary.scheduler} over time", columns, rows, numbers=columns)
+
+
+def _write_page(path: Path, request: str, found: Sequence[Summary], trace: Trace | None) -> None:
+    from headgate.documents import write_text
+    from headgate_sim.page import simulation_page
+
+    write_text(path, simulation_page(Path(request).name, found, trace, COLUMNS, [_cells(each) for each in found]))
+    say(f"wrote {path}")

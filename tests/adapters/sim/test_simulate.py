@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+from click.testing import CliRunner
+
+from headgate.documents import restore, write
+from headgate_sim.curves import Curve, Panel, curves_svg
+from headgate_sim.experiment import Summary
+from headgate_sim.simulate import simulate
+from small_requests import component, node, request, topology, word_count
+
+
+@pytest.fixture
+def words(tmp_path):
+    write(tmp_path / "words.json", word_count())
+    return tmp_path / "words.json"
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(simulate, [str(each) for each in arguments])
+
+
+def test_one_scheduler_is_shown_over_time(words):
+    done = invoke(words, "-s", "even", "--duration", 200)
+    assert done.exit_code == 0, done.output
+    assert "even over time" in done.stdout
+    assert "over the whole time" in done.stdout
+    assert "rounds: 1 executed" in done.stderr
+
+
+def test_several_are_side_by_side_and_the_page_has_a_curve_of_each(words, tmp_path):
+    trace = {
+        "events": [{"time": 60, "kind": "node-down", "subject": "a"}, {"time": 100, "kind": "node-up", "subject": "a"}]
+    }
+    (tmp_path / "trace.json").write_text(json.dumps(trace))
+    page = tmp_path / "out.html"
+    done = invoke(
+        words,
+        "-s",
+        "even",
+        "-s",
+        "resource-aware",
+        "--duration",
+        200,
+        "--html",
+        page,
+        "--json",
+        "--trace",
+        tmp_path / "trace.json",
+    )
+    assert done.exit_code == 0, done.output
+    summaries = [restore(each, Summary) for each in json.loads(done.stdout)]
+    assert [each.scheduler for each in summaries] == ["even", "resource-aware"]
+    text = page.read_text()
+    assert "node-down a" in text
+    assert text.count("<title>even</title>") >= 5
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_equal_experiments_write_equal_samples(words, tmp_path):
+    for name in ("one", "two"):
+        assert invoke(words, "-s", "even", "--duration", 100, "--samples", tmp_path / name).exit_code == 0
+    files = {
+        name: sorted(file.relative_to(tmp_path / name) for file in (tmp_path / name).rglob("*") if file.is_file())
+        for name in ("one", "two")
+    }
+    assert files["one"] == files["two"]
+    assert any(file.suffix == ".parquet" and "day=2000-01-01" in str(file) for file in files["one"])
+    assert any(file.suffix == ".json" for file in files["one"])
+
+
+def test_a_request_that_does_not_fit_is_exit_code_1(tmp_path):
+    write(tmp_path / "big.json", request([node("a", 10.0)], [topology("t", component("c", 2))]))
+    done = invoke(tmp_path / "big.json", "-s", "resource-aware", "--duration", 50)
+    assert done.exit_code == 1, done.output
+    assert "held" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--duration", "0"], ["--style", "odd"], ["-o", "spread=1"], ["-o", "dstorm.beta=1"]]
+)
+def test_wrong_use_is_told(words, wrong):
+    assert invoke(words, "-s", "even", *wrong).exit_code == 2
+
+
+def test_a_curve_breaks_where_there_is_no_value_and_fits_its_frame():
+    points = ((1.0, 5.0), (2.0, None), (4.0, 7.0))
+    root = ET.fromstring(curves_svg([Panel(title="x", curves=(Curve(name="one", points=points),))], [(3.0, "now")]))
+    lines = [each for each in root.iter() if each.tag.endswith("polyline")]
+    assert len(lines) == 2
+    _, _, width, height = map(float, root.get("viewBox").split())
+    for line in lines:
+        for pair in line.get("points").split():
+            x, y = map(float, pair.split(","))
+            assert 0 <= x <= width
+            assert 0 <= y <= height
+
+
+def test_curves_of_nothing_are_a_picture_too():
+    ET.fromstring(curves_svg([Panel(title="x", curves=(Curve(name="one", points=()),))]))
