@@ -7,7 +7,7 @@ wait.
 
 from __future__ import annotations
 
-import heapq
+import math
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -58,24 +58,21 @@ def work_off(
         The rounds in order of arrival. A round that was begun is finished with the nodes it began with.
         Rounds for which no node ever came are left out.
     """
-    events = [(when, 1, number) for number, when in enumerate(arrivals)]
-    events += [(each.begin, 0, each.nodes) for each in allocations]
-    heapq.heapify(events)
     waiting: deque[float] = deque()
     found: list[Round] = []
-    nodes, busy = 0, False
-    while events:
-        now, kind, value = heapq.heappop(events)
-        if kind == 0:
-            nodes = value
-        elif kind == 1:
+    nodes, end, never = 0, math.inf, math.inf
+    steps, comers = iter([*((each.begin, each.nodes) for each in allocations), (never, 0)]), iter([*arrivals, never])
+    step, comer = next(steps), next(comers)
+    while (now := min(step[0], comer, end)) < never:
+        if step[0] == now:
+            nodes, step = step[1], next(steps)
+        elif comer == now:
             waiting.append(now)
+            comer = next(comers)
         else:
-            busy = False
-        if waiting and nodes and not busy:
+            end = never
+        if waiting and nodes and end == never:
             arrived = waiting.popleft()
             end = now + service(nodes, arrived < now)
             found.append(Round(arrived=arrived, begun=now, done=end))
-            heapq.heappush(events, (end, 2, 0))
-            busy = True
     return tuple(found)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from headgate_sim.migration import Change
     from headgate_sim.trace import Event
 
+REMEMBERED = 1_000
+"""States of the engine whose balance is remembered."""
 DRY = 1e-9
 """A backlog of less than this many seconds of nominal load is none."""
 
@@ -86,7 +88,7 @@ class World:
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._pushed = 0
         self._flaps: dict[str, int] = {}
-        self._steady: tuple[bytes, Steady] | None = None
+        self._known: dict[bytes, Steady] = {}
         self._index = {each.id: number for number, each in enumerate(self.layout.topologies)}
         for event in sorted((trace or Trace()).events, key=lambda each: each.time):
             self._at(event.time, self._happening(event))
@@ -164,9 +166,12 @@ class World:
 
     def _balance(self, demand: Floats) -> Steady:
         key = b"".join((self.places.node_of.tobytes(), self.places.worker.tobytes(), demand.tobytes()))
-        if self._steady is None or self._steady[0] != key:
-            self._steady = key, self._model.steady(self.places.node_of, self.places.worker, demand)
-        return self._steady[1]
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            found = self._known[key] = self._model.steady(self.places.node_of, self.places.worker, demand)
+        return found
 
     def _judge(self) -> None:
         """Topologies with too many absent tasks stand; one that stood recovers slowly."""

@@ -33,7 +33,7 @@ def test_one_scheduler_is_shown_over_time(words):
 
 def test_several_are_side_by_side_and_the_page_has_a_curve_of_each(words, tmp_path):
     trace = {
-        "events": [{"time": 60, "kind": "node-down", "subject": "a"}, {"time": 100, "kind": "node-up", "subject": "a"}]
+        "events": [{"time": 60, "kind": "node-down", "subject": "a"}, {"time": 80, "kind": "node-up", "subject": "a"}]
     }
     (tmp_path / "trace.json").write_text(json.dumps(trace))
     page = tmp_path / "out.html"
