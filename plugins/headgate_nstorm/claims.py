@@ -1,4 +1,4 @@
-"""The printed figures of OTD, and those of the paper that nothing can recompute."""
+"""The printed figures of OTD, and those that nothing can recompute."""
 
 from __future__ import annotations
 
@@ -136,14 +136,6 @@ NOT_COMPUTED = (
      "needs the cluster: what a tuple costs on the network is not printed"),
     ("delay-words", "section 5.3.2, Fig. 13 b", "% less processing delay of the word count after 200 s", 14.0,
      "needs the cluster: what a tuple costs on the network is not printed"),
-    ("throughput-n-storm", "section 5.2.1, Fig. 10 a", "% more tuples in 600 s than Storm, N-Storm", 75.0,
-     "follows from the time of degradation and the mean loss meanwhile, which is not printed"),
-    ("throughput-storm-star", "section 5.2.1, Fig. 10 a", "the same, Storm*", 41.0,
-     "follows from the time of degradation and the mean loss meanwhile, which is not printed"),
-    ("throughput-n-storm-plus", "section 5.2.3, Fig. 10 c", "% more tuples than N-Storm at M 16, N-Storm+", 11.0,
-     "follows from the time of degradation and the mean loss meanwhile, which is not printed"),
-    ("sync-cost", "section 5.2.4, Fig. 9 d", "degradation at T_S 0.3 s against that at 1 s", "longer",
-     "the cost of a synchronisation, by which short cycles lose, is in a chart without numbers"),
 )  # fmt: skip
 """Id, source, statement, printed figure, and what is missing to recompute it."""
 

@@ -1,4 +1,4 @@
-"""The printed figures of the thesis that need no simulator, and those that nothing can recompute."""
+"""The printed figures of the thesis that need no simulator: its tables of nodes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ DYNAMIC = {
 }
 """Use case, nodes, whose trigger comes on, and nodes allocated while it is off and on, by table."""
 MISPRINT = "the table prints level 1 for TP2 too; its figures and the text say that TP2 stays at 2"
-OVERHEAD = {40.0: 39.66, 53.333: 44.51, 80.0: 72.402}
-"""Seconds to reschedule (Fig. 36), by tuples per second."""
 
 
 def sps_claims() -> Sequence[Claim]:
@@ -34,8 +32,8 @@ def sps_claims() -> Sequence[Claim]:
 
 
 def dps_claims() -> Sequence[Claim]:
-    """Tables 9 and 13, a cluster that has all nodes desired, and the overhead of rescheduling."""
-    return (*_dynamic(), *_ample("dps"), *_overhead())
+    """Tables 9 and 13, and a cluster that has all nodes desired."""
+    return (*_dynamic(), *_ample("dps"))
 
 
 def _static() -> Iterator[Claim]:
@@ -86,18 +84,6 @@ def _ample(scheduler: str) -> Iterator[Claim]:
             statement=f"nodes of {name} under {scheduler.upper()}, 24 nodes for 24 desired: as the Isolation Scheduler",
             printed=float(row.desired),
             verify=verify,
-        )
-
-
-def _overhead() -> Iterator[Claim]:
-    for rate, printed in OVERHEAD.items():
-        yield Claim(
-            id=f"overhead-{rate:g}",
-            source="Fig. 36",
-            statement=f"seconds until TP1 is rescheduled at {rate:g} tuples/s",
-            printed=printed,
-            note="the periods of the on/off producers and what an executor can process are not printed",
-            point=Point(chart="Fig. 36: scheduling overhead O (s)", series="DPS", x=rate),
         )
 
 

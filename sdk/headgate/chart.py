@@ -106,8 +106,6 @@ def _step(span: float) -> float:
 
 
 def _key(series: Sequence[str]) -> Iterator[str]:
-    if len(series) < 2:
-        return
     x = float(LEFT)
     for index, name in enumerate(series):
         yield f'<rect x="{x:g}" y="4" width="12" height="12" rx="2" fill="{_colour(index)}"/>'

@@ -48,11 +48,11 @@ def _parts(found: Mapping[str, Sequence[Result]], papers: Mapping[str, str]) -> 
     yield Table(columns=("plugin", "figures", *STANDINGS), rows=rows)
     for plugin, results in found.items():
         notes = number_notes(results)
-        caption = f"{plugin}. {papers.get(plugin, '')}".strip()
         yield Table(
             columns=("figure", "source", "printed", "ours", "off", "status"),
             rows=tuple(_row(result, notes) for result in results),
-            caption=caption,
+            title=plugin,
+            caption=papers.get(plugin, ""),
             text=("figure", "source", "status"),
             notes=tuple(f"[{number}] {note}" for note, number in notes.items()),
         )

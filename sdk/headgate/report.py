@@ -51,6 +51,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     caption: str = ""
+    title: str = ""
     text: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -91,8 +92,9 @@ def _table(table: Table) -> str:
     rows = "".join(f"<tr>{cells('td', row)}</tr>" for row in table.rows)
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
     notes = "".join(f'<p class="notes">{escape(note)}</p>' for note in table.notes)
+    title = f"<h2>{escape(table.title)}</h2>" if table.title else ""
     head = f"<thead><tr>{cells('th', table.columns)}</tr></thead>"
-    return f'<div class="scroll"><table>{caption}{head}<tbody>{rows}</tbody></table></div>{notes}'
+    return f'{title}<div class="scroll"><table>{caption}{head}<tbody>{rows}</tbody></table></div>{notes}'
 
 
 def _panel(panel: Panel) -> str:
