@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from headgate.model import FrozenMap, Receipt, Step
 from headgate_sim.target import GRACE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from headgate.model import Move, Plan, Slot
     from headgate_sim.target import SimTarget
@@ -17,17 +18,32 @@ LEVEL = "simulated"
 
 
 def preflight(target: SimTarget, plan: Plan) -> Sequence[str]:
-    """Say what the style of moving does to tasks that stay."""
+    """Say what is not carried out of a plan, and what the style of moving does to tasks that stay."""
+    return (*_ignored(target, plan), *_disturbed(target, plan))
+
+
+def _ignored(target: SimTarget, plan: Plan) -> Iterator[str]:
+    problem = target.world.layout.problem
+    counts = Counter(f"{task.topology}/{task.component}" for task in problem.tasks)
+    other = sorted(name for name, count in plan.parallelism.items() if counts.get(name, count) != count)
+    if other:
+        yield f"{', '.join(other)}: the number of tasks stays what the request says, the plan asks for another one"
+    if plan.input_rate is not None:
+        yield f"the input rate of {plan.input_rate:g} is not set: spouts emit what the request and the trace say"
+
+
+def _disturbed(target: SimTarget, plan: Plan) -> Iterator[str]:
     style = target.world.timing.style
     moved = [move for move in plan.moves if move.source is not None]
-    if style == "executor" or not moved:
-        return ()
-    if style == "rebalance":
+    if style == "rebalance" and moved:
         names = sorted({move.task.rsplit("/", 2)[0] for move in moved})
-        return (f"{', '.join(names)} stand for {target.world.timing.stop:g} s",)
-    workers = {slot for move in moved for slot in (move.source, move.target) if slot is not None}
-    stay = sum(plan.assignment.get(t) == slot and slot in workers for t, slot in target.world.places.running.items())
-    return (f"{stay} tasks that stay restart with their workers",) if stay else ()
+        yield f"{', '.join(names)} stand for {target.world.timing.stop:g} s"
+    if style == "worker" and moved:
+        workers = {slot for move in moved for slot in (move.source, move.target) if slot is not None}
+        running = target.world.places.running
+        stay = sum(plan.assignment.get(task) == slot and slot in workers for task, slot in running.items())
+        if stay:
+            yield f"{stay} tasks that stay restart with their workers"
 
 
 def execute(target: SimTarget, plan: Plan) -> Receipt:
