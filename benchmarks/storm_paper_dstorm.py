@@ -88,7 +88,10 @@ def run(
     if plan.moves:
         cluster.change(plan, request, seconds)
     after = cluster.measure(WINDOW)
-    say(f"{shape} at Ps {ps:.0f}: D-Storm uses {after.nodes} nodes")
+    across = (
+        f"{before.tuples_between:.0f} of {before.tuples:.0f}, then {after.tuples_between:.0f} of {after.tuples:.0f}"
+    )
+    say(f"{shape} at Ps {ps:.0f}: D-Storm uses {after.nodes} nodes; tuples/s between nodes: {across}")
     cluster.end(shape)
     return before, after, factor
 
