@@ -44,15 +44,25 @@ def deploy(request: Request, options: Options) -> Plan:
 
 
 def deal(problem: Problem) -> NDArray[np.int64]:
-    """What runs stays; the others go round robin over the nodes, past those without room."""
-    room, last = problem.room(), -1
+    """What runs stays; the others go round robin over the nodes, past those without room.
+
+    Topologies share the free slots: each is dealt over so many nodes, those with most free slots first, and beyond
+    them only where they have no room.
+    """
+    room = problem.room()
     for task in np.flatnonzero((problem.current >= 0) & (problem.fixed < 0)).tolist():
         room.place(task, int(problem.current[task]))
-    for task in np.flatnonzero(room.node_of < 0).tolist():
-        nodes = np.flatnonzero(room.fits(task))
-        if len(nodes):
-            last = int(nodes[np.searchsorted(nodes, last + 1) % len(nodes)])
-            room.place(task, last)
+    waiting = sorted(set(problem.topology[room.node_of < 0].tolist()))
+    share = max(1, int(room.free_slots.clip(0).sum()) // max(len(waiting), 1))
+    for topology in waiting:
+        order = np.lexsort((np.arange(problem.m), -room.free_slots))
+        ring, last = np.sort(order[:share]), -1
+        for task in np.flatnonzero((problem.topology == topology) & (room.node_of < 0)).tolist():
+            fits = room.fits(task)
+            nodes = ring[fits[ring]] if fits[ring].any() else np.flatnonzero(fits)
+            if len(nodes):
+                last = int(nodes[np.searchsorted(nodes, last + 1) % len(nodes)])
+                room.place(task, last)
     return room.node_of
 
 

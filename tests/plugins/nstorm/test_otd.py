@@ -202,6 +202,13 @@ def test_what_runs_nowhere_is_dealt_first_and_nothing_migrates():
     assert [(move.kind, move.task) for move in plan.moves] == [("place", "t/q/0")]
 
 
+def test_topologies_share_the_slots_when_they_are_dealt():
+    parts = [topology(name, component("c", 4, cpu=5.0)) for name in "tuvw"]
+    asked = request([node("a", slots=1), node("b", slots=1), node("c", slots=1), node("d", slots=1)], parts)
+    plan = planned(asked)
+    assert (plan.status, plan.scores.workers) == ("ok", 4)
+
+
 def test_an_executor_that_may_not_move_stays():
     asked = two_nodes(90, 20)
     parts = tuple(attrs.evolve(part, movable=False) for part in asked.topologies[0].components)
