@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from headgate.hooks import Description, hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import click
 
     from headgate.hooks import Claim
-    from headgate.model import Observation, Plan, Receipt
+    from headgate.model import Observation, Plan, Receipt, Request
     from headgate_sim.target import SimTarget
 
 
@@ -75,6 +75,15 @@ class Sim:
         from headgate_sim.simulate import simulate
 
         return (simulate,)
+
+    @hookimpl
+    def headgate_experiment(self, request: Request, scheduler: str, seed: int, seconds: float) -> Mapping[str, float]:
+        """See `headgate_sim.experiment.run`; the numbers of its summary."""
+        from headgate_sim.experiment import run
+
+        summary = run(request, scheduler, seed=seed, duration=seconds)
+        names = ("throughput", "offered", "latency", "inter_node", "nodes", "moves", "stopped", "degraded", "backlog")
+        return {name: float(value) for name in names if (value := getattr(summary, name)) is not None}
 
 
 sim = Sim()

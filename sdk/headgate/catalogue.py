@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from headgate.api import Comparison
+from headgate.knowledge import Knowledge
 from headgate.loop import Round
 from headgate.model import Observation, Plan, Receipt, Request
 
 
 def documents() -> dict[str, type]:
     """The class of each document."""
-    kinds = (Comparison, Observation, Plan, Receipt, Request, Round)
+    kinds = (Comparison, Knowledge, Observation, Plan, Receipt, Request, Round)
     return {kind.__name__.lower(): kind for kind in kinds}

@@ -205,6 +205,20 @@ class ExecutorSpec:
         """
 
 
+class ExperimentSpec:
+    """Hooks of a simulator."""
+
+    @hookspec
+    def headgate_experiment(  # type: ignore[empty-body]
+        self, request: Request, scheduler: str, seed: int, seconds: float
+    ) -> Mapping[str, float]:
+        """Run one experiment on a simulated engine, and say what became of it: an amount a figure, by name.
+
+        `seconds` are simulated. The same arguments give the same figures, in any process. Figures without a value
+        are left out. Raises a `HeadgateError` when the request or the scheduler does not fit.
+        """
+
+
 class LoopSpec:
     """Hooks around a round, called on every plugin that has them."""
 
@@ -233,4 +247,4 @@ class CommandSpec:
         """
 
 
-SPECS: tuple[type, ...] = (Spec, SchedulerSpec, MonitorSpec, ExecutorSpec, LoopSpec, CommandSpec)
+SPECS: tuple[type, ...] = (Spec, SchedulerSpec, MonitorSpec, ExecutorSpec, ExperimentSpec, LoopSpec, CommandSpec)

@@ -176,6 +176,13 @@ class PluginHost:
         receipt: Receipt = self._call(name, "headgate_scale", target=target, add=add, drain=tuple(drain))
         return receipt
 
+    def experiment(self, name: str, request: Request, scheduler: str, *, seed: int, seconds: float) -> dict[str, float]:
+        """Run one experiment on a simulated engine."""
+        found = self._call(
+            name, "headgate_experiment", request=request, scheduler=scheduler, seed=seed, seconds=seconds
+        )
+        return dict(found or {})
+
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
         """Objections of every plugin that reviews plans, each with the plugin's name."""
         return tuple(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.documents import canonical, read, write
-from headgate.errors import DocumentError, EngineError, HeadgateError
+from headgate.errors import EngineError, HeadgateError
 from headgate.model import Metrics, Observation, Request
 from headgate.samples import COLUMNS, VERSION, rows_of
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("headgate.samples")
 STATES = "_states"
 """Folder of the states; readers of Parquet pass over names that begin with an underscore."""
+MOMENT = "%Y%m%dT%H%M%S.%fZ"
+"""How the moment of a state stands in its name."""
 MARK = b"headgate.samples"
 """Key in the metadata of a file whose value is the version of its columns."""
 
@@ -70,18 +72,19 @@ def write_state(folder: Path, observation: Observation, end: float) -> Path:
     """
     state = attrs.evolve(observation, metrics=Metrics())
     moment = datetime.fromtimestamp(end, UTC)
-    file = folder / STATES / f"{moment:%Y%m%dT%H%M%S.%fZ}-{state_digest(state)}.json"
+    file = folder / STATES / f"{moment.strftime(MOMENT)}-{state_digest(state)}.json"
     write(file, state)
     return file
 
 
-def read_states(folder: Path) -> tuple[Observation, ...]:
-    """The states of a folder, oldest first; one that cannot be read is left out, with a warning."""
+def read_states(folder: Path) -> tuple[tuple[datetime, Observation], ...]:
+    """The states of a folder and their moments, oldest first; one that cannot be read is left out, with a warning."""
     found = []
     for file in sorted((folder / STATES).glob("*.json")):
         try:
-            found.append(read(file, Observation))
-        except DocumentError as error:
+            moment = datetime.strptime(file.name.partition("-")[0], MOMENT).replace(tzinfo=UTC)
+            found.append((moment, read(file, Observation)))
+        except ValueError as error:  # no moment, or a DocumentError
             LOG.warning("%s is left out: %s", file, error)
     return tuple(found)
 

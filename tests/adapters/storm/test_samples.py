@@ -59,6 +59,6 @@ def test_an_archive_waits_for_a_round_that_names_tasks(tmp_path: Path) -> None:
         time.sleep(0.2)
         assert list(tmp_path.iterdir()) == []
         rounds.answer(round_text([supervisor("s1")], [word_count()]))
-    (state,) = read_states(tmp_path)
+    ((_, state),) = read_states(tmp_path)
     assert [each.id for each in state.topologies] == ["wc"]
     assert dataset.dataset(tmp_path, format="parquet", partitioning="hive").count_rows() == 6

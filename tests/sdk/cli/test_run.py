@@ -50,7 +50,7 @@ def test_samples_are_kept_when_a_window_was_measured(machine, tmp_path):
     machine.seen = attrs.evolve(machine.seen, metrics=Metrics(window=1.0, tasks=(TaskSample(task="t/c/0", cpu=5.0),)))
     assert invoke("--rounds", "1", "--samples", str(tmp_path)).exit_code == 0
     assert len(list(tmp_path.glob("day=*/hour=*/samples-*.parquet"))) == 2
-    assert [each.assignment["t/c/1"].node for each in read_states(tmp_path)] == ["a", "b"]
+    assert [state.assignment["t/c/1"].node for _, state in read_states(tmp_path)] == ["a", "b"]
 
 
 def test_shadow_never_acts(machine):

@@ -1,0 +1,1 @@
+"""Raw samples of any engine become knowledge that schedulers plan from: profiles, traffic, demand, drift, health."""

@@ -1,0 +1,118 @@
+"""A sweep as a page: one table, and for each workload and figure a chart of bars, schedulers side by side."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from headgate.picture import COLOURS, short
+from headgate.report import Panel, Table, page
+from headgate_pipeline.experiments import OWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from headgate_pipeline.sweep import Cell
+
+SHOWN = ("throughput", "latency", "inter_node", "nodes", "moves", "stopped")
+UNITS = {
+    "throughput": "tuples/s completed",
+    "latency": "ms, source to completion",
+    "inter_node": "share of tuples that crossed nodes",
+    "nodes": "nodes used",
+    "moves": "tasks moved",
+    "stopped": "s without any output",
+}
+WIDTH, HEIGHT, LEFT, TOP, GAP = 520.0, 180.0, 60.0, 24.0, 14.0
+
+
+def sweep_page(cells: Sequence[Cell], seconds: float) -> str:
+    """The page; charts show means over seeds, whiskers a standard deviation to each side."""
+    runs = sum(cell.runs for cell in cells)
+    intro = [
+        f"{runs:,} simulated experiments of {seconds:g} s. Bars are means over seeds, whiskers standard deviations."
+    ]
+    return page("Headgate: a sweep", intro, [table(cells), *_panels(cells)])
+
+
+def table(cells: Sequence[Cell]) -> Table:
+    """The means of every figure."""
+    names = _names(cells)
+    rows = tuple(
+        (cell.workload, nodes_text(cell.nodes), cell.scheduler, cell.runs, cell.failed, *(mean(cell, n) for n in names))
+        for cell in cells
+    )
+    return Table(columns=("workload", "nodes", "scheduler", "runs", "failed", *names), rows=rows)
+
+
+def nodes_text(nodes: int) -> str:
+    """How many nodes, or that they are the workload's own."""
+    return "own" if nodes == OWN else str(nodes)
+
+
+def mean(cell: Cell, name: str) -> str:
+    """A mean in few digits."""
+    return f"{cell.means[name]:,.4g}" if name in cell.means else ""
+
+
+def _names(cells: Sequence[Cell]) -> list[str]:
+    there = {name for cell in cells for name in cell.means}
+    return [name for name in SHOWN if name in there] + sorted(there - set(SHOWN))
+
+
+def _panels(cells: Sequence[Cell]) -> Iterator[Panel]:
+    for workload in dict.fromkeys(cell.workload for cell in cells):
+        own = [cell for cell in cells if cell.workload == workload]
+        for name in (each for each in SHOWN if any(each in cell.means for cell in own)):
+            yield Panel(title=f"{workload}: {name}", svg=bars(own, name), caption=UNITS[name])
+
+
+def bars(cells: Sequence[Cell], name: str) -> str:
+    """A chart of one figure: a group of bars for each number of nodes, a colour for each scheduler."""
+    schedulers = list(dict.fromkeys(cell.scheduler for cell in cells))
+    groups = list(dict.fromkeys(cell.nodes for cell in cells))
+    top = max((cell.means.get(name, 0.0) + cell.deviations.get(name, 0.0) for cell in cells), default=0.0) or 1.0
+    group = (WIDTH - LEFT) / max(len(groups), 1)
+    wide = min(40.0, (group - GAP) / max(len(schedulers), 1))
+    parts = list(_axis(top))
+    for cell in cells:
+        if name in cell.means:
+            x = LEFT + groups.index(cell.nodes) * group + schedulers.index(cell.scheduler) * wide
+            parts += _bar(cell, name, x, wide, top, COLOURS[schedulers.index(cell.scheduler) % len(COLOURS)])
+    for index, nodes in enumerate(groups):
+        parts.append(_text(LEFT + index * group, TOP + HEIGHT + 16, f"{nodes_text(nodes)} nodes"))
+    for index, scheduler in enumerate(schedulers):
+        y = TOP + HEIGHT + 30 + 16 * index
+        parts.append(f'<rect x="{LEFT}" y="{y}" width="11" height="11" fill="{COLOURS[index % len(COLOURS)]}"/>')
+        parts.append(_text(LEFT + 17, y + 10, scheduler))
+    height = TOP + HEIGHT + 40 + 16 * len(schedulers)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" role="img" '
+        f'aria-label="{escape(name)}">{"".join(parts)}</svg>'
+    )
+
+
+def _axis(top: float) -> Iterator[str]:
+    for share in (0.0, 0.5, 1.0):
+        y = TOP + HEIGHT * (1 - share)
+        yield f'<line class="free" x1="{LEFT}" y1="{y:g}" x2="{WIDTH}" y2="{y:g}"/>'
+        amount = top * share
+        yield _text(4, y + 4, f"{amount:.3g}" if top < 1000 else short(amount).strip())
+
+
+def _bar(cell: Cell, name: str, x: float, wide: float, top: float, colour: str) -> Iterator[str]:
+    amount, deviation = cell.means[name], cell.deviations.get(name, 0.0)
+    high = HEIGHT * amount / top
+    title = escape(f"{cell.scheduler}: {amount:.4g} ± {deviation:.2g}")
+    yield (
+        f'<g><title>{title}</title><rect x="{x:g}" y="{TOP + HEIGHT - high:g}" width="{wide - 2:g}" '
+        f'height="{high:g}" fill="{colour}"/></g>'
+    )
+    if deviation:
+        low, up = (TOP + HEIGHT * (1 - max(amount + sign * deviation, 0.0) / top) for sign in (-1, 1))
+        middle = x + wide / 2 - 1
+        yield f'<line x1="{middle:g}" y1="{low:g}" x2="{middle:g}" y2="{up:g}" stroke="currentColor"/>'
+
+
+def _text(x: float, y: float, text: str) -> str:
+    return f'<text class="load" x="{x:g}" y="{y:g}">{escape(text)}</text>'

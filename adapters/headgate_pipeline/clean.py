@@ -1,0 +1,165 @@
+"""Which rows can be used: every other one gets a reason, the first that applies."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.model import FrozenMap
+from headgate.samples import AMOUNTS, VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame
+
+    from headgate.model import Observation, Topology
+
+MOST = 1e30
+"""No amount is larger; what is no number is, for Spark."""
+LONGEST = 3600
+"""Seconds that a window may have."""
+DUPLICATE = "duplicate"
+"""The reason of rows that came before: they are counted, and not kept in quarantine."""
+LATE = timedelta(minutes=10)
+"""So much earlier than its moment a state may have been true already."""
+REPORT = ("engine", "origin", "number")
+SAMPLE = ("kind", *REPORT, "topology", "task", "target", "node", "port")
+NEEDED = {
+    "task": ("task", "topology"),
+    "flow": ("task", "target", "topology"),
+    "node": ("node",),
+    "topology": ("topology",),
+}
+"""Columns without which a row of that kind says nothing."""
+
+
+@attrs.frozen(kw_only=True)
+class Known:
+    """What states of the engine say there is: topologies and tasks, each with the first hour in which it was there.
+
+    Tasks of a topology that no state has described by then are believed.
+    """
+
+    topologies: FrozenMap[str, str] = FrozenMap()
+    tasks: FrozenMap[str, str] = FrozenMap()
+
+    @classmethod
+    def of(cls, states: Sequence[tuple[datetime, Observation]]) -> Known:
+        """All that was ever there; `states` are the oldest first."""
+        topologies: dict[str, str] = {}
+        tasks: dict[str, str] = {}
+        seen: set[Topology] = set()
+        for moment, state in states:
+            hour = f"{moment - LATE:%Y-%m-%dT%H}"
+            for topology in (each for each in state.topologies if each not in seen):
+                seen.add(topology)
+                topologies.setdefault(topology.id, hour)
+                for task in topology.tasks():
+                    tasks.setdefault(task.id, hour)
+        return cls(topologies=FrozenMap(topologies), tasks=FrozenMap(tasks))
+
+    def digest(self, hour: str) -> str:
+        """Names what is known of that hour."""
+        names = sorted(
+            name for known in (self.topologies, self.tasks) for name, since in known.items() if since <= hour
+        )
+        return hashlib.sha256("\n".join(names).encode()).hexdigest() if names else ""
+
+
+def judge(rows: DataFrame, known: Known) -> DataFrame:
+    """Add `reason` (null for a row that can be used so far) and `sample`, a hash of the row's key.
+
+    What needs a look at other rows comes in `compare`. Tests are SQL text: Spark reads one text faster than it is told
+    a tree of expressions.
+    """
+    cases = " ".join(f"when {test} then {text(reason)}" for reason, test in tests(known))
+    return rows.selectExpr("*", f"case {cases} end as reason", f"xxhash64({', '.join(SAMPLE)}) as sample")
+
+
+def tests(known: Known) -> list[tuple[str, str]]:
+    """Reasons and what they test, in order."""
+    amounts = ", ".join(AMOUNTS)
+    seconds = "(cast(`end` as double) - cast(`start` as double))"
+    return [
+        ("unknown schema version", f"not (version <=> {VERSION})"),
+        ("unknown kind", "not coalesce(kind in ('task', 'flow', 'node', 'topology'), false)"),
+        ("incomplete", " or ".join(f"{name} is null" for name in (*REPORT, "`start`", "`end`"))),
+        ("incomplete", " or ".join(f"(kind = '{kind}' and {_null(names)})" for kind, names in NEEDED.items())),
+        ("not a number", f"greatest({amounts}) > {MOST}"),
+        ("negative amount", f"least({amounts}) < 0"),
+        ("clock", f"{seconds} <= 0 or {seconds} > {LONGEST} or date_format(`end`, \"yyyy-MM-dd'T'HH\") != hour"),
+        ("unknown task", f"kind in ('task', 'flow') and (component is null or {_unknown('task', known)})"),
+        ("unknown task", f"kind = 'flow' and (target_component is null or {_unknown('target', known)})"),
+    ]
+
+
+def _null(names: Sequence[str]) -> str:
+    return "(" + " or ".join(f"{name} is null" for name in names) + ")"
+
+
+def _unknown(column: str, known: Known) -> str:
+    """Whether the topology was described in that hour, and did not have the task."""
+    if not known.topologies:
+        return "false"
+    return f"({_there('topology', known.topologies)} and not {_there(column, known.tasks)})"
+
+
+def _there(column: str, names: Mapping[str, str]) -> str:
+    by_hour: dict[str, list[str]] = {}
+    for name, since in sorted(names.items()):
+        by_hour.setdefault(since, []).append(text(name))
+    parts = (f"(hour >= '{since}' and {column} in ({', '.join(some)}))" for since, some in sorted(by_hour.items()))
+    return "(" + (" or ".join(parts) or "false") + ")"
+
+
+def text(value: str) -> str:
+    """A text as SQL writes it."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def jumps(rows: DataFrame) -> DataFrame:
+    """Reports of rows without a reason whose clock jumped, as `engine`, `origin`, `number`.
+
+    In the life of a monitor a later number is a later time. Where it is not, the one of two neighbours is at fault
+    without which the others are in order; if that is neither, the later one.
+    """
+    report = ", ".join(REPORT)
+    ends = rows.where("reason is null").groupBy(*REPORT).agg({"end": "min", "*": "count"})
+    life = "(partition by engine, origin order by number)"
+    seen = ends.withColumnRenamed("min(end)", "at").selectExpr(
+        *(*REPORT, "at", f"lag(at) over {life} as before", f"lag(at, 2) over {life} as earlier"),
+        f"lead(at) over {life} as after",
+    )
+    spike = "(at >= after and coalesce(before < after, true))"
+    spike_before = "(before >= at and coalesce(earlier < at, true))"
+    return seen.where(f"{spike} or (at <= before and not {spike_before})").selectExpr(*report.split(", "))
+
+
+def repeated(rows: DataFrame) -> DataFrame:
+    """Samples of rows without a reason that are there several times, and the `row` of the one that counts."""
+    counted = rows.where("reason is null").groupBy("sample").agg({"row": "max", "*": "count"})
+    return counted.where("`count(1)` > 1").selectExpr("sample", "`max(row)` as keep")
+
+
+def compare(rows: DataFrame, jumped: DataFrame, again: DataFrame) -> DataFrame:
+    """Add the reasons that other rows give: a jump of the clock, a repetition.
+
+    Mostly there are none. What is found is looked at first, so that sound rows are joined with nothing.
+    """
+    for found, keys, test, reason in (
+        (jumped, list(REPORT), "jumped", "clock"),
+        (again, ["sample"], "keep != row", DUPLICATE),
+    ):
+        if not found.take(1):
+            continue
+        marked = found.selectExpr("*", "true as jumped") if found is jumped else found
+        case = f"coalesce(reason, case when {test} then {text(reason)} end) as reason"
+        kept = [f"`{name}`" for name in rows.columns if name != "reason"]
+        rows = rows.join(marked, keys, "left").selectExpr(*kept, case)
+    return rows

@@ -1,0 +1,187 @@
+"""The batch job: hours whose files changed are made again, a chunk at a time, each chunk committed whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.model import FrozenMap
+from headgate.samples_store import read_states
+from headgate_pipeline import tables
+from headgate_pipeline.clean import Known, compare, judge, jumps, repeated
+from headgate_pipeline.intake import UNREADABLE, SampleFile, Stamp, digest, inspect, listing
+from headgate_pipeline.rawfiles import read_rows
+from headgate_pipeline.store import Hour, Manifest, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+CHUNK = 20_000_000
+"""Rows that are cleaned at a time, as far as hours are not larger."""
+FEW = 300_000
+"""Below so many rows, planning costs more than computing."""
+MADE: Mapping[str, Callable[[DataFrame], DataFrame]] = {
+    "cells": tables.cells,
+    "levels": tables.levels,
+    "sums": tables.sums,
+    "windows": tables.windows,
+}
+
+
+@attrs.frozen(kw_only=True)
+class Update:
+    """What a run did: the hours that it made again, and how many rows ended how ("" is used)."""
+
+    hours: tuple[str, ...] = ()
+    rows: FrozenMap[str, int] = FrozenMap()
+
+
+def update(
+    spark: SparkSession,
+    samples: Path,
+    store: Store,
+    *,
+    chunk: int = CHUNK,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Update:
+    """Bring the tables up to date with a folder of samples.
+
+    The tables of an hour depend on its files and the known tasks alone: made again, by whomever, they are the same.
+
+    Args:
+        spark: Session.
+        samples: The folder that monitors write.
+        store: Where tables go; it has to be locked.
+        chunk: Rows to clean at a time.
+        tell: Hears of progress.
+
+    Raises:
+        DocumentError: The manifest cannot be read or written.
+    """
+    known = Known.of(read_states(samples))
+    manifest = store.manifest()
+    store.tidy(manifest)
+    there = listing(samples)
+    inputs = {hour: digest(stamps, known.digest(hour)) for hour, stamps in there.items()}
+    stale = [hour for hour in there if hour not in manifest.hours or manifest.hours[hour].inputs != inputs[hour]]
+    if gone := sorted(set(manifest.hours) - set(there)):
+        manifest = manifest.with_hours({}, gone)
+        store.commit(manifest)
+    total: Counter[str] = Counter()
+    for files in chunks({hour: there[hour] for hour in stale}, chunk):
+        made = make(spark, files, known, store, inputs)
+        manifest = manifest.with_hours(made)
+        store.commit(manifest)
+        for hour in made.values():
+            total.update(hour.rows)
+        tell(f"{len(made)} of {len(stale)} hours, {sum(total.values()):,} rows")
+    return Update(hours=tuple(stale), rows=FrozenMap(dict(sorted(total.items()))))
+
+
+def chunks(hours: Mapping[str, Sequence[Stamp]], rows: int) -> Iterator[dict[str, list[SampleFile]]]:
+    """Hours together as long as their files have no more rows than that."""
+    some: dict[str, list[SampleFile]] = {}
+    count = 0
+    for hour, stamps in hours.items():
+        files = [inspect(hour, stamp) for stamp in stamps]
+        size = sum(each.rows for each in files)
+        if some and count + size > rows:
+            yield some
+            some, count = {}, 0
+        some[hour], count = files, count + size
+    if some:
+        yield some
+
+
+def make(
+    spark: SparkSession,
+    hours: Mapping[str, Sequence[SampleFile]],
+    known: Known,
+    store: Store,
+    inputs: Mapping[str, str],
+) -> dict[str, Hour]:
+    """Write the tables of some hours to a snapshot, which counts when it is committed."""
+    snapshot = hashlib.sha256(repr([(hour, inputs[hour]) for hour in hours]).encode()).hexdigest()[:16]
+    place = store.stage(snapshot)
+    files = [each for some in hours.values() for each in some]
+    rows = _write_tables(spark, files, known, place)
+    for hour, some in hours.items():
+        for each in some:
+            if each.reason:
+                rows[hour][each.reason] += each.rows
+        wanted = sum(each.rows for each in some if not each.reason and each.version > 1)
+        found = sum(rows[hour].values()) - sum(each.rows for each in some if each.reason)
+        if found < wanted:
+            rows[hour][UNREADABLE] += wanted - found
+    _write_bad_files(files, place)
+    return {
+        hour: Hour(inputs=inputs[hour], snapshot=snapshot, rows=FrozenMap(dict(sorted(rows[hour].items()))))
+        for hour in hours
+    }
+
+
+def _write_tables(
+    spark: SparkSession, files: Sequence[SampleFile], known: Known, place: Path
+) -> dict[str, Counter[str]]:
+    """Read raw rows once, and write every table; rows by hour and reason."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    if all(each.reason for each in files):
+        return counts
+    _suit(spark, sum(each.rows for each in files))
+    judged = judge(read_rows(spark, files), known).persist()
+    again, jumped = repeated(judged).persist(), jumps(judged).persist()
+    try:
+        rows = compare(judged, jumped, again)
+        for hour, reason, count in rows.groupBy("hour", "reason").count().collect():
+            counts[hour][reason or ""] += count
+        used = tables.prepared(rows)
+        for name, table in MADE.items():
+            _write(table(used), place / name)
+        if any(reason for some in counts.values() for reason in some):
+            _write(tables.quarantine(rows), place / "quarantine")
+    finally:
+        for each in (judged, again, jumped):
+            each.unpersist()
+    return counts
+
+
+def _suit(spark: SparkSession, rows: int) -> None:
+    """Few rows are summed up faster than the code for many is compiled."""
+    few = rows < FEW
+    spark.conf.set("spark.sql.codegen.wholeStage", str(not few).lower())
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if few else "FALLBACK")
+    spark.conf.set("spark.sql.adaptive.enabled", str(not few).lower())
+    spark.conf.set("spark.sql.shuffle.partitions", "1" if few else str(4 * spark.sparkContext.defaultParallelism))
+
+
+def _write(table: DataFrame, place: Path) -> None:
+    table.repartition("hour").sortWithinPartitions("hour").write.partitionBy("hour").parquet(
+        str(place), mode="overwrite"
+    )
+
+
+def _write_bad_files(files: Sequence[SampleFile], place: Path) -> None:
+    """Files that could not be read at all are rows of the quarantine too."""
+    from pyarrow import Table, parquet, schema, string
+
+    bad: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for each in files:
+        if each.reason:
+            name = each.path.rpartition("/")[2]
+            bad[each.hour].append({"reason": each.reason, "file": name, "content": f'{{"rows":{each.rows}}}'})
+    columns = schema([(name, string()) for name in ("reason", "file", "content")])
+    for hour, rows in bad.items():
+        folder = place / "quarantine" / f"hour={hour}"
+        folder.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(Table.from_pylist(rows, columns), folder / "files.parquet")
+
+
+def empty(manifest: Manifest) -> bool:
+    """Whether there is nothing to learn from."""
+    return not any(hour.rows.get("", 0) for hour in manifest.hours.values())

@@ -1,0 +1,70 @@
+"""Files of raw samples as one DataFrame, whatever the version of their columns."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from headgate.samples import COLUMNS, VERSION
+from headgate_pipeline.intake import OLDEST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headgate_pipeline.intake import SampleFile
+
+SPARK_TYPES = {"int32": "int", "int64": "bigint", "double": "double", "string": "string", "timestamp": "timestamp"}
+SCHEMA = ", ".join(f"`{name}` {SPARK_TYPES[kind]}" for name, kind in COLUMNS.items())
+"""The columns of the present version as Spark writes a schema; those that a file lacks are null."""
+FIRST_SCHEMA = (
+    "version int, kind string, topology string, supervisor string, host string, port int, started bigint, "
+    "number bigint, time timestamp, `window` double, task bigint, name string, target bigint, target_name string, "
+    "cpu double, heap double, queue bigint, received bigint, emitted bigint, acked bigint, failed bigint, "
+    "latencies bigint, latency bigint, tuples bigint, bytes bigint"
+)
+PLACE = (("hour", "string"), ("file", "string"), ("row", "bigint"))
+"""Added to every row: the hour of its folder, its file's name, and a number that no other row of the same hour has."""
+
+
+def read_rows(spark: SparkSession, files: Sequence[SampleFile]) -> DataFrame:
+    """The rows of some files, in the columns of the present version, with `PLACE`.
+
+    Args:
+        spark: Session.
+        files: Those to read; files that carry a `reason` are left out.
+    """
+    good = [each for each in files if not each.reason]
+    frames = [
+        frame
+        for version, read in ((VERSION, _present), (OLDEST, _first))
+        if (frame := read(spark, [each.path for each in good if each.version == version])) is not None
+    ]
+    if not frames:
+        return spark.createDataFrame([], SCHEMA + "".join(f", `{name}` {kind}" for name, kind in PLACE))
+    return reduce(lambda one, other: one.unionByName(other), frames)
+
+
+def _present(spark: SparkSession, paths: Sequence[str]) -> DataFrame | None:
+    if not paths:
+        return None
+    return spark.read.schema(SCHEMA).parquet(*paths).selectExpr("*", *_place())
+
+
+def _place() -> tuple[str, ...]:
+    path = "_metadata.file_path"
+    return (
+        f"concat(regexp_extract({path}, 'day=([0-9-]+)', 1), 'T', regexp_extract({path}, 'hour=([0-9]+)', 1)) as hour",
+        "_metadata.file_name as file",
+        "xxhash64(_metadata.file_name, _metadata.row_index) as row",
+    )
+
+
+def _first(spark: SparkSession, paths: Sequence[str]) -> DataFrame | None:
+    """Version 1: sums over the window, one row for each of Storm's tasks and executors."""
+    from headgate_pipeline.storm_first import present_columns
+
+    if not paths:
+        return None
+    return present_columns(spark.read.schema(FIRST_SCHEMA).parquet(*paths).selectExpr("*", *_place()))

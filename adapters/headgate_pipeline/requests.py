@@ -1,0 +1,120 @@
+"""A request from knowledge: the newest state of an engine, with what the samples say of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from headgate.model import (
+    Flow,
+    FrozenMap,
+    Limits,
+    Metrics,
+    NodeSample,
+    Request,
+    Resources,
+    TaskSample,
+    TopologySample,
+)
+from headgate_pipeline.learn import flow_rates, split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from headgate.knowledge import Knowledge
+    from headgate.model import Component, Observation, Topology
+
+SOURCE = "pipeline"
+SHARE = "p95"
+"""The percentile that is declared as a component's demand."""
+
+
+def request_of(
+    state: Observation, knowledge: Knowledge, sums: Mapping[str, Any], windows: Mapping[str, Any]
+) -> Request:
+    """What a scheduler is asked: figures are means over the recent hours, declared demands are percentiles.
+
+    Args:
+        state: Cluster, topologies and assignment; what was measured of others is left out.
+        knowledge: Profiles and demands.
+        sums: The table of the recent hours.
+        windows: The table of the recent hours.
+    """
+    topologies = tuple(_declared(each, knowledge) for each in state.topologies)
+    tasks = {task.id for topology in topologies for task in topology.tasks()}
+    parts = {(topology.id, each.id) for topology in topologies for each in topology.components}
+    metrics = Metrics(
+        window=_seconds(windows),
+        tasks=tuple(each for each in _tasks(sums) if each.task in tasks),
+        flows=tuple(each for each in _flows(sums) if each.source in tasks and each.target in tasks),
+        nodes=tuple(_nodes(windows, {node.id for node in state.cluster.nodes})),
+        topologies=tuple(_topologies(windows, {each.id for each in topologies})),
+    )
+    profiles = [each.profile for each in knowledge.profiles]
+    return Request(
+        cluster=state.cluster,
+        topologies=topologies,
+        assignment=FrozenMap({task: slot for task, slot in state.assignment.items() if task in tasks}),
+        metrics=metrics,
+        profiles=tuple(each for each in profiles if (each.topology, each.component) in parts),
+        limits=Limits(),
+    )
+
+
+def _declared(topology: Topology, knowledge: Knowledge) -> Topology:
+    """CPU and memory that a task of each component needs: the percentile on the machine type where it is largest."""
+    needs: dict[str, dict[str, float]] = {}
+    for each in knowledge.demands:
+        if each.topology == topology.id and each.resource in {"cpu", "memory"}:
+            own = needs.setdefault(each.component, {})
+            own[each.resource] = max(own.get(each.resource, 0.0), float(getattr(each, SHARE)))
+
+    def declared(component: Component) -> Component:
+        return attrs.evolve(component, demand=Resources({**component.demand, **needs.get(component.id, {})}))
+
+    return attrs.evolve(topology, components=tuple(declared(each) for each in topology.components))
+
+
+def _mean(total: Any, weight: Any) -> float | None:
+    whole = np.nan_to_num(weight.astype(np.float64)).sum()
+    return float(f"{np.sort(np.nan_to_num(total.astype(np.float64))).sum() / whole:.9g}") if whole > 0 else None
+
+
+def _tasks(sums: Mapping[str, Any]) -> Iterator[TaskSample]:
+    for (kind, task), rows in split(sums, "kind", "task").items():
+        if kind == "task":
+            names = ("cpu", "memory", "received", "emitted", "queue")
+            means = {name: _mean(sums[f"s_{name}"][rows], sums[f"w_{name}"][rows]) for name in names}
+            yield TaskSample(task=task, source=SOURCE, **means)
+
+
+def _flows(sums: Mapping[str, Any]) -> Iterator[Flow]:
+    for (_, task, target, *_parts), tuples, size in flow_rates(sums):
+        yield Flow(source=task, target=target, tuples=tuples, bytes=size)
+
+
+def _seconds(windows: Mapping[str, Any]) -> float:
+    return 60.0 * len(np.unique(windows["minute"])) if windows else 0.0
+
+
+def _nodes(windows: Mapping[str, Any], known: set[str]) -> Iterator[NodeSample]:
+    for subject, means in _means(windows, "node", ("cpu", "memory")):
+        if subject in known:
+            yield NodeSample(node=subject, source=SOURCE, **means)
+
+
+def _topologies(windows: Mapping[str, Any], known: set[str]) -> Iterator[TopologySample]:
+    for subject, means in _means(windows, "topology", ("offered", "throughput", "latency")):
+        if subject in known:
+            yield TopologySample(topology=subject, source=SOURCE, **means)
+
+
+def _means(
+    windows: Mapping[str, Any], kind: str, names: tuple[str, ...]
+) -> Iterator[tuple[str, dict[str, float | None]]]:
+    for (found, subject), rows in split(windows, "kind", "subject").items():
+        if found == kind:
+            columns = {name: windows[name][rows].astype(np.float64) for name in names}
+            yield subject, {name: _mean(each, (~np.isnan(each)).astype(np.float64)) for name, each in columns.items()}

@@ -1,0 +1,100 @@
+"""One pass of the pipeline: tables brought up to date, knowledge and a request written from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.check import check_places
+from headgate.documents import write
+from headgate.errors import DocumentError
+from headgate.model import Observation, Request
+from headgate.samples_store import read_states
+from headgate_pipeline.intake import listing
+from headgate_pipeline.learn import HISTORY, RECENT, Period, learn, table
+from headgate_pipeline.requests import request_of
+from headgate_pipeline.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from headgate.knowledge import Knowledge
+    from headgate_pipeline.job import Update
+
+SHORT = 20 * 2**20
+"""Bytes of files, some million rows."""
+KNOWLEDGE, REQUEST = "knowledge.json", "request.json"
+
+
+@attrs.frozen(kw_only=True)
+class Job:
+    """What to learn from, where to, and how much.
+
+    Attributes:
+        samples: Folder that monitors write.
+        output: Folder of results.
+        history: Hours that profiles and demand rest on; `recent`: those that traffic and health are averages of.
+        chunk: Rows to clean at a time; None for as many as usual.
+    """
+
+    samples: Path
+    output: Path
+    history: int = HISTORY
+    recent: int = RECENT
+    chunk: int | None = None
+
+
+def is_short(job: Job) -> bool:
+    """Whether all files together are few: a job of seconds."""
+    return sum(each.size for stamps in listing(job.samples).values() for each in stamps) < SHORT
+
+
+def run(spark: SparkSession, job: Job, tell: Callable[[str], None] = lambda _: None) -> tuple[Update, Knowledge]:
+    """Bring tables and documents up to date with the samples.
+
+    Raises:
+        DocumentError: There is no such folder of samples, or a document cannot be written.
+        EngineError: Another run writes to the same folder.
+    """
+    from headgate_pipeline.job import CHUNK, update
+
+    if not job.samples.is_dir():
+        raise DocumentError("", f"{job.samples} is no folder of samples: `headgate run --samples` writes one")
+    store = Store(folder=job.output)
+    with store.locked():
+        done = update(spark, job.samples, store, chunk=job.chunk or CHUNK, tell=tell)
+        return done, publish(job, store)
+
+
+def publish(job: Job, store: Store) -> Knowledge:
+    """Write `knowledge.json`, and `request.json` where a state of the engine was recorded. No Spark is needed."""
+    manifest = store.manifest()
+    period = Period.of(manifest, history_hours=job.history, recent_hours=job.recent)
+    states = read_states(job.samples)
+    state = states[-1][1] if states else Observation()
+    knowledge = learn(store, manifest, period, state.cluster)
+    write(job.output / KNOWLEDGE, knowledge)
+    if states:
+        write(job.output / REQUEST, _request(state, knowledge, store, period))
+    return knowledge
+
+
+def _request(state: Observation, knowledge: Knowledge, store: Store, period: Period) -> Request:
+    manifest = store.manifest()
+    request = request_of(
+        state,
+        knowledge,
+        table(store, manifest, "sums", period.recent),
+        table(store, manifest, "windows", period.recent),
+    )
+    try:
+        check_places(request)
+    except DocumentError:  # a task of the newest state stands on a node that has died
+        slots = {(node.id, port) for node in request.cluster.nodes for port in node.slots}
+        alive = {task: slot for task, slot in request.assignment.items() if (slot.node, slot.port) in slots}
+        request = attrs.evolve(request, assignment=type(request.assignment)(alive))
+    return request

@@ -1,0 +1,96 @@
+"""The Spark session of the jobs: embedded in this process, or the driver of a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.errors import EngineError
+from headgate.java import find_java
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+SERIAL = "-XX:+UseSerialGC"
+QUICK = "-XX:TieredStopAtLevel=1"
+"""The JVM compiles once and simply: a short job ends before the good compiler has paid."""
+
+
+@attrs.frozen(kw_only=True)
+class Place:
+    """Where jobs run.
+
+    Attributes:
+        master: `local[*]`, or `spark://HOST:PORT` of a cluster that reads the same folders.
+        driver_memory: Heap of the driver; embedded, of everything.
+        executor_memory: Heap of each executor of a cluster.
+        quick: Whether the job is a short one.
+    """
+
+    master: str = LOCAL
+    driver_memory: str = "1g"
+    executor_memory: str = "1g"
+    quick: bool = False
+
+
+@contextlib.contextmanager
+def session(place: Place) -> Iterator[SparkSession]:
+    """A session with the settings of the jobs; it ends with the block.
+
+    Raises:
+        EngineError: PySpark or Java is missing, or the master cannot be reached.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise EngineError("PySpark is not installed: `pip install 'headgate[spark]'`") from None
+    find_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if _is_here(place.master):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName("headgate pipeline")
+    for key, value in settings(place).items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.getOrCreate()
+    except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
+        raise EngineError(f"no Spark session on {place.master}: {str(error).partition(chr(10))[0]}") from None
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def settings(place: Place) -> dict[str, str]:
+    """Settings of a session.
+
+    Few partitions, because samples shrink at the first step. A file that cannot be read to its end is not fatal.
+    """
+    own = {
+        "spark.master": place.master,
+        "spark.driver.memory": place.driver_memory,
+        "spark.executor.memory": place.executor_memory,
+        "spark.driver.extraJavaOptions": f"{SERIAL} {QUICK}" if place.quick else SERIAL,
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.files.ignoreCorruptFiles": "true",
+        "spark.sql.files.ignoreMissingFiles": "true",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.ansi.enabled": "false",
+    }
+    if _is_here(place.master):
+        own |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return own
+
+
+def _is_here(master: str) -> bool:
+    return master.startswith("local") or "//127." in master

@@ -1,0 +1,54 @@
+"""The pipeline as a Structured Streaming job: files that appear are learnt from, and the knowledge stays current.
+
+The stream tells *that* there are files, and its checkpoint which it has told of. What is learnt depends on the files of
+an hour alone, and is committed in one rename: a batch that is told twice, after a crash, finds its hours made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headgate_pipeline.run import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headgate.knowledge import Knowledge
+    from headgate_pipeline.job import Update
+    from headgate_pipeline.run import Job
+
+CHECKPOINT = "_checkpoint"
+SCHEMA = "path string, modificationTime timestamp, length bigint, content binary"
+
+
+def follow(
+    spark: SparkSession,
+    job: Job,
+    *,
+    interval: float | None,
+    done: Callable[[Update, Knowledge], None] = lambda *_: None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Any:
+    """Start the stream.
+
+    Args:
+        spark: Session.
+        job: What to learn from, and where to.
+        interval: Seconds between looks at the folder; None takes what is there and ends.
+        done: Hears of every batch.
+        tell: Hears of progress.
+
+    Returns:
+        The `StreamingQuery`, which runs until it is stopped.
+    """
+
+    def learn(_files: DataFrame, _batch: int) -> None:
+        done(*run(spark, job, tell))
+
+    files = spark.readStream.format("binaryFile").schema(SCHEMA).option("pathGlobFilter", "*.parquet")
+    names = files.option("recursiveFileLookup", "true").load(str(job.samples.absolute())).select("path", "length")
+    writer = names.writeStream.foreachBatch(learn).option("checkpointLocation", str(job.output / CHECKPOINT))
+    trigger: dict[str, Any] = {"availableNow": True} if interval is None else {"processingTime": f"{interval} seconds"}
+    return writer.trigger(**trigger).start()

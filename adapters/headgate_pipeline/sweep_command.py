@@ -1,0 +1,139 @@
+"""The command `headgate sweep`."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headgate.cli.output import emit, json_option, say
+from headgate.cli.output import table as text_table
+from headgate_pipeline.commands import place_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate_pipeline.sweep import Cell
+
+
+def _counts(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    counts = tuple(0 if each == "own" else int(each) if each.isdigit() else -1 for each in value.split(","))
+    if min(counts) < 0:
+        raise click.BadParameter(f"{value!r} is no list of numbers of nodes, such as own,8,16")
+    return counts
+
+
+@click.command()
+@click.option(
+    "-w", "--workload", "workloads", multiple=True, required=True, help="PLUGIN:WORKLOAD or a request document."
+)
+@click.option("-s", "--scheduler", "schedulers", multiple=True, required=True, help="Name of a scheduler.")
+@click.option("--nodes", default="own", show_default=True, callback=_counts, help="Numbers of nodes, such as own,8,16.")
+@click.option(
+    "--seeds", default=10, show_default=True, type=click.IntRange(min=1), help="Runs of each, with seeds 0 on."
+)
+@click.option(
+    "--seconds",
+    default=300.0,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    help="Simulated seconds.",
+)
+@click.option("--engine", default="sim", show_default=True, help="Plugin that simulates.")
+@click.option(
+    "-o",
+    "--output",
+    default="headgate-sweep",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of results; a sweep that was ended goes on from it.",
+)
+@click.option("--one-process", is_flag=True, help="Without Spark, one after the other.")
+@place_options
+@json_option
+@click.pass_context
+def sweep(
+    context: click.Context,
+    /,
+    *,
+    workloads: tuple[str, ...],
+    schedulers: tuple[str, ...],
+    nodes: tuple[int, ...],
+    seeds: int,
+    seconds: float,
+    engine: str,
+    output: Path,
+    one_process: bool,
+    as_json: bool,
+    **place: Any,
+) -> None:
+    """Run experiments on a simulated engine: every scheduler on every workload, cluster and seed.
+
+    They are spread over the cores of Spark, or of its cluster; without Spark they run one after the other. Writes
+    results.jsonl, one experiment a line, and sweep.html with one table and the charts.
+    """
+    from headgate.daemon import exit_on_sigterm
+    from headgate.documents import unstructure, write_text
+    from headgate_pipeline.charts import sweep_page
+    from headgate_pipeline.experiments import Sweep
+    from headgate_pipeline.sweep import summary
+    from headgate_pipeline.sweep import sweep as run
+
+    asked = Sweep(workloads=workloads, schedulers=schedulers, nodes=nodes, seeds=seeds, seconds=seconds, engine=engine)
+    _check(asked)
+    with exit_on_sigterm(), contextlib.ExitStack() as stack:
+        spark = None if one_process else _spark(stack, place)
+        outcomes = run(asked, output, spark, _tell)
+    cells = summary(outcomes)
+    write_text(output / "sweep.html", sweep_page(cells, seconds))
+    emit(unstructure(cells), *([] if as_json else [_table(cells)]), as_json=as_json)
+    for error in sorted({each.error for each in outcomes if each.error}):
+        say(f"failed: {error}")
+    say(f"wrote {output / 'sweep.html'}")
+    context.exit(1 if any(each.error for each in outcomes) else 0)
+
+
+def _check(asked: Any) -> None:
+    """A wrong name is told before anything is started."""
+    from headgate.cli.request import find_request
+    from headgate.host import PluginHost
+
+    host = PluginHost.load()
+    for scheduler in asked.schedulers:
+        host.options(scheduler)
+    for workload in asked.workloads:
+        find_request(workload, host)
+    host.describe(asked.engine)
+
+
+def _spark(stack: contextlib.ExitStack, place: dict[str, Any]) -> Any:
+    """A session, or None where PySpark or Java is missing."""
+    from headgate.errors import EngineError
+    from headgate_pipeline.session import LOCAL, Place, session
+
+    try:
+        return stack.enter_context(session(Place(**place, quick=True)))
+    except EngineError as error:
+        if place["master"] != LOCAL:
+            raise
+        say(f"{error}: experiments run one after the other")
+        return None
+
+
+def _tell(done: int, total: int) -> None:
+    step = max(total // 20, 1)
+    if done in {0, total} or done % step == 0 or total > 1000:
+        say(f"{done:,} of {total:,} experiments")
+
+
+def _table(cells: Sequence[Cell]) -> Any:
+    from headgate_pipeline.charts import SHOWN, mean, nodes_text
+
+    columns = ("workload", "nodes", "scheduler", "runs", *SHOWN)
+    rows = [
+        (cell.workload, nodes_text(cell.nodes), cell.scheduler, cell.runs, *(mean(cell, name) for name in SHOWN))
+        for cell in cells
+    ]
+    return text_table("means over seeds", columns, rows, numbers=columns[3:])

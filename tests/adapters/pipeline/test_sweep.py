@@ -1,0 +1,91 @@
+"""Sweeps: every experiment once, whatever happens to the process, and the same results with Spark and without."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from headgate.cli.main import headgate
+from headgate_pipeline.charts import sweep_page
+from headgate_pipeline.experiments import Experiment, Sweep, sized, try_out
+from headgate_pipeline.sweep import RESULTS, summary, sweep
+from small_requests import word_count
+
+SMALL = Sweep(workloads=("dstorm:linear",), schedulers=("even", "dstorm"), nodes=(0, 4), seeds=2, seconds=30.0)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return sweep(SMALL, tmp_path_factory.mktemp("sweep"))
+
+
+def test_every_combination_is_run_once(found):
+    assert [each.experiment for each in found] == list(SMALL.experiments())
+    assert len({each.experiment.id for each in found}) == len(found) == 8
+    assert all(each.figures["throughput"] > 0 for each in found)
+
+
+def test_an_ended_sweep_goes_on(found, tmp_path):
+    told = []
+    sweep(SMALL, tmp_path, tell=lambda *counts: told.append(counts))
+    assert told[0] == (0, 8)
+    assert told[-1] == (8, 8)
+    lines = (tmp_path / RESULTS).read_text().splitlines(keepends=True)
+    (tmp_path / RESULTS).write_text("".join(lines[:3]) + lines[3][:20])
+    told.clear()
+    assert sweep(SMALL, tmp_path, tell=lambda *counts: told.append(counts)) == found
+    assert told[0] == (3, 8)
+    told.clear()
+    sweep(SMALL, tmp_path, tell=lambda *counts: told.append(counts))
+    assert told == [(8, 8)]
+
+
+def test_other_seconds_are_another_experiment():
+    one, other = (Experiment(workload="w", scheduler="s", seconds=each) for each in (1.0, 2.0))
+    assert one.id != other.id
+
+
+def test_what_goes_wrong_is_an_outcome():
+    bad = try_out(Experiment(workload="dstorm:none", scheduler="even"))
+    assert "no workload" in bad.error
+    assert summary([bad])[0].failed == 1
+
+
+def test_nodes_are_repeated_or_left_out():
+    request = word_count()
+    assert [node.id for node in sized(request, 5).cluster.nodes] == ["a", "b", "a~1", "b~1", "a~2"]
+    assert [node.id for node in sized(request, 1).cluster.nodes] == ["a"]
+    assert sized(request, 0) is request
+
+
+def test_means_are_over_seeds_and_in_the_page(found):
+    cells = summary(found)
+    assert [(cell.nodes, cell.scheduler, cell.runs) for cell in cells] == [
+        (0, "dstorm", 2),
+        (0, "even", 2),
+        (4, "dstorm", 2),
+        (4, "even", 2),
+    ]
+    mean = sum(each.figures["throughput"] for each in found if each.experiment.scheduler == "even") / 4
+    assert sum(cell.means["throughput"] for cell in cells if cell.scheduler == "even") / 2 == pytest.approx(mean)
+    page = sweep_page(cells, 30.0)
+    assert page.count("<svg") >= 4
+    assert "8 simulated experiments of 30 s" in page
+
+
+def test_the_command_tells_and_writes(tmp_path):
+    words = ["sweep", "-w", "dstorm:linear", "-s", "even", "--seeds", "2", "--seconds", "20", "--one-process"]
+    done = CliRunner().invoke(headgate, [*words, "-o", str(tmp_path), "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)[0]["runs"] == 2
+    assert "2 of 2 experiments" in done.stderr
+    assert (tmp_path / "sweep.html").exists()
+
+
+@pytest.mark.parametrize("words", [["-w", "dstorm:linear", "-s", "nobody"], ["-w", "x", "-s", "even"], ["-s", "even"]])
+def test_a_wrong_name_is_told_at_once(words, tmp_path):
+    done = CliRunner().invoke(headgate, ["sweep", *words, "-o", str(tmp_path / "new")], standalone_mode=True)
+    assert done.exit_code != 0
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,187 @@
+"""Folders of raw samples with everything in them that goes wrong, for tests of the pipeline."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from headgate.samples import COLUMNS
+from headgate.samples_store import MARK, arrow_schema
+from headgate_pipeline.levels import NOTHING
+from headgate_pipeline.synthetic import START, Plant
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLANT = Plant(tasks=2, nodes=2)
+WINDOWS = 450
+"""An hour, and a quarter of the next."""
+FIRST = "day=2026-01-05/hour=00"
+BAD = {
+    "clock": 3,
+    "columns of another type": 1,
+    "half-written file": 1,
+    "incomplete": 2,
+    "negative amount": 1,
+    "not a number": 2,
+    "unknown kind": 1,
+    "unknown schema version": 1 + 4,
+    "unknown task": 3,
+}
+"""Rows of `dirty` by the reason why they are not used; `duplicate` comes to that."""
+DUPLICATES = 25
+V1_TYPES = {
+    "version": pa.int32(),
+    "kind": pa.string(),
+    "topology": pa.string(),
+    "supervisor": pa.string(),
+    "host": pa.string(),
+    "port": pa.int32(),
+    "started": pa.int64(),
+    "number": pa.int64(),
+    "time": pa.timestamp("ms", tz="UTC"),
+    "window": pa.float64(),
+    "task": pa.int64(),
+    "name": pa.string(),
+    "target_name": pa.string(),
+    "cpu": pa.float64(),
+    "heap": pa.float64(),
+    "dropped": pa.int64(),
+    "sample": pa.int64(),
+    **dict.fromkeys(
+        ("target", "queue", "received", "emitted", "acked", "failed", "latencies", "latency", "tuples", "bytes"),
+        pa.int64(),
+    ),
+}
+
+
+def levels(amounts: Any, steps: int) -> Any:
+    """The level of each amount, as the tables have it."""
+    with np.errstate(divide="ignore"):
+        return np.where(amounts > 0, np.floor(steps * np.log2(amounts) + 0.5), NOTHING).astype(np.int64)
+
+
+def task_row(number: int, **more: Any) -> dict[str, Any]:
+    """A sound sample of `plant/parse/0`, by a monitor of its own."""
+    end = START + timedelta(seconds=10.0 * number + 5)
+    plain = {
+        "version": 2,
+        "kind": "task",
+        "engine": "sim",
+        "origin": "odd",
+        "number": number,
+        "start": end - timedelta(seconds=10),
+        "end": end,
+        "topology": "plant",
+        "component": "parse",
+        "role": "bolt",
+        "task": "plant/parse/0",
+        "node": "node-0",
+        "port": 6700,
+        "machine_type": "big",
+        "cpu": 0.01 * 1000 + 5,
+        "received": 1000.0,
+        "emitted": 2000.0,
+        "source": "thread",
+    }
+    return plain | more
+
+
+def bad_rows() -> list[dict[str, Any]]:
+    """One row for each thing that can be wrong with one, three for the clock."""
+    flow = {"kind": "flow", "target": "plant/count/0", "target_component": "count", "tuples": 1.0}
+    at = task_row(100)["end"]
+    return [
+        task_row(1, cpu=float("nan")),
+        task_row(2, received=float("inf")),
+        task_row(3, cpu=-1.0),
+        task_row(4, kind="worker"),
+        task_row(5, version=7),
+        task_row(6, task=None),
+        task_row(7, origin=None),
+        task_row(8, component=None),
+        task_row(9, task="plant/parse/9"),
+        task_row(10, **flow | {"target": "plant/count/9"}),
+        task_row(11, start=task_row(11)["end"]),
+        task_row(12, end=START + timedelta(hours=2), start=START + timedelta(hours=1, seconds=3599)),
+        task_row(99),
+        task_row(100),
+        task_row(101, end=at - timedelta(seconds=60), start=at - timedelta(seconds=70)),
+        task_row(102),
+    ]
+
+
+def write(file: Path, rows: list[dict[str, Any]], schema: pa.Schema | None = None) -> None:
+    """A file of rows, whatever is in them."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(pa.Table.from_pylist(rows, schema or arrow_schema()), file)
+
+
+def dirty(folder: Path) -> int:
+    """Sound samples, and every kind of bad ones among them; the number of sound rows."""
+    sound = PLANT.write(folder, windows=WINDOWS)
+    whole = folder / FIRST / "samples-0-00000000.parquet"
+    parquet.write_table(
+        parquet.read_table(whole, partitioning=None).slice(1000, DUPLICATES), whole.with_name("again.parquet")
+    )
+    write(folder / FIRST / "bad.parquet", bad_rows())
+    (folder / FIRST / "half.parquet").write_bytes(whole.read_bytes()[:5000])
+    shutil.copy(whole, folder / FIRST / ".samples-draft.parquet.123")
+    future = arrow_schema().with_metadata({MARK: b"3"})
+    write(folder / FIRST / "future.parquet", [task_row(number) for number in range(200, 204)], future)
+    text = pa.schema([pa.field(name, pa.string()) if name == "cpu" else arrow_schema().field(name) for name in COLUMNS])
+    write(folder / FIRST / "text.parquet", [task_row(210, cpu="12")], text.with_metadata({MARK: b"2"}))
+    short = [name for name in COLUMNS if name not in {"latency", "queue", "offered"}]
+    few = pa.schema([arrow_schema().field(name) for name in short]).with_metadata({MARK: b"2"})
+    write(folder / FIRST / "older.parquet", [task_row(number) for number in range(220, 230)], few)
+    first_version(folder)
+    return sound + 3 + 10
+
+
+def first_version(folder: Path, windows: int = 20) -> None:
+    """Storm's samples in version 1: spout `lines` at 10..210 tuples/s, 0.05 s of CPU a hundred tuples and 1 % fixed."""
+    rows = []
+    for number in range(1, windows + 1):
+        time = START + timedelta(seconds=5 * number)
+        rate = 10 * number
+        worker = {"version": 1, "topology": "wc", "supervisor": "s1", "host": "h1", "port": 6700, "started": 1}
+        common = worker | {"number": number, "time": time, "window": 5.0}
+        rows += [
+            {**common, "kind": "worker", "cpu": 2.5, "heap": 64.0, "dropped": 0, "sample": 0},
+            {
+                **common,
+                "kind": "executor",
+                "task": 4,
+                "name": "wc/lines/0",
+                "cpu": 5 * (rate * 0.0005 + 0.01),
+                "queue": 3,
+            },
+            {
+                **common,
+                "kind": "task",
+                "task": 4,
+                "name": "wc/lines/0",
+                "received": 0,
+                "emitted": 5 * rate,
+                "acked": 5 * rate,
+                "failed": 0,
+                "latencies": 2,
+                "latency": 24,
+            },
+            {
+                **common,
+                "kind": "flow",
+                "task": 4,
+                "name": "wc/lines/0",
+                "target": 2,
+                "target_name": "wc/count/0",
+                "tuples": 5 * rate,
+                "bytes": 100 * rate,
+            },
+        ]
+    write(folder / FIRST / "part-first.parquet", rows, pa.schema(V1_TYPES.items()))
