@@ -105,7 +105,7 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
     columns = (
         "traffic",
-        "executors",
+        "tasks",
         "nodes",
         "moves",
         "before",
