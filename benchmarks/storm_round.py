@@ -11,10 +11,13 @@ Needs the sources of the tests.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
 from headgate.cli.output import console, table
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from storm_jvm import run_class
 
 MOST = 0.25

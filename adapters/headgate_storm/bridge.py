@@ -7,6 +7,7 @@ token and is readable by its owner alone.
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -104,6 +105,7 @@ def _listen(planner: _Planner, port: int, token: str) -> Any:
         from py4j.protocol import Py4JNetworkError
     except ImportError:
         raise EngineError("py4j is not installed: `pip install 'headgate[storm]'`") from None
+    logging.getLogger("py4j").addHandler(logging.NullHandler())  # it logs tracebacks, which Nimbus is told in a line
     python = PythonParameters(address=HOST, port=port, auth_token=token, daemonize=True, daemonize_connections=True)
     try:
         return ClientServer(JavaParameters(auto_convert=False), python, python_server_entry_point=planner)

@@ -191,7 +191,11 @@ def _stream(target: str, item: Sequence[str]) -> Stream:
 
 
 def _resources(amounts: Mapping[str, float]) -> Resources:
-    """Storm's names in the model's: CPU points are the same; a task's memory is on and off the heap."""
+    """Storm's names in the model's: CPU points are the same; a task's memory is on and off the heap.
+
+    Nimbus says 0 of every further resource that some other component asks for.
+    """
     left = dict(amounts)
     memory = left.pop(ON_HEAP, 0.0) + left.pop(OFF_HEAP, 0.0) + left.pop(MEMORY, 0.0)
-    return Resources({"cpu": float(left.pop(CPU, 0.0)), "memory": float(memory)} | left)
+    cpu = float(left.pop(CPU, 0.0))
+    return Resources({"cpu": cpu, "memory": float(memory)} | {name: amount for name, amount in left.items() if amount})
