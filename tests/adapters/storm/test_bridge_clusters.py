@@ -53,10 +53,11 @@ def racks(nodes):
 
 
 def said(topology):
-    """What both a file and Nimbus say of a topology."""
-    components = {each.id: (each.kind, each.parallelism, each.demand, each.task_heap) for each in topology.components}
-    streams = sorted((each.source, each.target, each.name, each.grouping) for each in topology.streams)
-    return components, streams, topology.worker_heap
+    """What both a file and Nimbus say of a topology; Nimbus does not name components without executors."""
+    placed = [each for each in topology.components if each.parallelism]
+    components = {each.id: (each.kind, each.parallelism, each.demand, each.task_heap) for each in placed}
+    streams = [each for each in topology.streams if {each.source, each.target} <= components.keys()]
+    return components, sorted((e.source, e.target, e.name, e.grouping) for e in streams), topology.worker_heap
 
 
 @pytest.mark.parametrize("name", NAMES)
