@@ -55,15 +55,12 @@ print(dumps(run(word_count(), first_fit, 3, 400.0, trace=STORY)), end="")
 """
 
 
-def test_other_processes_and_hash_seeds_find_the_same():
+def test_another_process_with_another_hash_seed_finds_the_same():
     here = Path(__file__).parent
-    found = set()
-    for seed in ("0", "1234"):
-        path = os.pathsep.join([str(here), str(here.parents[1]), *sys.path])
-        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
-        done = subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True)
-        found.add(done.stdout)
-    assert found == {dumps(run(word_count(), first_fit, 3, 400.0, trace=STORY))}
+    path = os.pathsep.join([str(here), str(here.parents[1]), *sys.path])
+    env = {**os.environ, "PYTHONHASHSEED": "1234", "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == dumps(run(word_count(), first_fit, 3, 400.0, trace=STORY))
 
 
 def test_a_request_that_does_not_fit_is_a_value():
