@@ -129,16 +129,15 @@ def jumps(rows: DataFrame) -> DataFrame:
     In the life of a monitor a later number is a later time. Where it is not, the one of two neighbours is at fault
     without which the others are in order; if that is neither, the later one.
     """
-    report = ", ".join(REPORT)
-    ends = rows.where("reason is null").groupBy(*REPORT).agg({"end": "min", "*": "count"})
+    ends = rows.where("reason is null").groupBy(*REPORT).agg({"end": "min"}).withColumnRenamed("min(end)", "t0")
     life = "(partition by engine, origin order by number)"
-    seen = ends.withColumnRenamed("min(end)", "at").selectExpr(
-        *(*REPORT, "at", f"lag(at) over {life} as before", f"lag(at, 2) over {life} as earlier"),
-        f"lead(at) over {life} as after",
+    seen = ends.selectExpr(
+        *(*REPORT, "t0", f"lag(t0) over {life} as t1", f"lag(t0, 2) over {life} as t2"),
+        f"lead(t0) over {life} as next",
     )
-    spike = "(at >= after and coalesce(before < after, true))"
-    spike_before = "(before >= at and coalesce(earlier < at, true))"
-    return seen.where(f"{spike} or (at <= before and not {spike_before})").selectExpr(*report.split(", "))
+    spike = "(t0 >= next and coalesce(t1 < next, true))"
+    spike_before = "(t1 >= t0 and coalesce(t2 < t0, true))"
+    return seen.where(f"{spike} or (t0 <= t1 and not {spike_before})").select(*REPORT)
 
 
 def repeated(rows: DataFrame) -> DataFrame:

@@ -1,0 +1,81 @@
+"""The pipeline on Spark beside DuckDB: the same files, the same sums, one after the other on this machine.
+
+    python benchmarks/pipeline.py [--rows 1000000 --rows 10000000] [--driver-memory 1g]
+
+Spark's part is `headgate pipeline run` as a user starts it: JVM, cleaning, five tables, documents. DuckDB's part is one
+statement each for cells and for sums, on rows cleaned by the same rules but for jumps of the clock and unknown tasks.
+Memory is the peak of all processes of a part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from headgate_pipeline.synthetic import Plant
+
+PLANT = Plant(tasks=20, nodes=10)
+PROGRAM = Path(sys.executable).parent / "headgate"
+AMOUNTS = ("cpu", "memory", "received", "emitted", "queue", "tuples", "bytes")
+DUCK = """
+import duckdb, sys
+base = duckdb.connect()
+base.execute("set threads = 2")
+base.execute('''create table good as select * exclude ("start"), epoch("end") - epoch("start") as seconds,
+    case role when 'spout' then emitted else received end as rate, date_trunc('hour', "end") as moment
+  from read_parquet(?, hive_partitioning = false) where version = 2 and "start" < "end"
+  and greatest({amounts}) < 1e30 and least({amounts}) >= 0 or kind in ('node', 'topology')
+  qualify row_number() over (partition by kind, origin, number, task, target, node) = 1''', [sys.argv[1]])
+base.execute('''create table cells as select moment, topology, component, machine_type, source, floor(4 * log2(rate) + 0.5) as x,
+    floor(32 * log2(cpu) + 0.5) as y, count(*) as n, sum(rate), sum(cpu), sum(rate * rate), sum(rate * cpu), sum(cpu * cpu)
+  from good where kind = 'task' and cpu is not null group by all''')
+base.execute('''create table sums as select moment, kind, topology, component, task, target, target_component, node, machine_type,
+    sum(seconds), {sums} from good where kind in ('task', 'flow') group by all''')
+print(base.execute("select sum(n) from cells").fetchone()[0])
+"""
+
+
+def timed(command: list[str]) -> tuple[float, float, float]:
+    """Wall seconds, CPU seconds, and MB at the peak of the largest process."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - start, cpu, after.ru_maxrss / 1024
+
+
+def duck(samples: Path) -> list[str]:
+    """DuckDB in a process of its own."""
+    sums = ", ".join(f"sum({name} * seconds)" for name in AMOUNTS)
+    script = DUCK.replace("{amounts}", ", ".join(AMOUNTS)).replace("{sums}", sums)
+    return [sys.executable, "-c", script, str(samples / "day=*" / "hour=*" / "*.parquet")]
+
+
+def main() -> None:
+    """Print a row for each size and engine."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, action="append")
+    parser.add_argument("--driver-memory", default="1g")
+    parser.add_argument("--engine", choices=("duckdb", "spark"), action="append")
+    asked = parser.parse_args()
+    print(f"{'rows':>12} {'engine':>8} {'wall s':>8} {'CPU s':>8} {'MB':>7} {'M rows/CPU s':>13}")
+    for rows in asked.rows or [1_000_000, 10_000_000]:
+        with tempfile.TemporaryDirectory() as folder:
+            samples = Path(folder, "samples")
+            count = PLANT.write(samples, windows=rows // PLANT.rows)
+            run = [str(PROGRAM), "pipeline", "run", str(samples), "-o", f"{folder}/out", "--json"]
+            parts = {"duckdb": duck(samples), "spark": [*run, "--driver-memory", asked.driver_memory]}
+            for name in asked.engine or parts:
+                wall, cpu, memory = timed(parts[name])
+                print(
+                    f"{count:12,} {name:>8} {wall:8.1f} {cpu:8.1f} {memory:7.0f} {count / cpu / 1e6:13.2f}", flush=True
+                )
+
+
+if __name__ == "__main__":
+    main()
