@@ -31,11 +31,12 @@ base.execute('''create table good as select * exclude ("start"), epoch("end") - 
   from read_parquet(?, hive_partitioning = false) where version = 2 and "start" < "end"
   and greatest({amounts}) < 1e30 and least({amounts}) >= 0 or kind in ('node', 'topology')
   qualify row_number() over (partition by kind, origin, number, task, target, node) = 1''', [sys.argv[1]])
-base.execute('''create table cells as select moment, topology, component, machine_type, source, floor(4 * log2(rate) + 0.5) as x,
-    floor(32 * log2(cpu) + 0.5) as y, count(*) as n, sum(rate), sum(cpu), sum(rate * rate), sum(rate * cpu), sum(cpu * cpu)
+base.execute('''create table cells as select moment, topology, component, machine_type, source,
+    floor(4 * log2(rate) + 0.5) as x, floor(32 * log2(cpu) + 0.5) as y, count(*) as n,
+    sum(rate), sum(cpu), sum(rate * rate), sum(rate * cpu), sum(cpu * cpu)
   from good where kind = 'task' and cpu is not null group by all''')
-base.execute('''create table sums as select moment, kind, topology, component, task, target, target_component, node, machine_type,
-    sum(seconds), {sums} from good where kind in ('task', 'flow') group by all''')
+base.execute('''create table sums as select moment, kind, topology, component, task, target, target_component,
+    node, machine_type, sum(seconds), {sums} from good where kind in ('task', 'flow') group by all''')
 print(base.execute("select sum(n) from cells").fetchone()[0])
 """
 
