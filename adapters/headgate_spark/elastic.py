@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headgate.errors import EngineError
 from headgate.model import Receipt, Step
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from headgate_spark.target import SparkTarget
 
+T = TypeVar("T")
 TIMEOUT = 60.0
 """Seconds that executors may take to come, and to go by themselves."""
 
@@ -43,7 +44,7 @@ def drain_node(target: SparkTarget, host: str, *, timeout: float = TIMEOUT) -> S
     gone = _until(lambda: not set(leaving) & set(executors(spark)), timeout)
     if not gone:
         _kill(spark, leaving)
-        if not _until(lambda: not set(leaving) & set(executors(spark)), timeout):
+        if not _until(lambda: not set(leaving) & set(executors(spark)), TIMEOUT):
             return Step(action="drain", subject=host, done=False, message="its executors do not end")
     how = "went by themselves" if gone else f"were killed after {timeout:g} s"
     message = f"{len(leaving)} executors {how} in {time.monotonic() - began:.1f} s"
@@ -62,11 +63,15 @@ def add_node(target: SparkTarget, *, timeout: float = TIMEOUT) -> Step:
         if stopped:
             cluster.start_worker(stopped[0])
     request_total(spark, len(before) + 1)
-    if not _until(lambda: set(executors(spark)) - set(before), timeout):
+    new = _until(lambda: _others(spark, before), timeout)
+    if not new:
         message = f"no executor came within {timeout:g} s: look whether a Worker has free cores and memory"
         return Step(action="add", subject="executor", done=False, message=message)
-    new = {executor: host for executor, host in executors(spark).items() if executor not in before}
     return Step(action="add", subject=", ".join(sorted(new.values())), message="an executor is alive there")
+
+
+def _others(spark: Any, known: Collection[str]) -> dict[str, str]:
+    return {executor: host for executor, host in executors(spark).items() if executor not in known}
 
 
 def request_total(spark: Any, number: int) -> None:
@@ -91,8 +96,9 @@ def _kill(spark: Any, leaving: Collection[str]) -> None:
     scala_context(spark.sparkContext).killExecutors(jvm.PythonUtils.toSeq(ids))
 
 
-def _until(holds: Callable[[], object], timeout: float) -> bool:
+def _until(look: Callable[[], T], timeout: float) -> T:
+    """What was last seen: the first that is true, or what there was when the time was over."""
     deadline = time.monotonic() + timeout
-    while not (found := holds()) and time.monotonic() < deadline:
+    while not (found := look()) and time.monotonic() < deadline:
         time.sleep(0.1)
-    return bool(found)
+    return found
