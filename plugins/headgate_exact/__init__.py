@@ -1,0 +1,1 @@
+"""Proven optima by CP-SAT: least traffic between nodes, or highest throughput."""

@@ -1,0 +1,149 @@
+"""The task placement with the least traffic between nodes, and of those one on the fewest nodes.
+
+Tasks of a class and nodes of a group are interchangeable, so the question is how many nodes of each group hold which
+pattern: an integer program with one row for each class and group, whatever the number of tasks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate_exact.classes import Classes
+from headgate_exact.patterns import Patterns, local_traffic, patterns_of
+from headgate_exact.solver import Budget, solve
+
+if TYPE_CHECKING:
+    from headgate.problem import Problem
+    from headgate_exact.options import Options
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Placed:
+    """What the search found.
+
+    Attributes:
+        node_of: int64 (n,), node of each task; None where no placement was found.
+        bound: Traffic between nodes below which no placement goes, in units of `Traffic`.
+        proven: Whether nothing is better.
+        infeasible: Whether it is proven that there is no placement at all.
+    """
+
+    node_of: NDArray[np.int64] | None
+    bound: int
+    proven: bool = False
+    infeasible: bool = False
+
+
+def place(problem: Problem, start: NDArray[np.int64], options: Options, budget: Budget) -> Placed | None:
+    """Search from a placement, whole or not; None if the model would have more than `options.max_columns` columns."""
+    classes = Classes.of(problem)
+    columns: list[Patterns] = []
+    left = options.max_columns
+    for nodes in classes.nodes:
+        found = patterns_of(problem, classes, nodes[0], left)
+        if found is None:
+            return None
+        left -= len(found)
+        columns.append(found)
+    if not columns or not problem.n:
+        return Placed(node_of=None if problem.n else np.zeros(0, dtype=np.int64), bound=0, proven=True, infeasible=True)
+    return _search(problem, classes, columns, start, budget)
+
+
+def _search(
+    problem: Problem, classes: Classes, columns: list[Patterns], start: NDArray[np.int64], budget: Budget
+) -> Placed:
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    every = np.vstack(columns)
+    local = local_traffic(problem, classes, every)
+    unit = math.gcd(*local.tolist()) or 1
+    group = np.repeat(np.arange(len(columns)), [len(each) for each in columns])
+    holds = [
+        model.new_int_var(0, _most(classes, row, len(classes.nodes[g])), "")
+        for row, g in zip(every, group.tolist(), strict=True)
+    ]
+    for g, nodes in enumerate(classes.nodes):
+        model.add(sum(holds[p] for p in np.flatnonzero(group == g).tolist()) == len(nodes))
+    for number, count in enumerate(classes.count.tolist()):
+        rows = np.flatnonzero(every[:, number]).tolist()
+        model.add(sum(int(every[p, number]) * holds[p] for p in rows) == count)
+    weight = problem.m + 1
+    gain = (weight * (local // unit) + ~every.any(axis=1)).tolist()
+    model.maximize(sum(int(worth) * each for worth, each in zip(gain, holds, strict=True) if worth))
+    for each, count in zip(holds, _as_patterns(problem, classes, every, group, start).tolist(), strict=True):
+        model.add_hint(each, count)
+    solver = solve(model, budget)
+    if solver.status == cp_model.INFEASIBLE:
+        return Placed(node_of=None, bound=0, proven=True, infeasible=True)
+    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):  # CP-SAT states no bound then
+        return Placed(node_of=None, bound=0)
+    top = math.floor(solver.best_objective_bound + 1e-6) // weight * unit
+    bound = max(problem.traffic.total - top, 0)
+    chosen = np.array([solver.value(each) for each in holds], dtype=np.int64)
+    node_of = _spread(problem, classes, every, group, chosen)
+    return Placed(node_of=node_of, bound=bound, proven=solver.status == cp_model.OPTIMAL)
+
+
+def _as_patterns(
+    problem: Problem, classes: Classes, every: Patterns, group: NDArray[np.int64], node_of: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How many nodes hold each pattern in a placement; nodes that hold none of them are left out."""
+    index = {(g, row.tobytes()): p for p, (g, row) in enumerate(zip(group.tolist(), every, strict=True))}
+    counts = np.zeros((problem.m, len(classes.tasks)), dtype=np.int64)
+    for number, tasks in enumerate(classes.tasks):
+        for task in tasks:
+            if node_of[task] >= 0:
+                counts[node_of[task], number] += 1
+    found = np.zeros(len(every), dtype=np.int64)
+    for g, nodes in enumerate(classes.nodes):
+        for node in nodes:
+            if (g, counts[node].tobytes()) in index:
+                found[index[g, counts[node].tobytes()]] += 1
+    return found
+
+
+def _most(classes: Classes, row: NDArray[np.int64], nodes: int) -> int:
+    """How many nodes can hold a pattern before some class runs out."""
+    here = row > 0
+    return min(nodes, int((classes.count[here] // row[here]).min(initial=nodes)))
+
+
+def _spread(
+    problem: Problem, classes: Classes, every: Patterns, group: NDArray[np.int64], chosen: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Nodes for the patterns and tasks for the counts, so that what runs stays where it can."""
+    counts = np.zeros((len(classes.tasks), problem.m), dtype=np.int64)
+    runs = np.zeros_like(counts)
+    for number, tasks in enumerate(classes.tasks):
+        for task in tasks:
+            if problem.current[task] >= 0:
+                runs[number, problem.current[task]] += 1
+    for g, nodes in enumerate(classes.nodes):
+        rows = np.repeat(np.flatnonzero(group == g), chosen[group == g]).tolist()
+        free = list(nodes)
+        while rows:
+            _, row, node = max(
+                (int(np.minimum(every[row], runs[:, node]).sum()), -row, -node) for row in set(rows) for node in free
+            )
+            rows.remove(-row)
+            free.remove(-node)
+            counts[:, -node] = every[-row]
+    node_of = np.full(problem.n, -1, dtype=np.int64)
+    for number, tasks in enumerate(classes.tasks):
+        left, waiting = counts[number].copy(), []
+        for task in tasks:
+            node = int(problem.current[task])
+            if node >= 0 and left[node]:
+                left[node] -= 1
+                node_of[task] = node
+            else:
+                waiting.append(task)
+        node_of[waiting] = np.repeat(np.arange(problem.m), left)
+    return node_of

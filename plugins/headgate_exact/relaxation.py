@@ -1,0 +1,59 @@
+"""The rate that no placement exceeds: divisible work, each task's fixed cost charged to the tuples it can process."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.scaling import Scaling
+
+
+def highest_factor(scaling: Scaling) -> float:
+    """Upper bound on the factor of the stated rates, infinite if no rate costs anything.
+
+    A task on a machine with f percent free processes at most (f - MET) / e tuples/s, so a tuple costs at least
+    e * f / (f - MET): with this price the linear program over rates by component and group of equal machines bounds
+    every plan. GLOP solves it.
+    """
+    from ortools.linear_solver import pywraplp
+
+    model = scaling.profiled
+    free = np.maximum(scaling.free, 0.0)
+    works = np.flatnonzero((model.gain > 0) & np.where(model.covers, model.e > 0, True).any(axis=1))
+    if not len(works) or not free.any():
+        return math.inf
+    solver = pywraplp.Solver.CreateSolver("GLOP")
+    rate = solver.NumVar(0, solver.infinity(), "")
+    groups = _groups(scaling, free)
+    spent: list[list[Any]] = [[] for _ in groups]
+    for row in works.tolist():
+        parts: list[Any] = []
+        for number, nodes in enumerate(groups):
+            node = nodes[0]
+            met, e = float(model.met[row, node]), float(model.e[row, node])
+            if not model.covers[row, node] or (met >= free[node] and e > 0) or free[node] <= 0:
+                continue
+            flow = solver.NumVar(0, solver.infinity(), "")
+            parts.append(flow)
+            if e > 0:
+                spent[number].append(e * float(free[node]) / (float(free[node]) - met) * flow)
+        solver.Add(sum(parts) >= float(model.gain[row]) * rate if parts else rate <= 0)
+    for nodes, terms in zip(groups, spent, strict=True):
+        if terms:
+            solver.Add(sum(terms) <= float(free[nodes[0]]) * len(nodes))
+    solver.Maximize(rate)
+    return float(solver.Objective().Value()) if solver.Solve() == pywraplp.Solver.OPTIMAL else math.inf
+
+
+def _groups(scaling: Scaling, free: NDArray[np.float64]) -> list[list[int]]:
+    model = scaling.profiled
+    found: dict[bytes, list[int]] = {}
+    for node in range(len(free)):
+        arrays = (model.e[:, node], model.met[:, node], model.covers[:, node], free[node : node + 1])
+        found.setdefault(b"|".join(np.ascontiguousarray(each).tobytes() for each in arrays), []).append(node)
+    return list(found.values())

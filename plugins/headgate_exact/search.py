@@ -1,0 +1,87 @@
+"""Which question is asked, and the plan that answers it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headgate.model import Bound, Reason, Status
+from headgate_exact.solver import Budget
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.model import Plan, Request
+    from headgate.problem import Problem
+    from headgate_exact.options import Options
+
+EXTRA = "optimal needs OR-Tools: pip install 'headgate[exact]'"
+
+
+def search(request: Request, options: Options) -> Plan:
+    """Answer a request with the best plan that the budget allows."""
+    if find_spec("ortools") is None:
+        return _without_solver(request)
+    budget = Budget.of(request.limits.deadline, options)
+    if options.objective == "throughput" or (options.objective == "auto" and request.profiles):
+        from headgate_exact.throughput import most_throughput
+
+        return most_throughput(request, options, budget)
+    return least_traffic(request.problem(measured=options.measured), options, budget)
+
+
+def _without_solver(request: Request) -> Plan:
+    problem = request.problem()
+    plan = problem.plan(problem.current)
+    reason = Reason(code="extra", subject="ortools", message=EXTRA, resource="package", need=1.0, have=0.0)
+    return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason, *plan.reasons))
+
+
+def least_traffic(problem: Problem, options: Options, budget: Budget) -> Plan:
+    """The placement with the least traffic between nodes; what runs stays if it is as good."""
+    from headgate_exact.placement import place
+
+    greedy = first_fit(problem)
+    found = place(problem, greedy, options, budget)
+    if found is None:
+        said = f"more than {options.max_columns} columns: not searched, first fit"
+        return _bounded(problem, greedy, 0, said, proven=False)
+    if found.infeasible:
+        return problem.plan(greedy, "proven: there is no placement for every task")
+    ways = [each for each in (problem.current, found.node_of, greedy) if each is not None]
+    node_of = min(ways, key=lambda each: _worth(problem, each))
+    proven = found.proven and found.node_of is not None
+    said = "proven optimum" if proven else "best found so far"
+    return _bounded(problem, node_of, found.bound, said, proven=proven)
+
+
+def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[bool, int, int]:
+    """What a placement is judged by: whole and within capacity, traffic between nodes, nodes."""
+    used = np.zeros_like(problem.capacity)
+    placed = node_of >= 0
+    np.add.at(used, node_of[placed], problem.demand[placed])
+    over = bool(problem.n) and not (placed.all() and (used <= problem.capacity).all())
+    return over, problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
+
+
+def _bounded(problem: Problem, node_of: NDArray[np.int64], bound: int, said: str, *, proven: bool) -> Plan:
+    plan = problem.plan(node_of, said)
+    if plan.status is not Status.OK:
+        return plan
+    value = bound / problem.traffic.scale
+    reached = proven and plan.scores.inter_node <= value
+    return attrs.evolve(plan, bound=Bound(figure="inter_node", value=value, proven=reached))
+
+
+def first_fit(problem: Problem) -> NDArray[np.int64]:
+    """Each task, by index, on the first node with room, nodes with most CPU first."""
+    room = problem.room()
+    order = np.lexsort((np.arange(problem.m), -problem.capacity[:, 0]))
+    for task in np.flatnonzero(problem.fixed < 0).tolist():
+        fits = room.fits(task)[order]
+        if fits.any():
+            room.place(task, int(order[fits.argmax()]))
+    return room.node_of

@@ -1,0 +1,55 @@
+"""CP-SAT, told to be deterministic: one worker, a fixed seed, work counted rather than time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from headgate_exact.options import Options
+
+SHARE = 0.6
+"""Of the deadline that CP-SAT may take by the clock; the rest is for building models and checking the plan."""
+
+
+@attrs.define
+class Budget:
+    """What is left for one request's searches, in deterministic seconds and in seconds of the clock.
+
+    The clock is CP-SAT's own: this code reads none.
+    """
+
+    work: float
+    clock: float
+
+    @classmethod
+    def of(cls, deadline: float, options: Options) -> Budget:
+        """All of it."""
+        clock = SHARE * deadline
+        return cls(work=options.effort or 1e9, clock=clock)
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing worth starting is left."""
+        return self.work <= 0 or self.clock <= 0
+
+
+def solve(model: Any, budget: Budget) -> Any:
+    """Solve a `CpModel` within the budget and take what it used off; returns the `CpSolver`, `status` set.
+
+    Ctrl-C ends the search as a spent budget does, and the best solution so far stands.
+    """
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.num_workers = 1
+    parameters.random_seed = 0
+    parameters.max_time_in_seconds = max(budget.clock, 0.0)
+    parameters.max_deterministic_time = max(budget.work, 0.0)
+    parameters.catch_sigint_signal = True
+    solver.status = solver.solve(model)
+    budget.work -= solver.response_proto.deterministic_time
+    budget.clock -= solver.wall_time
+    return solver

@@ -1,0 +1,244 @@
+"""Numbers of tasks and their nodes for the highest throughput: CP-SAT says whether a rate can be had, bisection which.
+
+At a fixed input rate R and number N of tasks, a task of component c needs e * gain * R / N + MET percent: whether some
+numbers and some placement fit is an integer program. Each answer narrows the range between the best plan found, whose
+highest rate is known in closed form, and the least rate known to be out of reach.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.model import Bound, Status
+from headgate.profiled import FULL
+from headgate.scaling import Scaling
+from headgate_exact.relaxation import highest_factor
+from headgate_exact.solver import Budget, solve
+
+if TYPE_CHECKING:
+    from headgate.model import Plan, Request
+    from headgate_exact.options import Options
+
+Counts = NDArray[np.int64]
+"""Tasks by component and machine, shape (K, m)."""
+
+UNITS = 10_000_000
+"""Integer units of one machine; what a task needs is rounded up to them."""
+
+
+def most_throughput(request: Request, options: Options, budget: Budget) -> Plan:
+    """The plan of highest throughput that was found, with the bound that stands."""
+    scaling = Scaling.of(request)
+    if not len(scaling.parts):
+        return scaling.others("no component has a profile, so there is no throughput to compute")
+    alone = [row for row in range(len(scaling.parts)) if not _takes(scaling, row).any()]
+    if alone:
+        return scaling.refuse(scaling.no_machine(alone[0]))
+    limit = highest_factor(scaling)
+    if not math.isfinite(limit):
+        counts = fill(scaling, 1.0, options)
+        said = "no rate of these components costs anything, or no spout emits"
+        return scaling.plan(counts, 1.0, said) if counts is not None else _none(scaling)
+    return _bisect(scaling, limit, options, budget)
+
+
+def _bisect(scaling: Scaling, limit: float, options: Options, budget: Budget) -> Plan:
+    best = _start(scaling, limit, options)
+    low, high = (rate_of(scaling, best), limit) if best is not None else (0.0, limit)
+    columns = len(scaling.parts) * options.instances * scaling.profiled.e.shape[1] ** 2
+    small = columns <= options.max_columns // 4
+    while small and not budget.spent and high - low > options.tolerance * low:
+        middle = (low + high) / 2 if low > 0 else high / 2
+        if middle < limit * 1e-9:
+            break
+        feasible, counts = _reaches(scaling, middle, best, options, budget)
+        if counts is not None:
+            best, low = counts, max(rate_of(scaling, counts), low)
+        elif feasible is False:
+            high = middle
+        else:
+            break
+    if best is None:
+        return _none(scaling)
+    proven = high - low <= options.tolerance * low
+    said = "proven optimum" if proven else "best found so far" if small else "too many columns to search: filled up"
+    plan = scaling.plan(best, low, f"{said}, with at most {most(scaling, options)} tasks of a component")
+    if plan.status is not Status.OK:
+        return plan
+    value = max(high, low) * float(scaling.profiled.gain.sum())
+    return attrs.evolve(plan, bound=Bound(figure="throughput", value=value, proven=proven))
+
+
+def most(scaling: Scaling, options: Options) -> int:
+    """Tasks that a component may have."""
+    return max(options.instances * len(scaling.free), int(scaling.floor.sum(axis=1).max(initial=1)))
+
+
+def rate_of(scaling: Scaling, counts: Counts) -> float:
+    """The highest factor of the stated rates that counts sustain."""
+    return scaling.profiled.max_factor(counts, np.maximum(scaling.free, 0.0))
+
+
+def _takes(scaling: Scaling, row: int) -> NDArray[np.bool_]:
+    """Machines that could hold one task of a component if they held nothing else."""
+    can: NDArray[np.bool_] = scaling.profiled.covers[row] & (scaling.slots > 0)
+    can |= scaling.profiled.covers[row] & scaling.present[scaling.topology[row]]
+    can &= (scaling.room >= scaling.need[row]).all(axis=1)
+    can &= scaling.profiled.met[row] <= np.maximum(scaling.free, 0.0)
+    can |= scaling.floor[row] > 0
+    return can
+
+
+def _none(scaling: Scaling) -> Plan:
+    from headgate.model import Reason
+
+    need = float(scaling.profiled.met.min(axis=1, initial=FULL).sum())
+    have = float(np.maximum(scaling.free, 0.0).sum())
+    message = f"no placement of one task of each component was found: they need {need:g} % at rest, {have:g} % are free"
+    return scaling.refuse(
+        Reason(code="capacity", subject="components", message=message, resource="cpu", need=need, have=have)
+    )
+
+
+def _start(scaling: Scaling, limit: float, options: Options) -> Counts | None:
+    """The first of ever lower rates at which filling up succeeds."""
+    for step in range(60):
+        counts = fill(scaling, limit * 0.95**step, options)
+        if counts is not None and rate_of(scaling, counts) > 0:
+            return counts
+    return None
+
+
+def fill(scaling: Scaling, factor: float, options: Options) -> Counts | None:
+    """Place tasks of about a fifth of a machine each, largest first, where the least of a machine is used."""
+    model = scaling.profiled
+    work = np.where(model.covers, model.e * (factor * model.gain)[:, None], np.inf).min(axis=1)
+    wanted = np.clip(np.ceil(work / 20.0), 1, most(scaling, options)).astype(np.int64)
+    wanted = np.maximum(wanted, scaling.floor.sum(axis=1))
+    counts = scaling.floor.copy()
+    load = (counts * (model.e * (factor * model.gain / wanted)[:, None] + model.met)).sum(axis=0)
+    room, slots, present = scaling.room.copy(), scaling.slots.copy(), scaling.present.copy()
+    for row in np.argsort(-work / wanted, kind="stable").tolist():
+        size = model.e[row] * factor * model.gain[row] / wanted[row] + model.met[row]
+        topology = scaling.topology[row]
+        for _ in range(int(wanted[row] - counts[row].sum())):
+            can = model.covers[row] & (present[topology] | (slots > 0)) & (room >= scaling.need[row]).all(axis=1)
+            can &= load + size <= np.maximum(scaling.free, 0.0)
+            if not can.any():
+                return None
+            node = int(np.where(can, size, np.inf).argmin())
+            counts[row, node] += 1
+            load[node] += size[node]
+            room[node] -= scaling.need[row]
+            slots[node] -= not present[topology, node]
+            present[topology, node] = True
+    return counts
+
+
+def _reaches(
+    scaling: Scaling, factor: float, best: Counts | None, options: Options, budget: Budget
+) -> tuple[bool | None, Counts | None]:
+    """Whether some counts sustain a factor, and such counts; (None, None) if the budget does not tell."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    parts, machines = scaling.profiled.e.shape
+    terms: list[list[Any]] = [[] for _ in range(machines)]
+    on: list[list[Any]] = []
+    hints = best if best is not None else np.zeros((parts, machines), dtype=np.int64)
+    for row in range(parts):
+        size = _sizes(scaling, row, factor, most(scaling, options))
+        chosen = [model.new_bool_var("") for _ in size]
+        model.add_exactly_one(chosen)
+        here: list[Any] = [0] * machines
+        for number, take in enumerate(chosen, 1):
+            model.add_hint(take, bool(hints[row].sum() == number))
+            each = [
+                model.new_int_var(0, min(number, int(fits)), "") if fits else 0
+                for fits in _at_most(scaling, row, size[number - 1]).tolist()
+            ]
+            model.add(sum(each) == number * take)
+            for node, count in enumerate(each):
+                if isinstance(count, int):
+                    continue
+                model.add_hint(count, int(hints[row, node]) if hints[row].sum() == number else 0)
+                terms[node].append(int(size[number - 1][node]) * count)
+                here[node] = here[node] + count
+        for node in np.flatnonzero(scaling.floor[row]).tolist():
+            model.add(here[node] >= int(scaling.floor[row, node]))
+        on.append(here)
+    for node, needs in enumerate(terms):
+        model.add(sum(needs) <= math.floor(max(float(scaling.free[node]), 0.0) / FULL * UNITS + 1))
+    _further(model, scaling, on)
+    _in_order(model, scaling, on)
+    solver = solve(model, budget)
+    if solver.status == cp_model.INFEASIBLE:
+        return False, None
+    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None, None
+    found = [[0 if isinstance(each, int) else solver.value(each) for each in here] for here in on]
+    return True, np.array(found, dtype=np.int64)
+
+
+def _sizes(scaling: Scaling, row: int, factor: float, limit: int) -> list[NDArray[np.int64]]:
+    """What one of N tasks needs on each machine, in units, for N = 1, 2, ..."""
+    model = scaling.profiled
+    whole = model.e[row] * factor * model.gain[row]
+    return [np.ceil((whole / n + model.met[row]) / FULL * UNITS - 1e-6).astype(np.int64) for n in range(1, limit + 1)]
+
+
+def _at_most(scaling: Scaling, row: int, size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Tasks of a component that each machine could hold alone."""
+    free = np.maximum(scaling.free, 0.0) / FULL * UNITS + 1
+    by_cpu = np.floor(free / np.maximum(size, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        other = np.where(scaling.need[row] > 0, np.floor(scaling.room / scaling.need[row]), np.inf)
+    found = np.minimum(by_cpu, other.min(axis=1, initial=np.inf))
+    found = np.where(_takes(scaling, row) & scaling.profiled.covers[row], np.minimum(found, 1e6), 0)
+    return np.asarray(np.maximum(found, scaling.floor[row]), dtype=np.int64)
+
+
+def _further(model: Any, scaling: Scaling, on: list[list[Any]]) -> None:
+    """Memory and the like, and slots where topologies compete for them."""
+    parts, machines = scaling.profiled.e.shape
+    for node in range(machines):
+        for column in range(scaling.need.shape[1]):
+            if scaling.need[:, column].any():
+                need = [math.ceil(each * 1024 - 1e-6) for each in scaling.need[:, column].tolist()]
+                have = math.floor(max(float(scaling.room[node, column]), 0.0) * 1024)
+                floor = sum(n * f for n, f in zip(need, scaling.floor[:, node].tolist(), strict=True))
+                model.add(sum(need[row] * on[row][node] for row in range(parts)) <= have + floor)
+        _slots(model, scaling, on, node)
+
+
+def _slots(model: Any, scaling: Scaling, on: list[list[Any]], node: int) -> None:
+    topologies = sorted(set(scaling.topology.tolist()))
+    new = [each for each in topologies if not scaling.present[each, node]]
+    if len(new) <= scaling.slots[node]:
+        return
+    used = []
+    for each in new:
+        works = model.new_bool_var("")
+        used.append(works)
+        for row in np.flatnonzero(scaling.topology == each).tolist():
+            if not isinstance(on[row][node], int):
+                model.add(on[row][node] == 0).only_enforce_if(~works)
+    model.add(sum(used) <= max(int(scaling.slots[node]), 0))
+
+
+def _in_order(model: Any, scaling: Scaling, on: list[list[Any]]) -> None:
+    """Of machines that are alike, one of higher index has no more tasks of the first component."""
+    profiled = scaling.profiled
+    last: dict[bytes, int] = {}
+    for node in range(profiled.e.shape[1]):
+        arrays = (profiled.e[:, node], profiled.met[:, node], profiled.covers[:, node], scaling.free[node : node + 1])
+        more = (scaling.room[node], scaling.slots[node : node + 1], scaling.present[:, node], scaling.floor[:, node])
+        key = b"|".join(np.ascontiguousarray(each).tobytes() for each in (*arrays, *more))
+        if key in last:
+            model.add(on[0][last[key]] >= on[0][node])
+        last[key] = node

@@ -1,0 +1,143 @@
+"""Optima on instances that are small enough to try everything, and what the plan says of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import attrs
+import numpy as np
+import pytest
+
+from headgate.host import PluginHost
+from headgate.model import Flow, Limits, Metrics, Status
+from headgate.profiled import FULL, Profiled
+from headgate.testing.build import SMALL, SeededDice, build_request
+from headgate_dstorm.workloads import Setting, micro_benchmark
+from headgate_exact.classes import Classes
+from headgate_exact.options import Options
+from headgate_exact.plugin import optimal
+from headgate_hetero.workloads import micro_benchmark as throughput_benchmark
+from hetero_cases import profiled
+from small_requests import component, node, request, topology
+
+PATIENT = Limits(deadline=600.0)
+
+
+def run(asked, **options):
+    host = PluginHost().with_plugin("optimal", optimal)
+    return host.schedule("optimal", attrs.evolve(asked, limits=PATIENT), Options(**options))
+
+
+def least(problem):
+    """Traffic between nodes and nodes used of the best placement, by trying all; None if there is none."""
+    found = []
+    for nodes in itertools.product(range(problem.m), repeat=problem.n):
+        plan = problem.plan(nodes)
+        used = np.zeros_like(problem.capacity)
+        np.add.at(used, np.array(nodes, dtype=int), problem.demand)
+        if plan.status is Status.OK and (used <= problem.capacity).all():
+            found.append((plan.scores.inter_node, plan.scores.nodes_used))
+    return min(found, default=None)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_placement_is_better_on_small_requests(seed):
+    dice = SeededDice(random.Random(seed))
+    asked = build_request(dice, attrs.evolve(SMALL, topologies=1, components=2, parallelism=3), fresh=True)
+    best, plan = least(asked.problem()), run(asked)
+    assert (plan.status is Status.OK) == (best is not None)
+    if best is not None:
+        assert (plan.scores.inter_node, plan.scores.nodes_used) == best
+        assert plan.bound == attrs.evolve(plan.bound, figure="inter_node", value=best[0], proven=True)
+
+
+def test_measured_flows_of_single_tasks_count():
+    parts = [component("a", 2, 50.0), component("b", 2, 50.0)]
+    flows = (Flow(source="t/a/0", target="t/b/1", tuples=9.0), Flow(source="t/a/1", target="t/b/0", tuples=7.0))
+    asked = request([node("x"), node("y")], [topology("t", *parts)], metrics=Metrics(flows=flows))
+    plan = run(asked)
+    assert (plan.scores.inter_node, plan.bound.proven) == (0.0, True)
+    assert plan.assignment["t/a/0"].node == plan.assignment["t/b/1"].node
+
+
+def test_interchangeable_tasks_and_nodes_are_one():
+    classes = Classes.of(micro_benchmark("linear", Setting()).problem())
+    assert classes.count.tolist() == [4, 4, 4, 4]
+    assert [len(nodes) for nodes in classes.nodes] == [4, 4, 4]
+
+
+@pytest.mark.parametrize(("cs", "inter_node", "nodes"), [(40, 5625.0, 6), (30, 5000.0, 4)])
+def test_the_micro_benchmark_is_proven(cs, inter_node, nodes):
+    plan = run(micro_benchmark("linear", Setting(cs=cs)))
+    assert (plan.scores.inter_node, plan.scores.nodes_used, plan.bound.proven) == (inter_node, nodes, True)
+
+
+def test_what_runs_at_the_optimum_stays():
+    asked = micro_benchmark("linear", Setting(cs=40))
+    plan = run(asked)
+    assert not run(attrs.evolve(asked, assignment=plan.assignment)).moves
+
+
+def test_a_model_that_is_too_large_is_not_searched_and_says_so():
+    plan = run(micro_benchmark("linear", Setting()), max_columns=10)
+    assert (plan.status, plan.bound.proven, plan.bound.value) == (Status.OK, False, 0.0)
+    assert "not searched" in plan.explanation
+
+
+def test_a_search_that_is_cut_short_answers_the_best_so_far():
+    plan = run(micro_benchmark("linear", Setting(ts=8)), effort=1e-6)
+    assert (plan.status, plan.bound.proven) == (Status.OK, False)
+    assert plan.bound.value <= plan.scores.inter_node
+
+
+def highest(asked, most):
+    """The highest rate of all counts up to `most` tasks of a component on a machine."""
+    model, free = Profiled.of(asked), np.full(len(asked.cluster.nodes), FULL)
+    shape, best = model.e.shape, 0.0
+    for flat in itertools.product(range(most + 1), repeat=math.prod(shape)):
+        counts = np.array(flat).reshape(shape)
+        if counts.any(axis=1).all() and counts.sum(axis=1).max() <= 4 * shape[1]:
+            best = max(best, model.max_factor(counts, free))
+    return best
+
+
+@pytest.mark.parametrize(
+    ("e", "met"), [([[0.1, 0.2]], 0.0), ([[0.1, 0.2]], 5.0), ([[0.1, 0.2], [0.3, 0.2]], 10.0), ([[0.1], [0.2]], 20.0)]
+)
+def test_no_counts_have_a_higher_rate(e, met):
+    asked = profiled(e, met)
+    best, plan = highest(asked, 4), run(asked)
+    assert plan.bound.proven
+    assert plan.input_rate == pytest.approx(best, rel=5e-4)
+    assert plan.bound.value >= plan.scores.throughput * (1 - 1e-9)
+
+
+def test_a5_two_tasks_and_one_fill_both_machines():
+    plan = run(profiled([[0.1, 0.2]]))
+    assert plan.input_rate == pytest.approx(1500.0, rel=1e-3)
+    assert plan.bound.value == pytest.approx(1500.0, rel=1e-3)
+
+
+def test_a7_linear_with_fixed_costs_on_three_machines():
+    plan = run(throughput_benchmark("linear", (1, 1, 1), met=5.0))
+    assert plan.bound.proven
+    assert plan.input_rate == pytest.approx(550.884, rel=1e-3)
+
+
+def test_memory_slots_and_profiles_that_are_not_there():
+    asked = profiled([[0.1, 0.2]])
+    far = tuple(attrs.evolve(each, machine_type="elsewhere") for each in asked.profiles)
+    plan = run(attrs.evolve(asked, profiles=far))
+    assert (plan.status, plan.reasons[0].code) == (Status.INFEASIBLE, "profile")
+    heavy = run(profiled([[0.1], [0.1]], met=60.0))
+    assert (heavy.status, heavy.reasons[0].need) == (Status.INFEASIBLE, 120.0)
+    assert run(profiled([[0.1]], rate=0.0)).status is Status.OK
+
+
+def test_without_or_tools_the_plan_names_the_extra(monkeypatch):
+    monkeypatch.setattr("headgate_exact.search.find_spec", lambda name: None)
+    plan = run(micro_benchmark("linear", Setting()))
+    assert plan.status is Status.INFEASIBLE
+    assert "pip install 'headgate[exact]'" in plan.reasons[0].message
