@@ -50,7 +50,7 @@ def least_traffic(problem: Problem, options: Options, budget: Budget) -> Plan:
         said = f"more than {options.max_columns} columns: not searched, first fit"
         return _bounded(problem, greedy, 0, said, proven=False)
     if found.infeasible:
-        return problem.plan(greedy, "proven: there is no placement for every task")
+        return _no_placement(problem, greedy, "it is proven that no placement holds every task")
     ways = [each for each in (problem.current, found.node_of, greedy) if each is not None]
     node_of = min(ways, key=lambda each: _worth(problem, each))
     proven = found.proven and found.node_of is not None
@@ -70,10 +70,22 @@ def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[bool, int, int
 def _bounded(problem: Problem, node_of: NDArray[np.int64], bound: int, said: str, *, proven: bool) -> Plan:
     plan = problem.plan(node_of, said)
     if plan.status is not Status.OK:
-        return plan
+        return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
     value = bound / problem.traffic.scale
     reached = proven and plan.scores.inter_node <= value
     return attrs.evolve(plan, bound=Bound(figure="inter_node", value=value, proven=reached))
+
+
+def _no_placement(problem: Problem, node_of: NDArray[np.int64], said: str) -> Plan:
+    """An infeasible plan whose first reason names the resource of which most is needed, relative to what there is."""
+    plan = problem.plan(node_of, said)
+    need, have = problem.demand.sum(axis=0), problem.capacity.sum(axis=0)
+    short = int(np.divide(need, have, out=np.where(need > 0, np.inf, 0.0), where=have > 0).argmax())
+    name, amount, whole = problem.resources[short], float(need[short]), float(have[short])
+    message = f"{said}; all tasks need {amount:g} {name}, all nodes have {whole:g}"
+    reason = Reason(code="capacity", subject="tasks", message=message, resource=name, need=amount, have=whole)
+    limited = any(each.code == "move-limit" for each in plan.reasons)
+    return plan if limited else attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason, *plan.reasons))
 
 
 def first_fit(problem: Problem) -> NDArray[np.int64]:

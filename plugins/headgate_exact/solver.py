@@ -26,8 +26,7 @@ class Budget:
     @classmethod
     def of(cls, deadline: float, options: Options) -> Budget:
         """All of it."""
-        clock = SHARE * deadline
-        return cls(work=options.effort or 1e9, clock=clock)
+        return cls(work=options.effort * deadline, clock=SHARE * deadline)
 
     @property
     def spent(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headgate.model import Scores
+    from headgate.api import Comparison
+    from headgate.model import Bound, Scores
 
 
 def quantity(amount: float | None, digits: int = 3) -> str:
@@ -35,3 +36,30 @@ def score_cells(scores: Scores) -> tuple[str, ...]:
 
 
 SCORE_COLUMNS = ("between nodes", "traffic between", "nodes", "workers", "fullest", "cost/h", "moves")
+
+
+def comparison_cells(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and, for each row, cells of a comparison; throughput and gap stand where any row has them."""
+    rows = comparison.rows
+    columns, cells = list(SCORE_COLUMNS), [list(score_cells(row.plan.scores)) for row in rows]
+    if any(row.plan.scores.throughput is not None for row in rows):
+        columns.append("throughput")
+        for row, each in zip(rows, cells, strict=True):
+            each.append(quantity(row.plan.scores.throughput))
+    if comparison.bound is not None:
+        columns.append("gap" if comparison.bound.proven else "to bound")
+        for row, each in zip(rows, cells, strict=True):
+            each.append("-" if row.gap is None else percent(row.gap))
+    columns.append("plan ms")
+    for row, each in zip(rows, cells, strict=True):
+        each.append(f"{row.seconds * 1000:,.1f}")
+    return tuple(columns), [tuple(each) for each in cells]
+
+
+def bound_text(bound: Bound | None) -> str:
+    """A bound in words, "" where there is none."""
+    if bound is None:
+        return ""
+    what = "proven optimum" if bound.proven else "no plan has less than" if bound.figure == "inter_node" else "at most"
+    where = "between nodes" if bound.figure == "inter_node" else "throughput"
+    return f"{what} {quantity(bound.value)} {where}"

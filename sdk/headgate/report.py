@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.figures import SCORE_COLUMNS, score_cells
+from headgate.figures import bound_text, comparison_cells
 from headgate.picture import placement_svg
 
 if TYPE_CHECKING:
@@ -104,11 +104,9 @@ def _panel(panel: Panel) -> str:
 
 def comparison_page(comparison: Comparison, request: Request) -> str:
     """A comparison as a page: its table, and a picture of each plan."""
-    rows = tuple(
-        (row.scheduler, row.plan.status, *score_cells(row.plan.scores), f"{row.seconds * 1000:,.1f}")
-        for row in comparison.rows
-    )
-    table = Table(columns=("scheduler", "status", *SCORE_COLUMNS, "plan ms"), rows=rows)
+    columns, cells = comparison_cells(comparison)
+    rows = tuple((row.scheduler, row.plan.status, *each) for row, each in zip(comparison.rows, cells, strict=True))
+    table = Table(columns=("scheduler", "status", *columns), rows=rows, caption=bound_text(comparison.bound))
     problem = request.problem()
     panels = [
         Panel(

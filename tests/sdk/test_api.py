@@ -6,10 +6,11 @@ import sys
 import pytest
 
 import headgate
-from headgate.api import compare, limited, load_request, plan
+from headgate.api import compare, gap_to, limited, load_request, plan, tightest
 from headgate.documents import digest, dumps, unstructure, write
 from headgate.errors import DocumentError, OptionError, PluginError
 from headgate.host import PluginHost
+from headgate.model import Bound, Plan, Scores, Status
 from headgate.testing import FirstFit
 from memory_engine import Judge
 from small_requests import word_count
@@ -72,3 +73,16 @@ def test_importing_the_package_is_cheap():
     script = "import sys, headgate; print(sorted({'numpy', 'pyspark', 'py4j', 'click', 'attrs'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+def test_the_tightest_bound_counts_and_gaps_are_relative_to_it():
+    low, high = (Plan(bound=Bound(figure="inter_node", value=value)) for value in (10.0, 20.0))
+    proven = Plan(bound=Bound(figure="inter_node", value=15.0, proven=True))
+    assert tightest([low, high, Plan()]) == high.bound
+    assert tightest([low, proven, high]) == proven.bound
+    assert tightest([Plan()]) is None
+    assert gap_to(low.bound, Plan(scores=Scores(inter_node=15.0))) == 0.5
+    assert gap_to(Bound(figure="throughput", value=20.0), Plan(scores=Scores(throughput=15.0))) == 0.25
+    assert gap_to(Bound(figure="throughput", value=20.0), Plan()) is None
+    assert gap_to(Bound(figure="inter_node", value=0.0), Plan(scores=Scores(inter_node=1.0))) is None
+    assert gap_to(low.bound, Plan(status=Status.INFEASIBLE)) is None

@@ -1,4 +1,4 @@
-"""`headgate compare`: one request, several schedulers, one table."""
+"""`headgate compare`: several schedulers on one request or on several, a table each and a summary."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from headgate.cli.request import (
     exit_code,
     find_request,
     option_option,
-    request_argument,
 )
 
 
 @click.command("compare", epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.")
-@request_argument
+@click.argument("requests", metavar="REQUEST...", nargs=-1, required=True)
 @click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler, repeatable; all by default.")
 @option_option
 @deadline_option
@@ -30,32 +29,44 @@ def command(
     context: click.Context,
     /,
     *,
-    request: str,
+    requests: tuple[str, ...],
     schedulers: tuple[str, ...],
     options: dict[str, Any],
     deadline: float | None,
     html: Path | None,
     as_json: bool,
 ) -> None:
-    """Plan REQUEST with several schedulers and compare what they decide."""
+    """Plan each REQUEST with several schedulers and compare what they decide.
+
+    Where a scheduler knows the optimum or a bound, every plan's gap to it is shown.
+    """
     from headgate.api import compare
-    from headgate.cli.tables import comparison_table, reasons
+    from headgate.cli.tables import comparison_table, reasons, summary_table
     from headgate.documents import unstructure, write_text
     from headgate.host import PluginHost
 
-    host = PluginHost.load()
-    asked = find_request(request, host)
-    compared = compare(asked, schedulers or None, options=_by_scheduler(options), deadline=deadline, host=host)
-    emit(unstructure(compared), *([] if as_json else [comparison_table(compared, asked)]), as_json=as_json)
-    for row in compared.rows:
-        for line in reasons(row.plan):
-            say(f"{row.scheduler}: {row.plan.status}: {line}")
-    if html is not None:
-        from headgate.report import comparison_page
+    if html is not None and len(requests) > 1:
+        raise click.BadParameter("a page shows one REQUEST; name one", param_hint="--html")
+    host, compared, tables = PluginHost.load(), [], []
+    given = _by_scheduler(options)
+    for text in requests:
+        asked = find_request(text, host)
+        found = compare(asked, schedulers or None, options=given, deadline=deadline, host=host)
+        compared.append(found)
+        tables += [] if as_json else ([text] if len(requests) > 1 else []) + [comparison_table(found, asked)]
+        for row in found.rows:
+            for line in reasons(row.plan):
+                say(f"{row.scheduler}: {row.plan.status}: {line}")
+        if html is not None:
+            from headgate.report import comparison_page
 
-        write_text(html, comparison_page(compared, asked))
-        say(f"wrote {html}")
-    context.exit(max((exit_code(row.plan) for row in compared.rows), default=0))
+            write_text(html, comparison_page(found, asked))
+            say(f"wrote {html}")
+    if len(requests) > 1 and not as_json:
+        tables.append(summary_table(requests, compared))
+    data = unstructure(compared[0]) if len(requests) == 1 else [unstructure(each) for each in compared]
+    emit(data, *tables, as_json=as_json)
+    context.exit(max((exit_code(row.plan) for found in compared for row in found.rows), default=0))
 
 
 def _by_scheduler(options: dict[str, Any]) -> dict[str, dict[str, Any]]:

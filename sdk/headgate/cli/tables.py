@@ -6,10 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from headgate.cli.output import table
-from headgate.figures import SCORE_COLUMNS, percent, quantity, score_cells
+from headgate.figures import bound_text, comparison_cells, percent, quantity
 
 if TYPE_CHECKING:
-    from headgate.api import Comparison
+    from collections.abc import Sequence
+
+    from headgate.api import Comparison, Row
     from headgate.model import Move, Plan, Request
 
 SHOWN_MOVES = 12
@@ -17,16 +19,40 @@ SHOWN_REASONS = 8
 
 
 def comparison_table(comparison: Comparison, request: Request) -> Any:
-    """One row a scheduler."""
+    """One row a scheduler; throughput and gap where they are known."""
     unit = comparison.rows[0].plan.scores.unit if comparison.rows else "tuples/s"
     tasks = sum(part.parallelism for topology in request.topologies for part in topology.components)
-    rows = [
-        (row.scheduler, row.plan.status, *score_cells(row.plan.scores), f"{row.seconds * 1000:,.1f}")
-        for row in comparison.rows
-    ]
+    columns, cells = comparison_cells(comparison)
+    rows = [(row.scheduler, row.plan.status, *more) for row, more in zip(comparison.rows, cells, strict=True)]
     title = f"{tasks:,} tasks on {len(request.cluster.nodes):,} nodes, traffic in {unit}"
-    columns = ("scheduler", "status", *SCORE_COLUMNS, "plan ms")
-    return table(title, columns, rows, numbers=columns[2:])
+    if said := bound_text(comparison.bound):
+        title += f"; {said}"
+    return table(title, ("scheduler", "status", *columns), rows, numbers=columns)
+
+
+def summary_table(names: Sequence[str], comparisons: Sequence[Comparison]) -> Any:
+    """One row a scheduler over several requests: plans that are ok, and means over these."""
+    by_name: dict[str, list[Row]] = {}
+    for comparison in comparisons:
+        for row in comparison.rows:
+            by_name.setdefault(row.scheduler, []).append(row)
+    columns = ("ok", "between nodes", "gap", "largest gap", "compared", "plan ms")
+    rows = [(name, *_mean_cells(rows)) for name, rows in by_name.items()]
+    return table(f"{len(names)} requests: means over the plans that are ok", ("scheduler", *columns), rows, columns)
+
+
+def _mean_cells(rows: list[Row]) -> tuple[str, ...]:
+    done = [row for row in rows if row.plan.status == "ok"]
+    gaps = [row.gap for row in done if row.gap is not None]
+    shares = [row.plan.scores.share for row in done]
+    return (
+        f"{len(done)} of {len(rows)}",
+        percent(sum(shares) / len(shares)) if shares else "-",
+        percent(sum(gaps) / len(gaps)) if gaps else "-",
+        percent(max(gaps)) if gaps else "-",
+        f"{len(gaps)}",
+        f"{1000 * sum(row.seconds for row in rows) / len(rows):,.1f}",
+    )
 
 
 def plan_tables(plan: Plan, request: Request) -> list[Any]:
@@ -40,6 +66,10 @@ def plan_tables(plan: Plan, request: Request) -> list[Any]:
         ("workers", scores.workers),
         ("fullest node", percent(scores.utilisation)),
         ("cost per hour", quantity(scores.cost, 4)),
+        ("tasks", ", ".join(f"{name} {count}" for name, count in plan.parallelism.items())),
+        ("input rate", "" if plan.input_rate is None else f"{quantity(plan.input_rate)} tuples/s"),
+        ("throughput at most", "" if scores.throughput is None else f"{quantity(scores.throughput)} tuples/s"),
+        ("bound", bound_text(plan.bound)),
         ("running tasks that move", scores.moves),
         ("explanation", plan.explanation),
     ]

@@ -55,3 +55,22 @@ def test_options_belong_to_a_scheduler_that_is_compared(place):
     done = invoke(place, "-s", "even", "-o", "rebalance=yes")
     assert (done.exit_code, "name the scheduler too" in done.stderr) == (2, True)
     assert "compared are even" in str(invoke(place, "-s", "even", "-o", "isolation.rebalance=yes").exception)
+
+
+def test_several_requests_give_a_table_each_and_a_summary(place):
+    done = invoke(place, place, "-s", "even", "-s", "resource-aware")
+    assert (done.exit_code, done.stdout.count(str(place))) == (0, 2)
+    assert "2 requests" in done.stdout
+    assert "2 of 2" in done.stdout
+    data = json.loads(invoke(place, place, "-s", "even", "--json").stdout)
+    assert [len(each["rows"]) for each in data] == [1, 1]
+    assert "name one" in invoke(place, place, "-s", "even", "--html", "x.html").stderr
+
+
+def test_the_gap_to_the_proven_optimum_stands_beside_every_scheduler(place):
+    found = loads(invoke(place, "-s", "even", "-s", "optimal", "--deadline", 300, "--json").stdout, Comparison)
+    even, best = found.rows
+    assert found.bound == best.plan.bound
+    assert (found.bound.proven, best.gap) == (True, 0.0)
+    assert even.gap is None or even.gap >= 0
+    assert "proven optimum" in invoke(place, "-s", "optimal", "--deadline", 300).stdout
