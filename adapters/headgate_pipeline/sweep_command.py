@@ -13,7 +13,7 @@ from headgate.cli.output import table as text_table
 from headgate_pipeline.commands import place_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from headgate_pipeline.sweep import Cell
 
@@ -85,7 +85,7 @@ def sweep(
     _check(asked)
     with exit_on_sigterm(), contextlib.ExitStack() as stack:
         spark = None if one_process else _spark(stack, place)
-        outcomes = run(asked, output, spark, _tell)
+        outcomes = run(asked, output, spark, _teller())
     cells = summary(outcomes)
     write_text(output / "sweep.html", sweep_page(cells, seconds))
     emit(unstructure(cells), *([] if as_json else [_table(cells)]), as_json=as_json)
@@ -122,10 +122,18 @@ def _spark(stack: contextlib.ExitStack, place: dict[str, Any]) -> Any:
         return None
 
 
-def _tell(done: int, total: int) -> None:
-    step = max(total // 20, 1)
-    if done in {0, total} or done % step == 0 or total > 1000:
-        say(f"{done:,} of {total:,} experiments")
+def _teller() -> Callable[[int, int], None]:
+    """Says how far it is, about twenty times."""
+    told = -1
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        part = 20 * done // max(total, 1)
+        if part != told:
+            told = part
+            say(f"{done:,} of {total:,} experiments")
+
+    return tell
 
 
 def _table(cells: Sequence[Cell]) -> Any:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import random
+import subprocess
+import sys
+import time
+
 import pytest
 
 from headgate.errors import DocumentError, EngineError
@@ -63,3 +68,41 @@ def test_a_manifest_that_is_none_is_named(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(DocumentError, match=r"manifest\.json"):
         Store(folder=tmp_path).manifest()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from headgate.model import FrozenMap
+from headgate_pipeline.store import Hour, Manifest, Store
+store = Store(folder=Path(sys.argv[1]))
+with store.locked():
+    print("ready", flush=True)
+    for number in range(int(sys.argv[2]), 1_000_000):
+        place = store.stage(f"s{number}")
+        for table in ("cells", "sums"):
+            (place / table / "hour=h").mkdir(parents=True)
+            (place / table / "hour=h" / "part-0.parquet").write_text(f"s{number}" * 10_000)
+        store.commit(Manifest(hours=FrozenMap({"h": Hour(inputs=str(number), snapshot=f"s{number}")})))
+"""
+
+
+def test_a_writer_that_is_killed_at_any_moment_leaves_whole_snapshots(tmp_path):
+    store, rng, number = Store(folder=tmp_path), random.Random(1), 0
+    for _ in range(5):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, tmp_path, str(number)], stdout=subprocess.PIPE)
+        with writer:
+            assert writer.stdout.readline() == b"ready\n"
+            time.sleep(rng.uniform(0.05, 0.3))
+            writer.kill()
+        manifest = store.manifest()
+        if not manifest.hours:
+            continue
+        snapshot = manifest.hours["h"].snapshot
+        for table in ("cells", "sums"):
+            assert [each.read_text() for each in store.files(manifest, table)] == [snapshot * 10_000]
+        number = int(snapshot[1:]) + 1
+        with store.locked():
+            store.tidy(manifest)
+        assert names(store) == [f"{snapshot}/{table}/hour=h/part-0.parquet" for table in ("cells", "sums")]
+    assert number > 0
