@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from itertools import groupby
+from operator import sub
 from typing import TYPE_CHECKING
 
 import attrs
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
     from headgate.problem import Problem
     from headgate_priority.options import Undeclared
@@ -67,9 +69,12 @@ def levels(claims: Sequence[Claimant]) -> list[list[int]]:
 
 
 def _needed(problem: Problem, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
-    """Nodes as large as the largest that the tasks fill; all of them where a resource is nowhere to be had."""
-    total, largest = problem.demand[mine].sum(axis=0), problem.capacity.max(axis=0, initial=0.0)
-    if (total > 0)[largest == 0].any():
-        return int(mine.sum())
-    parts = np.divide(total, largest, out=np.zeros_like(total), where=largest > 0)
-    return int(np.ceil(parts.max(initial=0.0)))
+    """Nodes as large as the largest that the tasks fill one after the other."""
+    largest = problem.capacity.max(axis=0, initial=0.0).tolist()
+    nodes, free = 0, [-1.0] * len(largest)
+    for demand in problem.demand[mine].tolist():
+        left = list(map(sub, free, demand))
+        if min(left) < 0:
+            nodes, left = nodes + 1, list(map(sub, largest, demand))
+        free = left
+    return nodes

@@ -19,7 +19,7 @@ class DpsOptions:
     Attributes:
         rounding: `half-up` is Java's `Math.round`; `half-even` is Python's `round`.
         undeclared: What a topology desires that names no `desired_nodes`: `demand`, as many nodes as its workers and
-            no fewer than its demand needs of the largest node; `workers`, one node a worker (the thesis keeps
+            no fewer than its tasks fill of the largest node; `workers`, one node a worker (the thesis keeps
             both numbers equal).
         selection: Which nodes a topology gets whose number changes: `own-first` keeps those that it has as far as
             the number allows; `by-id` starts anew. The text does not say.
