@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -52,7 +52,7 @@ class Plumbing:
         emission: float64 (C,), tuples/s that a spout emits by itself, nan where output follows from input.
         selectivity: float64 (C,).
         links: The streams.
-        order: Indices of components such that each comes after all whose output it waits for.
+        order: Indices of components such that each comes after all whose output it waits for; none in a cycle.
         flows: Measured pairs (sender, receiver, tuples/s), counted from `start`; None where nothing was measured.
         throughput: Tuples/s that enter it at its nominal load.
     """
@@ -189,7 +189,7 @@ def _plumbing(
         emission=emission,
         selectivity=np.array([part.selectivity for part in parts], dtype=np.float64),
         links=links,
-        order=() if flows is not None else _order(len(parts), links),
+        order=_order(len(parts), links),
         flows=flows,
         throughput=offered if offered is not None else _entering(emission, links, flows),
     )
@@ -200,7 +200,10 @@ def _order(components: int, links: tuple[Link, ...]) -> tuple[int, ...]:
     for link in links:
         if link.rate is None:
             before[link.target].add(link.source)
-    return tuple(TopologicalSorter(before).static_order())
+    try:
+        return tuple(TopologicalSorter(before).static_order())
+    except CycleError:  # of a measured topology: its rates need no order
+        return ()
 
 
 def _entering(emission: Floats, links: tuple[Link, ...], flows: tuple[Ints, Ints, Floats] | None) -> float:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.errors import DocumentError
-from headgate.model import Kind, Profile, Stream
+from headgate.model import Flow, Kind, Metrics, Profile, Stream
 from headgate.score import score
 from headgate.testing.strategies import requests
 from headgate_sim.layout import Layout
@@ -137,6 +137,17 @@ def test_local_or_shuffle_stays_in_the_worker_where_it_can():
     senders, receivers, rates, _ = pairs(plumbing, flow_through(plumbing, workers), workers)
     found = dict(zip(zip(senders.tolist(), receivers.tolist(), strict=True), rates.tolist(), strict=True))
     assert found == {(2, 0): 50.0, (3, 0): 25.0, (3, 1): 25.0}
+
+
+def test_a_measured_topology_runs_at_its_measured_rates():
+    made = attrs.evolve(
+        word_count(), metrics=Metrics(flows=(Flow(source="words/spout/0", target="words/split/0", tuples=40.0),))
+    )
+    model, *_ = placed(made, 0)
+    apart = np.array([0, 0, 1, 1, 0])
+    steady = model.steady(apart, apart, np.ones(1))
+    assert (steady.throughput[0], steady.shares[0].traffic, steady.inter_node) == (40.0, 40.0, 1.0)
+    assert steady.latency[0] > model.hop
 
 
 def test_topologies_that_share_a_full_node_get_equal_factors():
