@@ -35,7 +35,7 @@ class Groups:
     """
 
     def __init__(self, problem: Problem) -> None:
-        streams = _Streams(problem)
+        streams = Streams(problem)
         free = np.flatnonzero(problem.fixed < 0)
         order, starts = _sort(problem, free, streams)
         self.count = len(starts)
@@ -97,7 +97,7 @@ class Groups:
         return task
 
 
-class _Streams:
+class Streams:
     """Uniform streams between segments: ranges of tasks that no stream divides.
 
     Two segments exchange a rate that is the same for every pair of their tasks, so that a stream between two
@@ -150,7 +150,7 @@ def _row(peers: dict[int, int], members: list[NDArray[np.int64]]) -> Row:
     return np.concatenate(parts), np.concatenate(rates)
 
 
-def _sort(problem: Problem, free: NDArray[np.int64], streams: _Streams) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sort(problem: Problem, free: NDArray[np.int64], streams: Streams) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Free tasks ordered group by group, and where each group starts."""
     flows = problem.traffic.symmetric
     lone = np.diff(flows.indptr) > 0

@@ -36,6 +36,10 @@ class TestOtd(BuiltIn):
     name = "otd"
 
 
+class TestDStormPlus(BuiltIn):
+    name = "dstorm-plus"
+
+
 class TestSps(BuiltIn):
     name = "sps"
 

@@ -1,0 +1,75 @@
+"""A fill along the streams: tasks that talk to each other in turn, first fit, onto few nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headgate_dstorm.availability import by_availability
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.model import Topology
+    from headgate.problem import Problem
+
+
+def fill(problem: Problem) -> NDArray[np.int64]:
+    """First fit over the nodes in the order of Eq. 5.4: those that the topology uses, then those in use, then all.
+
+    Topologies come by their largest task, so that small ones fill what is left.
+
+    Returns:
+        Node index of each task, -1 where nothing fits.
+    """
+    rank = np.empty(problem.m, dtype=np.int64)
+    rank[by_availability(problem)] = np.arange(problem.m)
+    room = problem.room()
+    used = np.zeros(problem.m, dtype=bool)
+    used[problem.fixed[problem.fixed >= 0]] = True
+    whole = sorted(problem.request.topologies, key=lambda each: each.id)
+    for topology in _largest_first(problem):
+        here = np.zeros(problem.m, dtype=bool)
+        here[room.node_of[(problem.topology == topology) & (room.node_of >= 0)]] = True
+        for task in _order(problem, topology, whole[topology]):
+            fits = np.flatnonzero(room.fits(task))
+            if len(fits):
+                node = int(fits[(rank[fits] - problem.m * (here[fits] * 2 + used[fits])).argmin()])
+                room.place(task, node)
+                here[node] = used[node] = True
+    return room.node_of
+
+
+def _largest_first(problem: Problem) -> list[int]:
+    """Topologies by their largest task, as a share of the largest node."""
+    widest = np.maximum(problem.capacity.max(axis=0, initial=0.0), problem.demand.max(axis=0, initial=0.0))
+    size = np.divide(problem.demand, widest, out=np.zeros_like(problem.demand), where=widest > 0)
+    largest = np.zeros(len(problem.topology_ids))
+    np.maximum.at(largest, problem.topology, size.max(axis=1, initial=0.0))
+    order: list[int] = np.argsort(-largest, kind="stable").tolist()
+    return order
+
+
+def _order(problem: Problem, topology: int, whole: Topology) -> list[int]:
+    """The free tasks of a topology: a component with most connections, in turn with its neighbours, narrow ones first.
+
+    Connections are pairs of tasks with a stream between them.
+    """
+    number = {name: index for index, (owner, name) in enumerate(problem.components) if owner == whole.id}
+    free = np.flatnonzero((problem.topology == topology) & (problem.fixed < 0))
+    waiting = {name: free[problem.component[free] == index].tolist() for name, index in number.items()}
+    near: dict[str, set[str]] = defaultdict(set)
+    for stream in whole.streams:
+        if stream.source != stream.target:
+            near[stream.source].add(stream.target)
+            near[stream.target].add(stream.source)
+    width = {name: len(tasks) for name, tasks in waiting.items()}
+    connections = {name: width[name] * sum(width[other] for other in near[name]) for name in width}
+    order: list[int] = []
+    for name in sorted(width, key=lambda each: (-connections[each], each)):
+        lines = [waiting.pop(each, []) for each in (name, *sorted(near[name], key=lambda each: (width[each], each)))]
+        order += [task for task in chain.from_iterable(zip_longest(*lines)) if task is not None]
+    return order

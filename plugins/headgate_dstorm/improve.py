@@ -1,0 +1,139 @@
+"""Several placements of one problem, the best of which becomes the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate_dstorm.engine import place
+from headgate_dstorm.fill import fill
+from headgate_dstorm.literal import place_literally
+from headgate_dstorm.refine import refine
+from headgate_dstorm.repair import repair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headgate.model import Plan
+    from headgate.problem import Problem
+    from headgate_dstorm.plus import PlusOptions
+
+FEWEST, EACH, MOST = 4_000, 60, 400_000
+"""Steps by default: `EACH` for each task, at least `FEWEST`, at most `MOST`."""
+
+TINY = 200
+"""Steps for each task that are enough in any case."""
+
+HEAPS = 4
+"""By what the default is divided where heaps limit workers: a step takes longer there."""
+
+LEANER = 0.98
+"""A large problem is annealed from a start on at most this share of the nodes of the one with least traffic."""
+
+RUNS_UP_TO = 200
+"""Tasks up to which each start is annealed twice: small problems end in different places."""
+
+
+@attrs.frozen(kw_only=True)
+class Candidate:
+    """A placement and where it comes from.
+
+    Attributes:
+        unplaced: Tasks without a node.
+        traffic: Units between nodes.
+        nodes: Nodes in use.
+    """
+
+    origin: str
+    node_of: NDArray[np.int64] = attrs.field(eq=False)
+    unplaced: int
+    traffic: int
+    nodes: int
+
+    @property
+    def cost(self) -> tuple[int, int, int]:
+        """What is compared: fewest tasks without a node, then least traffic, then fewest nodes."""
+        return self.unplaced, self.traffic, self.nodes
+
+
+def improve(problem: Problem, options: PlusOptions) -> Plan:
+    """Plan with the best placement found; none is worse than D-Storm's or the fill along the streams.
+
+    A running placement of all tasks stays unless another one wins `least_gain` of all traffic.
+    """
+    starts = list(_starts(problem, options))
+    found = [*starts, *_annealed(problem, options, starts)]
+    best = min(found, key=lambda each: each.cost)
+    running = _running(problem)
+    if running is not None and running.traffic - best.traffic <= options.least_gain * problem.traffic.total:
+        return problem.plan(running.node_of, "what runs stays: " + _compare(problem, running, best))
+    said = f"{best.origin}: {_compare(problem, best, *starts)}"
+    plans = []
+    for candidate in sorted(found, key=lambda each: each.cost):
+        plans.append(problem.plan(candidate.node_of, said if candidate is best else candidate.origin))
+        if plans[-1].scores.unplaced == candidate.unplaced and not _limited(problem):
+            return plans[-1]
+    return min(plans, key=lambda plan: (plan.scores.unplaced, plan.scores.inter_node))
+
+
+def _limited(problem: Problem) -> bool:
+    """Whether a plan may be carried out in part only, so that plans are compared and not placements."""
+    return problem.request.limits.max_moves is not None and bool((problem.current >= 0).any())
+
+
+def _starts(problem: Problem, options: PlusOptions) -> Iterator[Candidate]:
+    greedy = (place if options.printed_reading else place_literally)(problem, options)
+    yield _candidate(problem, "dstorm", _complete(problem, greedy, options))
+    yield _candidate(problem, "fill along the streams", _complete(problem, fill(problem), options))
+
+
+def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions) -> NDArray[np.int64]:
+    return repair(problem, node_of) if options.fallback == "repair" and (node_of < 0).any() else node_of
+
+
+def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate]) -> Iterator[Candidate]:
+    """Small problems are annealed from each start, large ones from one: little traffic, or clearly fewer nodes."""
+    steps = _steps(problem) if options.steps is None else options.steps
+    fewest = min(each.unplaced for each in starts)
+    chosen = sorted((each for each in starts if each.unplaced == fewest), key=lambda each: each.cost)
+    lean = min(chosen, key=lambda each: (each.nodes > LEANER * chosen[0].nodes, each.cost))
+    small = problem.n <= RUNS_UP_TO
+    runs = [(start, run) for start in (chosen if small else [lean]) for run in range(2 if small else 1)]
+    for start, run in runs:
+        part, seed = steps // len(runs), problem.request.seed * len(runs) + run
+        node_of = refine(problem, start.node_of, steps=part, seed=seed)
+        yield _candidate(problem, f"{start.origin}, {part} steps of annealing (seed {seed})", node_of)
+
+
+def _steps(problem: Problem) -> int:
+    steps = min(TINY * problem.n, max(FEWEST, EACH * problem.n), MOST)
+    return steps // HEAPS if np.isfinite(problem.heap_limit).any() else steps
+
+
+def _running(problem: Problem) -> Candidate | None:
+    """Where all tasks run, None if some do not or a node is overloaded."""
+    if not problem.n or (problem.current < 0).any():
+        return None
+    usage = np.zeros_like(problem.capacity)
+    np.add.at(usage, problem.current, problem.demand)
+    return _candidate(problem, "running", problem.current) if (usage <= problem.capacity).all() else None
+
+
+def _candidate(problem: Problem, origin: str, node_of: NDArray[np.int64]) -> Candidate:
+    placed = node_of[node_of >= 0]
+    return Candidate(
+        origin=origin,
+        node_of=node_of,
+        unplaced=problem.n - len(placed),
+        traffic=problem.traffic.inter_node(node_of),
+        nodes=len(np.unique(placed)),
+    )
+
+
+def _compare(problem: Problem, chosen: Candidate, *others: Candidate) -> str:
+    total = max(problem.traffic.total, 1)
+    beside = ", ".join(f"{each.origin} {each.traffic / total:.1%}" for each in others)
+    return f"{chosen.traffic / total:.1%} of the traffic between nodes ({beside})"

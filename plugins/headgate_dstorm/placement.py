@@ -1,0 +1,200 @@
+"""A placement that changes task by task: who is where, what is free, and what a move wins."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from headgate_dstorm.groups import Streams
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from headgate.problem import Problem
+
+
+class Placement:
+    """Every task on a node or nowhere, with capacity, slots and heap limits kept by every change.
+
+    Uniform streams are counted by segment (ranges of tasks that no stream divides), so that what a task exchanges
+    with a node costs as many steps as it has neighbours, however wide they are.
+
+    Attributes:
+        node_of: Node of each task, -1 for nowhere.
+        on: The free tasks on each node.
+    """
+
+    def __init__(self, problem: Problem, node_of: NDArray[np.int64]) -> None:
+        streams = Streams(problem)
+        self.problem = problem
+        self.node_of: list[int] = node_of.tolist()
+        self.segment = streams.segment
+        self.exchange = [sorted(peers.items()) for peers in streams.exchange]
+        self.flows = _flows(problem)
+        self.count: list[dict[int, int]] = [defaultdict(int) for _ in range(problem.m)]
+        self.demand: list[tuple[float, ...]] = [tuple(row) for row in problem.demand.tolist()]
+        self.free: list[list[float]] = problem.capacity.tolist()
+        self.on: list[list[int]] = [[] for _ in range(problem.m)]
+        self._own = [dict(peers).get(each, 0) for each, peers in enumerate(streams.exchange)]
+        self._rank = [0] * problem.n
+        self.workers = Workers(problem)
+        fixed = problem.fixed.tolist()
+        for task, node in enumerate(self.node_of):
+            if node >= 0:
+                self._enter(task, node, listed=fixed[task] < 0)
+
+    def _enter(self, task: int, node: int, *, listed: bool = True) -> None:
+        self.node_of[task] = node
+        self.count[node][self.segment[task]] += 1
+        self.free[node] = [a - b for a, b in zip(self.free[node], self.demand[task], strict=True)]
+        self.workers.add(task, node)
+        if listed:
+            self._rank[task] = len(self.on[node])
+            self.on[node].append(task)
+
+    def _leave(self, task: int) -> None:
+        node = self.node_of[task]
+        self.count[node][self.segment[task]] -= 1
+        self.free[node] = [a + b for a, b in zip(self.free[node], self.demand[task], strict=True)]
+        self.workers.remove(task, node)
+        last = self.on[node].pop()
+        if last != task:
+            self.on[node][self._rank[task]] = last
+            self._rank[last] = self._rank[task]
+
+    def pull(self, task: int, node: int) -> int:
+        """Units that the task exchanges with the tasks on a node."""
+        count, units = self.count[node], 0
+        for segment, rate in self.exchange[self.segment[task]]:
+            if segment in count:
+                units += rate * count[segment]
+        if self.node_of[task] == node:
+            units -= self._own[self.segment[task]]
+        if flows := self.flows.get(task):
+            node_of = self.node_of
+            units += sum(rate for peer, rate in flows if node_of[peer] == node)
+        return units
+
+    def between(self, one: int, other: int) -> int:
+        """Units that two tasks exchange."""
+        there = self.segment[other]
+        units = sum(rate for segment, rate in self.exchange[self.segment[one]] if segment == there)
+        return units + sum(rate for peer, rate in self.flows.get(one, ()) if peer == other)
+
+    def fits(self, task: int, node: int) -> bool:
+        """Whether the node has room for the task beside all that is there."""
+        for need, free in zip(self.demand[task], self.free[node], strict=True):
+            if need > free:
+                return False
+        return self.workers.fit(task, node)
+
+    def move(self, task: int, node: int) -> None:
+        """Move a free task to a node that has room for it."""
+        self._leave(task)
+        self._enter(task, node)
+
+    def swap(self, one: int, other: int) -> bool:
+        """Exchange the nodes of two free tasks if both have room then; say whether it was done."""
+        here, there = self.node_of[one], self.node_of[other]
+        for need, gives, free, back in zip(
+            self.demand[one], self.demand[other], self.free[there], self.free[here], strict=True
+        ):
+            if need > free + gives or gives > back + need:
+                return False
+        self._leave(one)
+        self._leave(other)
+        done = self.workers.fit(one, there)
+        self._enter(one, there if done else here)
+        if done and not self.workers.fit(other, here):
+            self._leave(one)
+            self._enter(one, here)
+            done = False
+        self._enter(other, here if done else there)
+        return done
+
+
+class Workers:
+    """Worker processes on each node: one for each topology there, more where its heap limit asks for them.
+
+    Heaps are packed first fit decreasing, as the step from nodes to slots packs them; a packing is worked out once.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.topology: list[int] = problem.topology.tolist()
+        self.limit: list[float] = problem.heap_limit.tolist()
+        self.heap: list[float] = problem.heap.tolist()
+        self.slots: list[int] = problem.slots.tolist()
+        self._heaps: list[dict[int, tuple[float, ...]]] = [{} for _ in range(problem.m)]
+        self._number: dict[tuple[int, tuple[float, ...]], int] = {}
+        self._taken = [0] * problem.m
+
+    def fit(self, task: int, node: int) -> bool:
+        """Whether the node's slots suffice with the task on it."""
+        topology = self.topology[task]
+        limit, heaps = self.limit[topology], self._heaps[node].get(topology)
+        if limit == float("inf"):
+            return heaps is not None or self._taken[node] < self.slots[node]
+        if self.heap[task] > limit:
+            return False
+        heaps = heaps or ()
+        more = self._count(topology, _with(heaps, self.heap[task])) - self._count(topology, heaps)
+        return self._taken[node] + more <= self.slots[node]
+
+    def add(self, task: int, node: int) -> None:
+        """A task comes."""
+        topology = self.topology[task]
+        heaps = self._heaps[node].get(topology, ())
+        self._change(topology, node, heaps, _with(heaps, self.heap[task]))
+
+    def remove(self, task: int, node: int) -> None:
+        """A task goes."""
+        topology = self.topology[task]
+        heaps = self._heaps[node][topology]
+        at = heaps.index(self.heap[task])
+        self._change(topology, node, heaps, heaps[:at] + heaps[at + 1 :])
+
+    def _change(self, topology: int, node: int, before: tuple[float, ...], after: tuple[float, ...]) -> None:
+        self._taken[node] += self._count(topology, after) - self._count(topology, before)
+        if after:
+            self._heaps[node][topology] = after
+        else:
+            del self._heaps[node][topology]
+
+    def _count(self, topology: int, heaps: tuple[float, ...]) -> int:
+        limit = self.limit[topology]
+        if limit == float("inf") or not heaps:
+            return min(1, len(heaps))
+        key = (topology, heaps)
+        if key not in self._number:
+            self._number[key] = _first_fit(heaps, limit)
+        return self._number[key]
+
+
+def _with(heaps: tuple[float, ...], heap: float) -> tuple[float, ...]:
+    """Heaps, largest first, and one more."""
+    at = next((index for index, other in enumerate(heaps) if other < heap), len(heaps))
+    return (*heaps[:at], heap, *heaps[at:])
+
+
+def _first_fit(heaps: tuple[float, ...], limit: float) -> int:
+    workers: list[float] = []
+    for heap in heaps:
+        at = next((index for index, left in enumerate(workers) if left >= heap), None)
+        if at is None:
+            workers.append(limit - heap)
+        else:
+            workers[at] -= heap
+    return len(workers)
+
+
+def _flows(problem: Problem) -> dict[int, list[tuple[int, int]]]:
+    """What each task that has flows of its own exchanges with whom."""
+    both = problem.traffic.symmetric
+    indptr, indices, rate = both.indptr.tolist(), both.indices.tolist(), both.rate.tolist()
+    return {
+        task: list(zip(indices[start:stop], rate[start:stop], strict=True))
+        for task, (start, stop) in enumerate(itertools.pairwise(indptr))
+        if stop > start
+    }
