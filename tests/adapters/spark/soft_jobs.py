@@ -1,4 +1,4 @@
-"""Parts of level soft, by name, in a session that knows nothing of Headgate: prints what happened as JSON."""
+"""Level soft from one end to the other, in a session that knows nothing of Headgate: prints what happened as JSON."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import time
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
 import headgate_spark
+from headgate.host import PluginHost
+from headgate.loop import Control, Loop
+from headgate_spark.eventlog import replay
 from headgate_spark.local import LocalSpark, worker_specs
 from headgate_spark.session import executors
 from headgate_spark.soft import pin, pin_frame, place_source, placed_batches
@@ -75,6 +80,42 @@ def batches(spark, folder):
     return {"enough": len(hits) >= 3, "hits": all(hits), "failed": query.exception() is not None}
 
 
+def state(spark, connection, folder):
+    """An unmodified stateful query, moved twice, and driven by the loop."""
+    source = spark.readStream.format("rate").options(rowsPerSecond=600, numPartitions=N).load()
+    counts = source.groupBy(source.value % 100).count()
+    writer = counts.writeStream.format("noop").outputMode("update").trigger(processingTime="1 second")
+    query = writer.option("checkpointLocation", folder).start()
+    target = connection.target(query)
+    stage = next(iter(target.stages.values()))
+    found = {"stages": dict(target.stages), "batches": []}
+    for shift in (0, 1, 2):
+        target.placement.push(target.scope, {(stage, index): host for index, host in enumerate(turn(shift))})
+        jobs = connection.recorder.wait(target.scope, 3, since=time.time(), timeout=120)[:3]
+        found["batches"].append([[end.host for end in job.stage(stage)] == turn(shift) for job in jobs])
+    control = Control(scheduler="even", options={"rebalance": True}, engine="spark", window=2.0)
+    done = Loop(PluginHost.load(["spark", "even"]), control, target).round(replan=True)
+    found["loop"] = [done.outcome, done.receipt.level if done.receipt else "", done.check.hits, list(done.warnings)]
+    found["failures"] = target.placement.failures
+    query.stop()
+    return found
+
+
+def rescue(spark, connection, cluster):
+    """A Worker dies while tasks wait for it; with a wait of ten minutes only the watchdog frees them."""
+    spark.sparkContext._jsc.sc().conf().set("spark.locality.wait", "600s")
+
+    def slow(index, rows):
+        time.sleep(2)
+        yield from where(index, rows)
+
+    asked = [HOSTS[0] if index % 2 == 0 else HOSTS[2] for index in range(N)]
+    pinned = pin(spark, spark.sparkContext.parallelize([], N), asked)
+    threading.Timer(1.0, cluster.kill_worker, [HOSTS[2]]).start()
+    ran = [host for _, host in sorted(pinned.rdd.mapPartitionsWithIndex(slow).collect())]
+    return {"stayed": [ran[index] for index in (0, 2, 4)] == [HOSTS[0]] * 3, "moved": HOSTS[2] not in ran}
+
+
 def wait(holds, seconds=120):
     deadline = time.monotonic() + seconds
     while not holds():
@@ -95,21 +136,36 @@ def main():
             "spark.sql.adaptive.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.shuffle.reduceLocality.enabled": "false",
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": Path(folder).as_uri(),
+            "spark.eventLog.rolling.enabled": "true",
+            "spark.eventLog.compress": "true",
+            "spark.eventLog.compression.codec": "zstd",
         }.items():
             builder = builder.config(key, value)
         spark = builder.getOrCreate()
         wait(lambda: len(set(executors(spark).values())) == 3)
         with headgate_spark.connect(spark) as connection:
             found |= {"level": connection.level, "warnings": list(connection.warnings)}
-            parts = {
+            for name, part in {
                 "batch": lambda: batch(spark),
                 "batches": lambda: batches(spark, f"{folder}/batches"),
-            }
-            for name in sys.argv[1:]:
-                found[name] = parts[name]()
+                "state": lambda: state(spark, connection, f"{folder}/state"),
+                "rescue": lambda: rescue(spark, connection, cluster),
+            }.items():
+                found[name] = part()
                 sys.stderr.write(f"{time.strftime('%X')} {name}: {found[name]}\n")
             found["dropped"] = connection.recorder.dropped
+        live = {job.start.job: job.start.scope for job in connection.recorder.jobs()}
         spark.stop()
+        (log,) = Path(folder).glob("eventlog_v2_*")
+        again = replay(log)
+        logged = {job.start.job: job.start.scope for job in again.history.jobs if job.end.succeeded}
+        found["replay"] = {
+            "jobs": set(live.items()) <= set(logged.items()) and len(live) > 20,
+            "unread": again.unread,
+            "batches": len(again.history.progress) > 5,
+        }
     sys.stdout.write(json.dumps(found) + "\n")
 
 

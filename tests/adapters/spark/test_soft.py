@@ -16,9 +16,7 @@ SCRIPT = Path(__file__).with_name("soft_jobs.py")
 
 @pytest.fixture(scope="module")
 def found(java):
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "batch", "batches"], capture_output=True, text=True, check=False, timeout=500
-    )
+    done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False, timeout=500)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -41,6 +39,24 @@ class TestSoft:
 
     def test_micro_batches_run_where_asked_and_go_on_when_the_placement_breaks(self, found):
         assert found["batches"] == {"enough": True, "hits": True, "failed": False}
+
+    def test_the_state_of_an_unmodified_query_moves(self, found):
+        """The first batch after a change may be planned with the old table: a wish, not an order."""
+        assert list(found["state"]["stages"]) == ["stage-1"]
+        assert [hits[1:] for hits in found["state"]["batches"]] == [[True, True]] * 3
+        assert found["state"]["failures"] == []
+
+    def test_the_loop_says_soft_and_sees_its_hits(self, found):
+        outcome, level, hits, warnings = found["state"]["loop"]
+        assert (outcome, level, hits) == ("executed", "soft", 6)
+        assert "may miss" in warnings[0]
+
+    def test_a_stage_that_waits_for_a_dead_executor_is_freed(self, found):
+        assert found["rescue"] == {"stayed": True, "moved": True}
+
+    def test_the_log_that_spark_wrote_tells_the_same_jobs(self, found):
+        """Rolling and in zstd, read by the same parser."""
+        assert found["replay"] == {"jobs": True, "unread": 0, "batches": True}
 
 
 def test_a_stage_is_stuck_when_it_begins_nothing_while_tasks_wait():
