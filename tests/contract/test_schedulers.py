@@ -56,6 +56,10 @@ class TestHetero(BuiltIn):
     name = "hetero"
 
 
+class TestHeteroPlus(BuiltIn):
+    name = "hetero-plus"
+
+
 class TestOptimal(BuiltIn):
     name = "optimal"
 
