@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import threading
@@ -82,6 +83,8 @@ class NimbusGateway:
     def stop(self) -> None:
         """End the JVM."""
         if self._gateway:
+            self._java_conf = None
+            gc.collect()  # py4j tells the JVM of each object that goes: later there is none to tell
             self._gateway.close()
         if self._process:
             with self._process as process:
