@@ -9,14 +9,13 @@ import attrs
 import click
 
 from headgate.errors import EngineError
-from headgate_sim.target import SimTarget
 from headgate_sim.timing import Timing
-from headgate_sim.trace import read_trace
-from headgate_sim.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
+
+    from headgate_sim.target import SimTarget
 
 STYLES = ("executor", "worker", "rebalance")
 
@@ -63,6 +62,9 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
     """
     from headgate.cli.request import find_request
     from headgate.host import PluginHost
+    from headgate_sim.target import SimTarget
+    from headgate_sim.trace import read_trace
+    from headgate_sim.world import World
 
     if address is not None:
         raise EngineError(f"a simulation has no address, {address!r} was given: leave --master out")

@@ -100,9 +100,9 @@ def metrics_of(reports: Iterable[Report], snapshot: Snapshot, window: float) -> 
 def _processes(reports: Iterable[Report]) -> list[_Process]:
     """The processes that are the last to have reported a task, each with those tasks."""
     lives: dict[tuple[object, ...], list[Report]] = defaultdict(list)
-    for report in sorted(reports, key=lambda each: (each.received, each.started, each.number)):
+    for report in sorted(reports, key=lambda each: (each.received, each.number)):
         lives[report.process].append(report)
-    ordered = sorted(lives.values(), key=lambda life: (life[-1].received, life[-1].started))
+    ordered = sorted(lives.values(), key=lambda life: (life[-1].received, life[-1].started, str(life[-1].process)))
     owner = {(life[-1].topology, row.task): life[-1].process for life in ordered for row in life[-1].tasks}
     tasks: dict[tuple[object, ...], set[int]] = defaultdict(set)
     for (_, task), process in owner.items():

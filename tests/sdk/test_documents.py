@@ -31,6 +31,7 @@ from headgate.documents import (
 )
 from headgate.errors import DocumentError
 from headgate.hooks import Verdict
+from headgate.knowledge import Demand, Drift, Fit, Knowledge, Link, NodeHealth
 from headgate.loop import Check, Round
 from headgate.model import (
     Cluster,
@@ -39,6 +40,7 @@ from headgate.model import (
     NodeSample,
     Observation,
     Plan,
+    Profile,
     Provenance,
     Receipt,
     Request,
@@ -57,6 +59,22 @@ def settled(asked):
     live = {(each.id, port) for each in asked.cluster.nodes for port in each.slots}
     running = {task: slot for task, slot in asked.assignment.items() if (slot.node, slot.port) in live}
     return attrs.evolve(asked, assignment=FrozenMap(running))
+
+
+def known():
+    """Something of each kind that samples tell."""
+    of = {"topology": "t", "component": "c", "machine_type": "large"}
+    return Knowledge(
+        since="2026-01-01T00",
+        until="2026-01-01T05",
+        samples=7,
+        rejected=FrozenMap({"negative": 1}),
+        profiles=(Fit(profile=Profile(**of, e=0.1, met=2.5), samples=6, e_error=0.01),),
+        demands=(Demand(**of, resource="cpu", samples=6, p50=1.0, p90=2.0, p95=3.0, p99=4.0, peak=5.5),),
+        traffic=(Link(topology="t", source="c", target="d", tuples=0.1),),
+        drifts=(Drift(**of, hour="2026-01-01T03", ratio=1.5),),
+        nodes=(NodeHealth(node="n", state="slow", slowness=1.3, reasons=("30 % more CPU",)),),
+    )
 
 
 @st.composite
@@ -91,6 +109,7 @@ def values(draw, kind):
             receipt=receipt,
             check=Check(asked=2, hits=1, missed=("t",)),
         ),
+        Knowledge: known(),
     }
     return made[kind]
 

@@ -14,7 +14,7 @@ KINDS = documents()
 
 
 def test_every_document_that_crosses_a_process_boundary_has_a_schema():
-    assert set(KINDS) == {"comparison", "observation", "plan", "receipt", "request", "round"}
+    assert set(KINDS) == {"comparison", "knowledge", "observation", "plan", "receipt", "request", "round"}
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

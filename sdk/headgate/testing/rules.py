@@ -50,7 +50,7 @@ def describes(host: PluginHost, name: str, _cases: Cases) -> Iterator[Finding]:
             yield Finding(message=f"{name}: the defaults of its options change when they are read from text")
 
 
-deadline = held("deadline", "It answers within limits.deadline.", "deadline")
+deadline = held("deadline", "It answers within limits.deadline.", "deadline", "abandoned")
 answers = held("answers", "It answers every valid request with a plan and raises nothing.", "raised", "type")
 pure = held("pure", "It leaves its request as it was.", "mutation")
 places = held(
@@ -59,11 +59,13 @@ places = held(
     "unknown-task",
     "unknown-slot",
     "unplaced",
+    "parallelism",
 )
 capacity = held(
     "capacity",
     "No node, worker or slot is overloaded or shared, at the end or after any move.",
     "capacity",
+    "profile",
     "heap",
     "shared-slot",
     "move-order",

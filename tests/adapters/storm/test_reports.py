@@ -131,7 +131,7 @@ reports = st.lists(
         ),
     ),
     max_size=6,
-)
+).map(lambda found: [attrs.evolve(each, number=number) for number, each in enumerate(found)])
 
 
 @given(reports)
