@@ -35,6 +35,8 @@ BAD = {
 }
 """Rows of `dirty` by the reason why they are not used; `duplicate` comes to that."""
 DUPLICATES = 25
+FIRST_VERSION = 20 * 4
+"""Sound rows of Storm's first version, in the columns of the present one."""
 V1_TYPES = {
     "version": pa.int32(),
     "kind": pa.string(),

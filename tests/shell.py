@@ -14,7 +14,7 @@ HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "h
 MARK = "HEADGATE_TEST_MARK"
 
 
-def headgate(*words, stdin="", **environment):
+def headgate(*words, stdin="", timeout=60, **environment):
     """Run the console script; no run may end in a traceback."""
     run = subprocess.run(
         [HEADGATE, *map(str, words)],
@@ -22,7 +22,7 @@ def headgate(*words, stdin="", **environment):
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=timeout,
     )
     assert "Traceback" not in run.stderr, run.stderr
     return run

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from headgate.documents import read
+from headgate.documents import read, unstructure
 from headgate.host import PluginHost
 from headgate.knowledge import Knowledge
 from headgate.model import Request, Status
 from headgate_pipeline.levels import STEPS
-from headgate_pipeline.run import KNOWLEDGE, REQUEST, Job, publish, run
+from headgate_pipeline.run import KNOWLEDGE, REQUEST, Job, publish
 from headgate_pipeline.store import Store
 from headgate_pipeline.synthetic import COSTS, TYPES
-from pipeline_samples import BAD, DUPLICATES, FIRST, dirty
+from pipeline_command import LOCAL, PATIENCE, pipeline
+from pipeline_samples import BAD, DUPLICATES, FIRST_VERSION, dirty
+from shell import headgate
 
 duckdb = pytest.importorskip("duckdb")
 pytestmark = pytest.mark.spark
@@ -28,19 +30,18 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sound(folder):
-    rows = dirty(folder / "raw")
-    (folder / "raw" / FIRST / "part-first.parquet").unlink()
-    return rows
+    return dirty(folder / "raw")
 
 
 @pytest.fixture(scope="module")
-def made(spark, folder, sound):
-    return run(spark, Job(samples=folder / "raw", output=folder / "out"))
+def made(folder, sound):
+    """What the command printed."""
+    return json.loads(pipeline(folder / "raw", folder / "out").stdout)
 
 
 @pytest.fixture(scope="module")
-def knowledge(made):
-    return made[1]
+def knowledge(made, folder):
+    return read(folder / "out" / KNOWLEDGE, Knowledge)
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +66,12 @@ def duck(folder, sound):
     base.close()
 
 
-def test_every_row_is_used_or_has_a_reason(made, sound):
-    update, knowledge = made
+def test_every_row_is_used_or_has_a_reason(made, knowledge, sound):
+    assert made["knowledge"] == unstructure(knowledge)
     assert dict(knowledge.rejected) == BAD | {"duplicate": DUPLICATES}
-    assert knowledge.samples == sound
-    assert update.rows[""] == knowledge.samples
+    assert knowledge.samples == sound + FIRST_VERSION
+    assert made["rows"][""] == knowledge.samples
+    assert made["hours"] == ["2026-01-05T00", "2026-01-05T01"]
     assert (knowledge.since, knowledge.until) == ("2026-01-05T00", "2026-01-05T01")
 
 
@@ -146,6 +148,13 @@ def test_traffic_is_that_of_duckdb(knowledge, duck):
         assert one[2:] == pytest.approx(other[2:])
 
 
+def test_the_first_version_is_read(knowledge):
+    (fit,) = [each for each in knowledge.profiles if each.profile.topology == "wc"]
+    assert (fit.profile.component, fit.samples, fit.source) == ("lines", 20, "thread")
+    assert fit.profile.e == pytest.approx(0.05)
+    assert fit.profile.met == pytest.approx(1.0)
+
+
 def test_nodes_are_judged(knowledge):
     assert [(each.node, each.machine_type, each.state) for each in knowledge.nodes] == [
         ("node-0", "big", "healthy"),
@@ -156,7 +165,6 @@ def test_nodes_are_judged(knowledge):
 
 
 def test_the_documents_are_written_and_a_plan_is_made_from_them(knowledge, folder):
-    assert read(folder / "out" / KNOWLEDGE, Knowledge) == knowledge
     request = read(folder / "out" / REQUEST, Request)
     assert len(request.metrics.tasks) == 6
     assert len(request.metrics.flows) == 8
@@ -169,7 +177,24 @@ def test_the_documents_are_written_and_a_plan_is_made_from_them(knowledge, folde
         assert host.schedule(scheduler, request).status is Status.OK
 
 
+def test_show_prints_what_is_known_without_spark(made, folder):
+    shown = headgate("pipeline", "show", "-o", folder / "out", "--json")
+    assert json.loads(shown.stdout) == made["knowledge"]
+    text = headgate("pipeline", "show", "-o", folder / "out")
+    assert text.returncode == 0
+    assert "half-written file" in text.stdout
+
+
 def test_documents_can_be_made_again_without_spark(made, folder):
     before = (folder / "out" / KNOWLEDGE).read_bytes()
     publish(Job(samples=folder / "raw", output=folder / "out"), Store(folder=folder / "out"))
     assert (folder / "out" / KNOWLEDGE).read_bytes() == before
+
+
+def test_profile_prints_the_profiles_and_makes_no_hour_again(made, folder):
+    before = (folder / "out" / "manifest.json").read_bytes()
+    words = ("profile", folder / "raw", "-o", folder / "out", *LOCAL, "--json")
+    done = headgate(*words, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == made["knowledge"]["profiles"]
+    assert (folder / "out" / "manifest.json").read_bytes() == before

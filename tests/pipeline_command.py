@@ -1,0 +1,16 @@
+"""The pipeline as a user runs it: the console command, Spark embedded in the process that it starts."""
+
+from __future__ import annotations
+
+from shell import headgate
+
+LOCAL = ("--master", "local[2]", "--driver-memory", "700m")
+PATIENCE = 300
+"""Seconds until a command hangs, on a machine that does much else."""
+
+
+def pipeline(samples, output, *words):
+    """Run `headgate pipeline run` to its end."""
+    done = headgate("pipeline", "run", samples, "-o", output, *LOCAL, "--json", *words, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return done
