@@ -44,8 +44,12 @@ FAST = {
     "storm.zookeeper.connection.timeout": 10_000,
     "worker.childopts": " ".join(("-Xmx%HEAP-MEM%m", *SMALL_JVM)),
     "topology.worker.logwriter.childopts": " ".join(("-Xmx16m", *SMALL_JVM)),
+    "topology.spout.wait.progressive.level3.sleep.millis": 5,
+    "topology.bolt.wait.progressive.level2.count": 10,
+    "topology.bolt.wait.progressive.level3.sleep.millis": 5,
 }
-"""Settings that let a cluster of a few workers react within seconds, and keep its workers light."""
+"""Settings that let a cluster of a few workers react within seconds, and keep its workers light: threads without tuples
+sleep for 5 ms, where Storm's own settings wake each of them a thousand times a second."""
 
 
 @attrs.frozen(kw_only=True)
