@@ -25,8 +25,10 @@ cluster = LocalStorm(supervisor_specs(((400.0, 4096.0, 2),)))
 {body}
 """
 SILENT = """
-cluster._wait_for_supervisors = lambda: (print(json.dumps([each.pid for each in cluster.daemons]), flush=True),
-                                         time.sleep(300))
+def wait(cluster):
+    print(json.dumps([each.pid for each in cluster.daemons]), flush=True)
+    time.sleep(300)
+LocalStorm._wait_for_supervisors = wait
 with cluster:
     pass
 """
@@ -107,6 +109,7 @@ class TestOneCluster:
         eventually(lambda: known(cluster) == {"127.0.0.11", "127.0.0.12"})
         cluster.start_supervisor("127.0.0.13")
         assert known(cluster) == {"127.0.0.11", "127.0.0.12", "127.0.0.13"}
+        eventually(lambda: set(pids(cluster)) == known(cluster))  # Storm spreads the topology anew
         assert len(alive(cluster, words).executors) == 9
 
     def test_a_standby_nimbus_leads_when_the_first_one_dies(self, cluster: LocalStorm, words: str) -> None:
@@ -122,7 +125,7 @@ class TestOneCluster:
         assert pids(cluster) == before
 
     def test_what_is_not_there_is_named(self, cluster: LocalStorm) -> None:
-        with pytest.raises(EngineError, match=r"no supervisor-127\.0\.0\.9 runs on this cluster: zookeeper, nimbus"):
+        with pytest.raises(EngineError, match=r"no supervisor-127\.0\.0\.9 runs on this cluster: zookeeper, "):
             cluster.kill_supervisor("127.0.0.9")
         with pytest.raises(EngineError, match=r"supervisor-127\.0\.0\.9 is none of"):
             cluster.start_supervisor("127.0.0.9")
