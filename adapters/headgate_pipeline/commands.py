@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,7 @@ def run_command(
 
 def _stream(spark: Any, job: Job, interval: float | None, *, as_json: bool) -> None:
     from headgate.errors import EngineError
+    from headgate_pipeline.session import quiet_when_cut_off
     from headgate_pipeline.stream import follow
 
     def done(update: Update, knowledge: Knowledge) -> None:
@@ -106,11 +108,13 @@ def _stream(spark: Any, job: Job, interval: float | None, *, as_json: bool) -> N
 
     query = follow(spark, job, interval=interval, done=done, tell=say)
     try:
-        query.awaitTermination()
+        with quiet_when_cut_off():
+            query.awaitTermination()
     except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
         raise EngineError(f"the stream ended: {str(error).partition(chr(10))[0]}") from None
     finally:
-        query.stop()
+        with contextlib.suppress(Exception):  # Ctrl-C may have come to the JVM as well
+            query.stop()
 
 
 @click.command()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -58,14 +60,28 @@ def session(place: Place) -> Iterator[SparkSession]:
     builder = SparkSession.builder.appName("headgate pipeline")
     for key, value in settings(place).items():
         builder = builder.config(key, value)
+    interrupted = signal.getsignal(signal.SIGINT)
     try:
         spark = builder.getOrCreate()
     except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
         raise EngineError(f"no Spark session on {place.master}: {str(error).partition(chr(10))[0]}") from None
+    signal.signal(signal.SIGINT, interrupted)  # PySpark's own handler calls the JVM in the middle of another call
     try:
-        yield spark
+        with quiet_when_cut_off():
+            yield spark
     finally:
-        spark.stop()
+        with contextlib.suppress(Exception):  # a JVM that was ended has nothing to stop
+            spark.stop()
+
+
+@contextlib.contextmanager
+def quiet_when_cut_off() -> Iterator[None]:
+    """After Ctrl-C or SIGTERM nothing is logged: py4j has a traceback for every call that was cut off."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        logging.disable()
+        raise
 
 
 def settings(place: Place) -> dict[str, str]:
@@ -86,6 +102,7 @@ def settings(place: Place) -> dict[str, str]:
         "spark.sql.files.ignoreMissingFiles": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.ansi.enabled": "false",
+        "spark.sql.streaming.stopTimeout": "20s",
     }
     if _is_here(place.master):
         own |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

@@ -15,28 +15,12 @@ from headgate_pipeline.levels import STEPS
 from headgate_pipeline.run import KNOWLEDGE, REQUEST, Job, publish
 from headgate_pipeline.store import Store
 from headgate_pipeline.synthetic import COSTS, TYPES
-from pipeline_command import LOCAL, PATIENCE, pipeline
-from pipeline_samples import BAD, DUPLICATES, FIRST_VERSION, dirty
+from pipeline_command import LOCAL, PATIENCE
+from pipeline_samples import BAD, DUPLICATES, FIRST_VERSION
 from shell import headgate
 
 duckdb = pytest.importorskip("duckdb")
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("pipeline")
-
-
-@pytest.fixture(scope="module")
-def sound(folder):
-    return dirty(folder / "raw")
-
-
-@pytest.fixture(scope="module")
-def made(folder, sound):
-    """What the command printed."""
-    return json.loads(pipeline(folder / "raw", folder / "out").stdout)
 
 
 @pytest.fixture(scope="module")
