@@ -99,7 +99,6 @@ def run_command(
 
 def _stream(spark: Any, job: Job, interval: float | None, *, as_json: bool) -> None:
     from headgate.errors import EngineError
-    from headgate_pipeline.session import quiet_when_cut_off
     from headgate_pipeline.stream import follow
 
     def done(update: Update, knowledge: Knowledge) -> None:
@@ -108,8 +107,7 @@ def _stream(spark: Any, job: Job, interval: float | None, *, as_json: bool) -> N
 
     query = follow(spark, job, interval=interval, done=done, tell=say)
     try:
-        with quiet_when_cut_off():
-            query.awaitTermination()
+        query.awaitTermination()
     except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
         raise EngineError(f"the stream ended: {str(error).partition(chr(10))[0]}") from None
     finally:

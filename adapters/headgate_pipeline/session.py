@@ -15,7 +15,8 @@ from headgate.errors import EngineError
 from headgate.java import find_java
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from pyspark.sql import SparkSession
 
@@ -60,28 +61,34 @@ def session(place: Place) -> Iterator[SparkSession]:
     builder = SparkSession.builder.appName("headgate pipeline")
     for key, value in settings(place).items():
         builder = builder.config(key, value)
-    interrupted = signal.getsignal(signal.SIGINT)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         spark = builder.getOrCreate()
     except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
         raise EngineError(f"no Spark session on {place.master}: {str(error).partition(chr(10))[0]}") from None
-    signal.signal(signal.SIGINT, interrupted)  # PySpark's own handler calls the JVM in the middle of another call
+    for number, handler in handlers.items():  # PySpark's own for Ctrl-C calls the JVM in the middle of another call
+        signal.signal(number, _quietly(handler) if callable(handler) else handler)
     try:
-        with quiet_when_cut_off():
-            yield spark
-    finally:
-        with contextlib.suppress(Exception):  # a JVM that was ended has nothing to stop
-            spark.stop()
-
-
-@contextlib.contextmanager
-def quiet_when_cut_off() -> Iterator[None]:
-    """After Ctrl-C or SIGTERM nothing is logged: py4j has a traceback for every call that was cut off."""
-    try:
-        yield
+        yield spark
     except (KeyboardInterrupt, SystemExit):
-        logging.disable()
+        with contextlib.suppress(Exception):  # a JVM that was ended as well
+            spark.sparkContext.setLogLevel("OFF")
         raise
+    finally:
+        with contextlib.suppress(Exception):
+            spark.stop()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _quietly(handler: Callable[[int, FrameType | None], object]) -> Callable[[int, FrameType | None], None]:
+    """The handler, and nothing is logged any more: py4j has a traceback for every call that is cut off."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        logging.disable()
+        handler(number, frame)
+
+    return handle
 
 
 def settings(place: Place) -> dict[str, str]:
