@@ -1,0 +1,60 @@
+"""The stream as a user runs it: what it learns file by file is what the batch job learns at once."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from collections import Counter
+
+import pytest
+
+from headgate_pipeline.run import KNOWLEDGE, REQUEST
+from headgate_pipeline.store import Store
+from pipeline_command import LOCAL, PATIENCE, pipeline
+from pipeline_samples import DUPLICATES, FIRST, task_row, write
+from shell import gone, start
+
+pytestmark = pytest.mark.spark
+
+
+LATE = 20
+"""Rows of a second file for an old hour; five are there already."""
+
+
+def test_a_stream_learns_what_batches_learn(folder, made, tmp_path):
+    shutil.copytree(folder / "raw", tmp_path / "raw")
+    out = tmp_path / "out"
+    process, mark = start("pipeline", "run", "raw", "-o", "out", *LOCAL, "--follow", "1", "--json", folder=tmp_path)
+    try:
+        rows = wait_for(process, out, sum(made["rows"].values()))
+        assert rows == made["rows"]
+        assert documents(out) == documents(folder / "out")
+        write(tmp_path / "raw" / FIRST / "late.parquet", [task_row(number) for number in range(225, 225 + LATE)])
+        rows = wait_for(process, out, sum(made["rows"].values()) + LATE)
+        assert rows == made["rows"] | {"": made["rows"][""] + LATE - 5, "duplicate": DUPLICATES + 5}
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=PATIENCE)[1]
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert gone(mark) == []
+    pipeline(tmp_path / "raw", tmp_path / "scratch", "--available")
+    assert documents(tmp_path / "scratch") == documents(out)
+
+
+def documents(folder):
+    return [(folder / name).read_text() for name in (KNOWLEDGE, REQUEST)]
+
+
+def wait_for(process, folder, rows):
+    """Rows by how they ended, when so many are committed and the documents are newer than that."""
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
+        time.sleep(0.3)
+        found = sum((Counter(each.rows) for each in Store(folder=folder).manifest().hours.values()), Counter())
+        manifest, last = folder / "manifest.json", folder / REQUEST
+        if found.total() == rows and last.exists() and last.stat().st_mtime_ns > manifest.stat().st_mtime_ns:
+            return dict(found)
+    raise AssertionError(f"the stream did not learn; its exit code is {process.poll()}")
