@@ -94,7 +94,7 @@ def main() -> None:
             for name in asked.engine or parts:
                 wall, cpu, memory = timed(parts[name])
                 print(
-                    f"{count:12,} {name:>8} {wall:8.1f} {cpu:8.1f} {memory:7.0f} {count / cpu / 1e6:13.2f}", flush=True
+                    f"{count:12,} {name:>8} {wall:8.1f} {cpu:8.1f} {memory:7.0f} {count / cpu / 1e6:13.4f}", flush=True
                 )
 
 

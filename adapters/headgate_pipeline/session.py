@@ -101,7 +101,7 @@ def settings(place: Place) -> dict[str, str]:
         "spark.driver.memory": place.driver_memory,
         "spark.executor.memory": place.executor_memory,
         "spark.driver.extraJavaOptions": f"{SERIAL} {QUICK}" if place.quick else SERIAL,
-        "spark.log.level": "ERROR",
+        "spark.log.level": "FATAL",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
