@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
@@ -147,7 +148,8 @@ def _write_tables(
             _write(tables.quarantine(rows), place / "quarantine")
     finally:
         for each in (judged, again, jumped):
-            each.unpersist()
+            with contextlib.suppress(Exception):  # a run that is cut off; its JVM may be gone
+                each.unpersist()
     return counts
 
 

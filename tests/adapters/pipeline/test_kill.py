@@ -25,15 +25,7 @@ def test_a_killed_run_is_made_up_for(folder, made, tmp_path):
     os.utime(changed)
     for name in (KNOWLEDGE, REQUEST):
         (tmp_path / "out" / name).unlink()
-    process, mark = start("pipeline", "run", "raw", "-o", "out", *LOCAL, folder=tmp_path)
-    end = time.monotonic() + PATIENCE
-    try:
-        while process.poll() is None and not half_written(tmp_path / "out") and time.monotonic() < end:
-            time.sleep(0.01)
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    assert gone(mark) == []
+    end_halfway(tmp_path, signal.SIGKILL)
     assert half_written(tmp_path / "out"), "it was killed when it was over"
     assert Store(folder=tmp_path / "out").manifest() == Store(folder=folder / "out").manifest()
     pipeline(tmp_path / "raw", tmp_path / "out")
@@ -42,6 +34,29 @@ def test_a_killed_run_is_made_up_for(folder, made, tmp_path):
     for name in TABLES:
         assert rows(tmp_path / "out", name) == rows(folder / "out", name)
     assert not half_written(tmp_path / "out")
+
+
+def test_a_run_that_is_told_to_end_ends_without_a_traceback(folder, made, tmp_path):
+    """The signal goes to its JVM as well, as from a service manager."""
+    shutil.copytree(folder / "raw", tmp_path / "raw")
+    code, errors = end_halfway(tmp_path, signal.SIGTERM)
+    assert code == 128 + signal.SIGTERM
+    assert "Traceback" not in errors, errors
+
+
+def end_halfway(folder, number):
+    """Start a run, and send a signal to all its processes when tables are half written; exit code and errors."""
+    process, mark = start("pipeline", "run", "raw", "-o", "out", *LOCAL, folder=folder)
+    end = time.monotonic() + PATIENCE
+    try:
+        while process.poll() is None and not half_written(folder / "out") and time.monotonic() < end:
+            time.sleep(0.01)
+        os.killpg(process.pid, number)
+        errors = process.communicate(timeout=PATIENCE)[1]
+    finally:
+        process.kill()
+    assert gone(mark) == []
+    return process.returncode, errors
 
 
 def half_written(folder):
