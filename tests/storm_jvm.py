@@ -7,20 +7,22 @@ import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_storm.artefacts import SERVER_TESTS, distribution, resolve
-from headgate_storm.jar import SOURCES, bridge_jar
+from headgate_storm.jar import bridge_jar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from headgate.java import Java
 
-TESTS = SOURCES.parents[1] / "test"
+PROJECT = Path(__file__).parents[1] / "adapters" / "headgate_storm" / "java"
+"""The Maven project, of which a wheel has the classes only."""
+TESTS = PROJECT / "src" / "test"
 
 
 def class_path(name: str, folder: Path) -> str:

@@ -194,6 +194,19 @@ class LocalStorm:
         self._revive(f"supervisor-{host}")
         self._wait_for_supervisors()
 
+    def restart_halted(self) -> tuple[str, ...]:
+        """Start each supervisor again that ended by itself, as the process manager of a real cluster does; their hosts.
+
+        A supervisor of Storm halts itself, for instance, when a topology is killed while its files are being fetched.
+        """
+        halted = [host for host in self._hosts() if not self._running[f"supervisor-{host}"].alive]
+        for host in halted:
+            self._killed.append(self._running.pop(f"supervisor-{host}"))
+            self._spawn(f"supervisor-{host}")
+        if halted:
+            self._wait_for_supervisors()
+        return tuple(halted)
+
     def kill_nimbus(self) -> None:
         """Kill Nimbus at once."""
         self._kill("nimbus", whole=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import threading
 import time
@@ -17,6 +18,8 @@ from headgate.errors import EngineError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import FrameType
+
+_ERROR = re.compile(r"\b(ERROR|FATAL)\b")
 
 
 @attrs.frozen(kw_only=True)
@@ -64,9 +67,11 @@ class Daemon:
             _send(pid, number)
 
     def tail(self, lines: int = 15) -> str:
-        """The end of its log."""
+        """The end of its log; the errors there, if it has any: a dying JVM writes hundreds of lines after them."""
         text = self.log.read_text(errors="replace") if self.log.exists() else ""
-        return "\n".join(text.splitlines()[-lines:])
+        end = text.splitlines()[-50 * lines :]
+        errors = [line for line in end if _ERROR.search(line)]
+        return "\n".join((errors or end)[-lines:])
 
 
 def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:

@@ -15,16 +15,17 @@ import pytest
 from headgate.host import PluginHost
 from headgate_storm.bridge import Bridge, Endpoint
 from headgate_storm.rounds import Rounds
+from storm_answers import PLANNING, die_when_asked, keep_answering
 from storm_cluster import running_cluster, wait_for, word_count
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
 ROUNDS = 2
 """Rounds of Nimbus that a fault has to last."""
+HALTING = 5.0
+"""Seconds within which a supervisor that halts itself is gone."""
 TOO_LONG = 2.0
 """Seconds, more than a round of this cluster waits for its answer."""
-PLANNING = 0.3
-"""Seconds that a process of the kill test takes to answer: so long that kills hit it in the middle of a round."""
 
 
 @pytest.fixture(scope="module")
@@ -168,33 +169,6 @@ def test_a_wrong_token_is_refused(cluster, before):
         cluster.endpoint.unlink()
 
 
-def keep_answering(endpoint, asked):
-    """Answer rounds as `headgate serve storm` does, but slowly; the file `asked` is there while a round is answered."""
-    host = PluginHost.load()
-    rounds = Rounds(lambda request: host.schedule("even", request, {}))
-
-    def slowly(text):
-        asked.touch()
-        time.sleep(PLANNING)
-        answered = rounds.answer(text)
-        asked.unlink()
-        return answered
-
-    with Bridge(slowly, endpoint):
-        signal.pause()
-
-
-def die_when_asked(endpoint, asked):
-    """Die in the middle of a round."""
-
-    def die(_text):
-        asked.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    with Bridge(die, endpoint):
-        signal.pause()
-
-
 @pytest.fixture
 def python(cluster, tmp_path):
     """Start a Python process that answers Nimbus, and wait until it listens."""
@@ -287,6 +261,7 @@ def test_a_topology_that_is_killed_between_snapshot_and_answer(cluster, before):
         assert any(each["name"] == "passing" for asked in answers.rounds for each in asked["topologies"])
         count = len(answers.rounds)
         wait_for(f"{ROUNDS} rounds", lambda: len(answers.rounds) > count + ROUNDS)
+    look_after_supervisors(cluster)
 
 
 def topologies(cluster):
@@ -296,6 +271,15 @@ def topologies(cluster):
 def gone(cluster, name):
     cluster.storm.gateway.kill(name, wait=0)
     wait_for(f"the end of {name}", lambda: name not in topologies(cluster))
+    look_after_supervisors(cluster)
+
+
+def look_after_supervisors(cluster):
+    """A supervisor may halt itself when a topology is killed while it starts: real ones are started again."""
+    over = time.monotonic() + HALTING
+    while time.monotonic() < over:
+        cluster.storm.restart_halted()
+        time.sleep(0.2)
 
 
 def test_a_worker_that_is_killed_comes_back_where_it_was(cluster):

@@ -8,10 +8,8 @@ import sys
 
 import pytest
 
-from headgate_storm.jar import SOURCES
 from storm_cluster import RELEASE
-
-PROJECT = SOURCES.parents[2]
+from storm_jvm import PROJECT
 
 
 @pytest.mark.storm
