@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from headgate.cli.output import Progress, console, emit, json_option, say, table
+from headgate_storm.artefacts import STORM
 
 
 @click.group("demo")
@@ -20,6 +21,7 @@ def demo() -> None:
 @click.option(
     "--load", default=0.7, show_default=True, type=click.FloatRange(0.05, 1.0), help="Share of CPU to plan for."
 )
+@click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @click.option(
     "-o",
     "--output",
@@ -29,7 +31,7 @@ def demo() -> None:
     help="Folder for storm.json and storm.html.",
 )
 @json_option
-def storm(*, load: float, output: Path, as_json: bool) -> None:
+def storm(*, load: float, version: str, output: Path, as_json: bool) -> None:
     """Place a real topology on a real Storm cluster, and measure what that wins.
 
     Storm's own scheduler places it first, then `resource-aware` and `dstorm` from measured traffic.
@@ -42,7 +44,7 @@ def storm(*, load: float, output: Path, as_json: bool) -> None:
 
     progress = Progress()
     with tempfile.TemporaryDirectory(prefix="headgate-demo-", ignore_cleanup_errors=True) as folder:
-        found = run(PluginHost.load(), THREE, load, Path(folder), progress, console(stderr=True).print)
+        found = run(PluginHost.load(), THREE, load, Path(folder), progress, console(stderr=True).print, version=version)
     write_text(output / "storm.json", json.dumps(data(found), indent=2) + "\n")
     write_text(output / "storm.html", html(found))
     title = f"Storm {found.storm}, planned for {load:.0%} load"

@@ -12,6 +12,7 @@ from headgate.errors import EngineError
 from headgate.growth import at_load, declared_from_measured
 from headgate.host import PluginHost
 from headgate.model import FrozenMap, Observation, Plan, Receipt, Request, Slot, Status
+from headgate_storm.artefacts import STORM
 from headgate_storm.jar import bridge_jar
 from headgate_storm.local import LocalStorm
 from headgate_storm.service import Places, Service, serve
@@ -259,6 +260,7 @@ def experiment(
     *,
     fill: str,
     conf: Mapping[str, Any] | None = None,
+    version: str = STORM,
 ) -> Iterator[Experiment]:
     """A cluster of these supervisors, watched and steered from here; all that was started ends with the block.
 
@@ -268,6 +270,7 @@ def experiment(
         folder: Scratch space.
         fill: The scheduler that places executors whose worker died, once a plan was carried out.
         conf: Further settings for `storm.yaml`.
+        version: Release of Storm.
 
     Raises:
         EngineError: The cluster does not start.
@@ -275,7 +278,7 @@ def experiment(
     places = Places(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))
     with serve(host, fill, {}, places, shadow=True) as service:
         asked = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **(conf or {})}
-        with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),)) as storm:
+        with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version) as storm:
             yield Experiment(host=host, storm=storm, service=service)
 
 

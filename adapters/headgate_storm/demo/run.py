@@ -100,6 +100,8 @@ def run(
     folder: Path,
     say: Callable[[str], None],
     show: Callable[[Any], None],
+    *,
+    version: str = STORM,
 ) -> Result:
     """Run the demo on a cluster of its own; every process that it starts ends with it.
 
@@ -110,6 +112,7 @@ def run(
         folder: Scratch space.
         say: Takes progress messages.
         show: Takes tables for a person.
+        version: Release of Storm.
 
     Raises:
         EngineError: The cluster or the topology fail, or a plan cannot be made or carried out.
@@ -117,7 +120,7 @@ def run(
     begin = time.monotonic()
     sizes = ", ".join(f"{each.host} ({each.cpu:.0f} points)" for each in supervisors)
     say(f"starting ZooKeeper, Nimbus and {len(supervisors)} supervisors: {sizes}")
-    with experiment(host, supervisors, folder, fill="dstorm") as cluster:
+    with experiment(host, supervisors, folder, fill="dstorm", version=version) as cluster:
         ready = time.monotonic() - begin
         say(f"the cluster is up; submitting a word count of {len(topology().tasks())} tasks to Storm's own scheduler")
         cluster.run(describe(topology(), roles=ROLES[NAME], load=Load(cpu=1.0), text=default_text()))
@@ -125,7 +128,7 @@ def run(
         memory = cluster.storm.memory_mb()
         say("ending the cluster")
     seconds = time.monotonic() - begin
-    return Result(storm=STORM, load=load, ready=ready, seconds=seconds, memory_mb=memory, phases=phases)
+    return Result(storm=version, load=load, ready=ready, seconds=seconds, memory_mb=memory, phases=phases)
 
 
 def _phases(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shell import HEADGATE, gone, marked, start
+from storm_cluster import RELEASE
 
 if TYPE_CHECKING:
     from signal import Signals
@@ -32,12 +33,13 @@ def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
 @pytest.mark.network
 @pytest.mark.timeout(2 * LIMIT)
 def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_path: Path) -> None:
-    run, mark = start("demo", "storm", "--json", folder=tmp_path)
+    run, mark = start("demo", "storm", "--version", RELEASE, "--json", folder=tmp_path)
     out, messages = run.communicate(timeout=2 * LIMIT)
     assert run.returncode == 0, messages
     assert gone(mark) == []
     found = json.loads(out)
     assert found == json.loads((tmp_path / "headgate-demo" / "storm.json").read_text())
+    assert found["storm"] == RELEASE
     phases = {phase["placement"]: phase for phase in found["phases"]}
     assert list(phases) == ["Storm alone", "resource-aware", "dstorm", "dstorm at 20% load"]
     alone, light = phases["Storm alone"], phases["dstorm at 20% load"]
@@ -64,7 +66,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
 @pytest.mark.network
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_ends_everything_it_started(java: None, tmp_path: Path, number: Signals) -> None:
-    run, mark = start("demo", "storm", folder=tmp_path)
+    run, mark = start("demo", "storm", "--version", RELEASE, folder=tmp_path)
     assert run.stderr is not None
     for line in run.stderr:
         if "the cluster is up" in line:

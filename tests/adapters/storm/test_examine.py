@@ -17,7 +17,7 @@ from headgate_storm.jar import bridge_jar
 from headgate_storm.local import LocalStorm
 from headgate_storm.service import HOOKS, SCHEDULER, Places, serve
 from shell import headgate
-from storm_cluster import SMALL
+from storm_cluster import RELEASE, SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +149,7 @@ def asked(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tupl
     places = Places(endpoint=folder / "endpoint.json", collector=address)
     with serve(PluginHost.load(), "even", {}, places) as service:
         conf = {**service.nimbus_conf(), **service.worker_conf()}
-        with LocalStorm(SMALL[:1], conf=conf, extlib=(bridge_jar(),)) as storm:
+        with LocalStorm(SMALL[:1], conf=conf, extlib=(bridge_jar(),), version=RELEASE) as storm:
             yield storm, places
 
 

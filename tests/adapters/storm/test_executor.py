@@ -15,6 +15,7 @@ from headgate_storm.demo.experiment import Experiment, experiment
 from headgate_storm.executor import restarted
 from headgate_storm.local import SupervisorSpec
 from headgate_storm.workload import describe
+from storm_cluster import RELEASE
 from storm_words import eventually
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def test_workers_that_end_are_those_whose_executors_change() -> None:
 def running(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Experiment]:
     """A topology of nine executors on three nodes, which Nimbus asks this process about."""
     folder = tmp_path_factory.mktemp("executor")
-    with experiment(PluginHost.load(), NODES, folder, fill="even", conf={"nimbus.monitor.freq.secs": 1}) as cluster:
+    conf = {"nimbus.monitor.freq.secs": 1}
+    with experiment(PluginHost.load(), NODES, folder, fill="even", conf=conf, version=RELEASE) as cluster:
         cluster.run(describe(TOPOLOGY))
         cluster.service.target.rounds.shadow = False
         yield cluster

@@ -15,13 +15,14 @@ from headgate.errors import EngineError
 from headgate_storm.artefacts import versions
 from headgate_storm.local import LocalStorm, SupervisorSpec, supervisor_specs
 from headgate_storm.ports import Ports
+from storm_cluster import RELEASE
 from storm_words import alive, eventually, submit_words
 
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
 KEEP_RUNNING = """
 import json, time
 from headgate_storm.local import LocalStorm, supervisor_specs
-cluster = LocalStorm(supervisor_specs(((400.0, 4096.0, 2),)))
+cluster = LocalStorm(supervisor_specs(((400.0, 4096.0, 2),)), version={version!r})
 {body}
 """
 SILENT = """
@@ -164,7 +165,9 @@ def test_an_older_release_runs_and_nothing_is_left_of_it(java: None, version: st
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_nothing_is_left_after_a_signal(java: None, body: str, number: signal.Signals) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", KEEP_RUNNING.format(body=body)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", KEEP_RUNNING.format(body=body, version=RELEASE)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdout is not None
         started = json.loads(process.stdout.readline())
@@ -178,7 +181,7 @@ def test_nothing_is_left_after_a_signal(java: None, body: str, number: signal.Si
 @pytest.mark.storm
 @pytest.mark.network
 def test_a_daemon_that_dies_at_start_is_told_with_its_log(java: None, tmp_path: Path) -> None:
-    broken = LocalStorm(ONE, conf={"storm.scheduler": "no.such.Scheduler"}, folder=tmp_path)
+    broken = LocalStorm(ONE, version=RELEASE, conf={"storm.scheduler": "no.such.Scheduler"}, folder=tmp_path)
     with pytest.raises(EngineError, match=r"nimbus of the local cluster died(?s:.*)no\.such\.Scheduler"):
         broken.start()
     assert broken.daemons == ()

@@ -14,6 +14,7 @@ from headgate.errors import EngineError
 from headgate_storm.artefacts import STORM
 from headgate_storm.standing import Standing
 from headgate_storm.storm_commands import storm as commands
+from storm_cluster import RELEASE
 
 
 @pytest.fixture(autouse=True)
@@ -29,12 +30,12 @@ def test_up_status_down(java: None, tmp_path: Path) -> None:
     runner = CliRunner()
     settings = tmp_path / "settings.json"
     settings.write_text('{"topology.message.timeout.secs": 17}')
-    options = ["--supervisors", "200:2048:2,100:1024:1", "--conf", str(settings), "--json"]
+    options = ["--supervisors", "200:2048:2,100:1024:1", "--conf", str(settings), "--version", RELEASE, "--json"]
     try:
         shown = json.loads(runner.invoke(commands, ["up", *options], catch_exceptions=False).stdout)
         sizes = [(each["host"], each["cpu"], each["memory_mb"], each["slots"]) for each in shown["supervisors"]]
         assert sizes == [("127.0.0.11", 200.0, 2048.0, 2), ("127.0.0.12", 100.0, 1024.0, 1)]
-        assert (shown["version"], shown["topologies"]) == (STORM, [])
+        assert (shown["version"], shown["topologies"]) == (RELEASE, [])
         told = runner.invoke(commands, ["status"], catch_exceptions=False).stdout
         assert f"Nimbus at {shown['nimbus']}" in told
         assert "127.0.0.12  0 of 1 slots, 0 of 100 points, 0 of 1024 MB" in told
