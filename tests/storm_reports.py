@@ -1,9 +1,11 @@
-"""Report lines as the monitor in a worker writes them, for tests."""
+"""Report lines as the monitor in a worker writes them, and a worker that sends them, for tests."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from typing import Any
+import socket
+from typing import Any, Self
 
 from headgate_storm.reports import Report, read_report
 
@@ -37,3 +39,46 @@ def report_line(**more: Any) -> bytes:
 
 def report(received: float = 1000.0, **more: Any) -> Report:
     return read_report(report_line(**more), received)
+
+
+class Worker:
+    """Numbers its reports and waits for nobody: while the collector takes nothing more, they are dropped and counted.
+
+    Attributes:
+        number: Reports so far. `dropped`: those of them that were never sent.
+    """
+
+    def __init__(self, address: tuple[str, int], token: str) -> None:
+        """Connect, and say who calls."""
+        self._socket = socket.create_connection(address)
+        self._socket.sendall(f"{token}\n".encode())
+        self._rest = b""
+        self.number = self.dropped = 0
+
+    def report(self, line: bytes) -> None:
+        """Send a report that has the next number, if the one before is sent."""
+        self.number += 1
+        self._push()
+        if self._rest:
+            self.dropped += 1
+        else:
+            self._rest = line
+            self._push()
+
+    def _push(self) -> None:
+        self._socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while self._rest:
+                self._rest = self._rest[self._socket.send(self._rest) :]
+
+    def wait(self) -> None:
+        """Send what was begun, however long it takes."""
+        self._socket.setblocking(True)
+        self._socket.sendall(self._rest)
+        self._rest = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._socket.close()

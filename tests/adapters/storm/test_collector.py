@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,10 +13,10 @@ import pytest
 from headgate.errors import EngineError
 from headgate.model import Slot
 from headgate_storm import collector as module
-from headgate_storm.collector import Collector, Reports
+from headgate_storm.collector import Collector, Reports, Tally
 from headgate_storm.snapshot import read_snapshot
 from headgate_storm.watch import Workers
-from storm_reports import report, report_line
+from storm_reports import Worker, report, report_line
 from storm_rounds import round_text, supervisor, word_count
 
 if TYPE_CHECKING:
@@ -128,6 +128,36 @@ def test_missing_numbers_are_lost_reports(collector: Collector) -> None:
             client.sendall(report_line(number=number, started=started))
         until(lambda: collector.tally.received == 5)
     assert collector.tally.lost == 2
+
+
+def test_what_workers_drop_when_it_is_too_slow_is_counted_to_the_report() -> None:
+    """Sent is received and dropped: a gap in the numbers is as long as what the worker dropped."""
+    fast = threading.Event()
+    fast.set()
+
+    def clock() -> float:
+        fast.wait()
+        return time.time()
+
+    host = "h" * 500_000
+    with ExitStack() as stack:
+        collector = stack.enter_context(Collector(token=TOKEN, clock=clock))
+        stack.callback(fast.set)
+        workers = [stack.enter_context(Worker(collector.address, TOKEN)) for _ in range(3)]
+        fast.clear()
+        while any(each.dropped < 5 for each in workers):
+            for port, each in enumerate(workers):
+                each.report(report_line(number=each.number + 1, port=port, dropped=each.dropped, host=host))
+        fast.set()
+        for port, each in enumerate(workers):
+            each.wait()
+            each.report(report_line(number=each.number + 1, port=port, dropped=each.dropped))
+            each.wait()
+        asked, dropped = sum(each.number for each in workers), sum(each.dropped for each in workers)
+        until(lambda: collector.tally.received == asked - dropped)
+        assert collector.tally == Tally(received=asked - dropped, lost=dropped)
+        last = {each.port: each for each in collector.recent(60)}
+        assert [last[port].dropped for port in range(3)] == [each.dropped for each in workers]
 
 
 def test_a_window_is_waited_for(collector: Collector) -> None:
