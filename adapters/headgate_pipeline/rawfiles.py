@@ -6,6 +6,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from headgate.samples import COLUMNS, VERSION
+from headgate_pipeline.columns import PLACE, SPARK_TYPES
 from headgate_pipeline.intake import OLDEST
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from headgate_pipeline.intake import SampleFile
 
-SPARK_TYPES = {"int32": "int", "int64": "bigint", "double": "double", "string": "string", "timestamp": "timestamp"}
 SCHEMA = ", ".join(f"`{name}` {SPARK_TYPES[kind]}" for name, kind in COLUMNS.items())
 """The columns of the present version as Spark writes a schema; those that a file lacks are null."""
 FIRST_SCHEMA = (
@@ -24,8 +24,6 @@ FIRST_SCHEMA = (
     "cpu double, heap double, queue bigint, received bigint, emitted bigint, acked bigint, failed bigint, "
     "latencies bigint, latency bigint, tuples bigint, bytes bigint"
 )
-PLACE = (("hour", "string"), ("file", "string"), ("row", "bigint"))
-"""Added to every row: the hour of its folder, its file's name, and a number that no other row of the same hour has."""
 
 
 def read_rows(spark: SparkSession, files: Sequence[SampleFile]) -> DataFrame:

@@ -10,6 +10,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from headgate.samples import COLUMNS, VERSION
+from headgate_pipeline.columns import PLACE, SPARK_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,8 +111,6 @@ def _arranged(
 ) -> DataFrame:
     """One kind of rows in all columns of the present version."""
     from pyspark.sql import functions as f
-
-    from headgate_pipeline.rawfiles import PLACE, SPARK_TYPES
 
     own = {"version": f.lit(VERSION), "kind": f.lit(kind), **names}
     there = {"engine", "origin", "number", "start", "end", "topology", "node", "port", *amounts}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from headgate_spark.events import (
     Event,
@@ -17,10 +19,18 @@ from headgate_spark.events import (
     StageCompleted,
     TaskEnd,
 )
-from headgate_spark.shuffle import Shuffle
 
 KEPT = 256
 """Finished jobs that are remembered."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Shuffle:
+    """The exchange from stage `source` to `target`: float64 (maps, reduces), bytes, as the tracker rounds them."""
+
+    source: int
+    target: int
+    sizes: NDArray[np.float64]
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from headgate_spark.events import Progress, QueryEnded, StageCompleted, parse
-from headgate_spark.history import History
+from headgate_spark.history import History, Shuffle
 from headgate_spark.listening import listen
-from headgate_spark.shuffle import Shuffle, read_sizes
+from headgate_spark.shuffle import read_sizes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,15 +24,6 @@ MAX_CELLS = 1_000_000
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Shuffle:
-    """The exchange from stage `source` to `target`: float64 (maps, reduces), bytes, as the tracker rounds them."""
-
-    source: int
-    target: int
-    sizes: NDArray[np.float64]
-
-
-@attrs.frozen(kw_only=True, eq=False)
 class Exchange:
     """What one shuffle moved, scaled to what the reading tasks measured.
 

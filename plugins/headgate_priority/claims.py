@@ -97,15 +97,15 @@ def _sps(rows: Mapping[str, Row], nodes: int, name: str) -> float:
 
 
 def _dps(rows: Mapping[str, Row], nodes: int, triggered: Sequence[str], name: str) -> float:
-    from headgate_priority.plugin import dps
+    from headgate_priority.schedulers import dps
 
-    return float(_nodes(dps.headgate_schedule(use_case(rows, nodes, triggered), DpsOptions()), name))
+    return float(_nodes(dps(use_case(rows, nodes, triggered), DpsOptions()), name))
 
 
 def _plan_sps(request: Request, options: SpsOptions) -> Plan:
-    from headgate_priority.plugin import sps
+    from headgate_priority.schedulers import sps
 
-    return sps.headgate_schedule(request, options)
+    return sps(request, options)
 
 
 def _nodes(plan: Plan, topology: str) -> int:

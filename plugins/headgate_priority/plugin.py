@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
@@ -31,10 +30,9 @@ class Sps:
     @hookimpl
     def headgate_schedule(self, request: Request, options: SpsOptions) -> Plan:
         """Run Table 2, then Table 3."""
-        from headgate_priority.shares import sps
-        from headgate_priority.sharing import schedule
+        from headgate_priority.schedulers import sps
 
-        return schedule(request, options, partial(sps, options=options), options.below_minima)
+        return sps(request, options)
 
     @hookimpl
     def headgate_workloads(self) -> Sequence[Workload]:
@@ -66,10 +64,9 @@ class Dps:
     @hookimpl
     def headgate_schedule(self, request: Request, options: DpsOptions) -> Plan:
         """Run Table 4, then Table 3."""
-        from headgate_priority.shares import dps
-        from headgate_priority.sharing import schedule
+        from headgate_priority.schedulers import dps
 
-        return schedule(request, options, partial(dps, options=options))
+        return dps(request, options)
 
     @hookimpl
     def headgate_workloads(self) -> Sequence[Workload]:
@@ -101,10 +98,9 @@ class SpsV2:
     @hookimpl
     def headgate_schedule(self, request: Request, options: SpsV2Options) -> Plan:
         """Share by largest remainder above the minima, then run Table 3."""
-        from headgate_priority.shares import sps_v2
-        from headgate_priority.sharing import schedule
+        from headgate_priority.schedulers import sps_v2
 
-        return schedule(request, options, partial(sps_v2, options=options), options.below_minima)
+        return sps_v2(request, options)
 
 
 def _describe(plugin: object, options: type, paper: str) -> Description:

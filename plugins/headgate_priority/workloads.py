@@ -102,9 +102,9 @@ def _topology(name: str, row: Row, triggered: Sequence[str] | None) -> Topology:
 def triggered_while_running(rows: Mapping[str, Row], nodes: int, triggered: Sequence[str]) -> Request:
     """The request after a trigger came on: everything runs where DPS put it before."""
     from headgate_priority.options import DpsOptions
-    from headgate_priority.plugin import dps
+    from headgate_priority.schedulers import dps
 
-    before = dps.headgate_schedule(use_case(rows, nodes, ()), DpsOptions())
+    before = dps(use_case(rows, nodes, ()), DpsOptions())
     return attrs.evolve(use_case(rows, nodes, triggered), assignment=before.assignment)
 
 
