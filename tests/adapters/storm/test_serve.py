@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -13,9 +14,14 @@ from pathlib import Path
 import pytest
 
 from headgate import documents
+from headgate.errors import EngineError
 from headgate.loop import Round
 from headgate_storm.bridge import Endpoint
-from storm_cluster import wait_for
+from headgate_storm.secret import read_or_make_secret
+from headgate_storm.service import HOOKS
+from plugin_folder import GOOD, install
+from storm_cluster import running_cluster, wait_for
+from storm_cluster import word_count as submit
 from storm_rounds import round_text, supervisor, word_count
 from storm_schemas import valid
 
@@ -26,11 +32,12 @@ PROGRAM = Path(sys.executable).with_name("headgate")
 
 
 @contextlib.contextmanager
-def served(folder, *options):
+def served(folder, *options, file=None, **environment):
     """The process, and a function that asks it a round."""
-    file = folder / "endpoint.json"
+    file = file or folder / "endpoint.json"
     command = [PROGRAM, "serve", "storm", "--endpoint", file, "--journal", folder / "journal", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    channels = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env={**os.environ, **environment}, **channels) as process:
         try:
             wait_for("its endpoint", lambda: file.exists() or process.poll() is not None)
             yield process, lambda text: ask(Endpoint.read(file), text)
@@ -54,7 +61,7 @@ def ask(endpoint, text):
 
 
 def journal(folder):
-    lines = (folder / "journal").read_text().splitlines()
+    lines = (folder / "journal").read_text().rpartition("\n")[0].splitlines()
     return [documents.structure(json.loads(line), Round) for line in lines if line]
 
 
@@ -111,3 +118,83 @@ def test_what_cannot_be_placed_is_said_and_what_is_no_round_is_told_without_a_tr
         process.send_signal(signal.SIGINT)
         process.wait(30)
         assert "Traceback" not in process.stderr.read()
+
+
+@pytest.fixture(scope="module")
+def cluster(java, tmp_path_factory):
+    """A cluster at work, whose workers look for a collector at `cluster.collector`."""
+    folder = tmp_path_factory.mktemp("served")
+    read_or_make_secret(folder / "collector.token")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    conf = {
+        **HOOKS,
+        "headgate.collector": address,
+        "headgate.collector.token.file": str(folder / "collector.token"),
+        "headgate.monitor.seconds": 1,
+        "nimbus.monitor.freq.secs": 1,
+    }
+    with running_cluster(folder, conf=conf) as made:
+        made.collector = address
+        yield made
+
+
+BAD = {
+    "raises": GOOD.replace("problem = request.problem()", "raise ValueError('no such luck')"),
+    "refuses": GOOD,
+}
+"""Schedulers that have no plan: one breaks, one says that no node will do."""
+
+
+@pytest.mark.storm
+@pytest.mark.network
+class TestOnACluster:
+    def test_what_workers_report_is_kept_as_parquet(self, cluster, tmp_path):
+        dataset = pytest.importorskip("pyarrow.dataset")
+        samples = tmp_path / "samples"
+        loop = ("-s", "even", "--replan", "--shadow", "--window", "1", "--interval", "0")
+        keep = ("--collector", cluster.collector, "--samples", samples)
+        with served(tmp_path, *loop, *keep, file=cluster.endpoint) as (process, _):
+            tasks = wait_for("figures of every task", lambda: measured(tmp_path))
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 128 + signal.SIGTERM
+        rows = dataset.dataset(samples, format="parquet", partitioning="hive").to_table().to_pylist()
+        assert {row["task"] for row in rows if row["kind"] == "task"} == tasks
+        assert {row["node"] for row in rows if row["kind"] == "node"} == {node for node, _ in cluster.stored().values()}
+        assert sum(row["tuples"] for row in rows if row["kind"] == "flow") > 0
+        assert {row["engine"] for row in rows} == {"storm"}
+
+    @pytest.mark.parametrize(("name", "words"), [("raises", "no such luck"), ("refuses", "cannot be placed")])
+    def test_what_runs_is_held_without_a_plan(self, cluster, tmp_path, name, words):
+        install(tmp_path, "bad", BAD)
+        before = cluster.state()
+        loop = ("-s", name, "--replan", "--window", "1", "--interval", "0", "--collector", cluster.collector)
+        with served(tmp_path, *loop, file=cluster.endpoint, PYTHONPATH=str(tmp_path)):
+            submit(cluster.storm, name=name, rate=0.01)
+            told = wait_for("what Nimbus says", lambda: words in (said := status(cluster, name)) and said)
+            wait_for(
+                "a plan that the loop did not get", lambda: any(each.outcome == "held" for each in looped(tmp_path))
+            )
+        assert ("Storm's EvenScheduler placed" in told) is (name == "raises")
+        assert {each.outcome for each in looped(tmp_path)} <= {"held", "failed"}
+        cluster.storm.gateway.kill(name, wait=0)
+        assert cluster.state() == before, cluster.story()
+
+
+def status(cluster, name):
+    """What the scheduler says of a topology, as Nimbus shows it; nothing before Nimbus has heard of it."""
+    with contextlib.suppress(EngineError):
+        return cluster.storm.gateway.topology(name).scheduling
+    return ""
+
+
+def looped(folder):
+    """What the control loop did: the rounds that Nimbus did not ask for."""
+    return [each for each in journal(folder) if not each.message.startswith("Nimbus has")]
+
+
+def measured(folder):
+    """The running tasks, once the control loop has figures of every one."""
+    request = [each.request for each in looped(folder) if each.request][-1]
+    tasks = set(request.assignment)
+    return tasks if tasks == {each.task for each in request.metrics.tasks} else None
