@@ -24,7 +24,7 @@ from headgate.model import (
     TopologySample,
 )
 from headgate_spark.driver import scala_context
-from headgate_spark.session import executors
+from headgate_spark.session import executors, host_of
 from headgate_spark.shuffle import exchanges
 from headgate_spark.target import PORT
 from headgate_spark.usage import node_usage, read_usage
@@ -123,7 +123,7 @@ def nodes(spark: Any) -> tuple[Node, ...]:
     count: dict[str, int] = defaultdict(int)
     for executor in (found.apply(index) for index in range(found.size())):
         if executor.id() != "driver":
-            host = executor.hostPort().rpartition(":")[0]
+            host = host_of(executor.hostPort())
             cores[host] += executor.totalCores()
             count[host] += 1
     memory = float(scala.executorMemory())

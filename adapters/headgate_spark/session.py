@@ -105,8 +105,14 @@ def executors(spark: SparkSession) -> dict[str, str]:
     """Host of each live executor, by executor id."""
     found = scala_context(spark.sparkContext).statusStore().executorList(True)
     summaries = [found.apply(index) for index in range(found.size())]
-    hosts = {each.id(): each.hostPort().rpartition(":")[0] for each in summaries}
+    hosts = {each.id(): host_of(each.hostPort()) for each in summaries}
     return {executor: host for executor, host in hosts.items() if executor != "driver"}
+
+
+def host_of(address: str) -> str:
+    """The host of `host:port`; an executor that has just registered has no port yet."""
+    host, _, last = address.rpartition(":")
+    return host or last
 
 
 def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]) -> SparkSession:

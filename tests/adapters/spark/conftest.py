@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "6",
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "200",
+    "spark.sql.ui.retainedExecutions": "50",
+}
+"""What Spark remembers for its pages is full after some minutes, so that memory can be seen to be flat."""
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +45,7 @@ def spark(cluster: LocalSpark) -> Iterator[SparkSession]:
     """The one session of this process, at level hard, with an executor on every host."""
     from headgate_spark.session import session
 
-    spark = session(cluster.master_url, hosts=HOSTS, **{"spark.sql.shuffle.partitions": "6"})
+    spark = session(cluster.master_url, hosts=HOSTS, **SETTINGS)
     yield spark
     gateway = spark.sparkContext._gateway
     spark.stop()

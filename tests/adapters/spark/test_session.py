@@ -11,7 +11,7 @@ import pytest
 
 from adapters.spark.spark_jobs import HOSTS
 from headgate.errors import EngineError
-from headgate_spark.session import executors, level_of, session
+from headgate_spark.session import executors, host_of, level_of, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,3 +102,8 @@ def test_a_session_class_of_connect_is_refused() -> None:
     kind = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})
     with pytest.raises(EngineError, match="classic session"):
         level_of(kind())
+
+
+@pytest.mark.parametrize("address", ["127.0.0.2:41234", "127.0.0.2"])
+def test_an_executor_without_a_port_yet_has_a_host(address):
+    assert host_of(address) == "127.0.0.2"
