@@ -6,9 +6,12 @@ import time
 
 import pytest
 
+from adapters.spark.spark_jobs import HOSTS
 from headgate_spark.driver import scala_context
+from headgate_spark.placement import Placement
 from headgate_spark.recorder import EventRecorder
-from headgate_spark.shuffle import read_sizes
+from headgate_spark.session import executors
+from headgate_spark.shuffle import executor_bytes, read_sizes
 
 pytestmark = pytest.mark.spark
 
@@ -72,6 +75,26 @@ def test_a_full_queue_drops_and_counts(spark):
             while not recorder.dropped and time.monotonic() < deadline:
                 time.sleep(0.05)
         assert recorder.dropped > 0
+
+
+def test_bytes_go_from_the_executors_that_wrote_to_those_that_read(spark):
+    """All readers on one host: what its own executor wrote is read locally, what the others wrote is not."""
+    placement = Placement.of(spark)
+    places = {(0, index): HOSTS[index % 3] for index in range(4)} | {(1, index): HOSTS[0] for index in range(4)}
+    placement.push("bytes", places)
+    try:
+        with EventRecorder(spark) as recorder:
+            count(spark, "bytes")
+            (job,) = recorder.wait("bytes", 1, since=0, timeout=60)
+    finally:
+        placement.clear("bytes")
+    host = executors(spark)
+    found = executor_bytes(job)
+    assert {host[reader] for _, reader in found} == {HOSTS[0]}
+    assert {host[writer] for writer, _ in found} == set(HOSTS)
+    local = sum(size for (writer, reader), size in found.items() if writer == reader)
+    assert local == pytest.approx(sum(end.local for end in job.stage(1)), rel=0.15)
+    assert sum(found.values()) == pytest.approx(sum(end.local + end.remote for end in job.stage(1)))
 
 
 def test_a_shuffle_that_spark_does_not_know_has_no_sizes(spark):
