@@ -237,8 +237,9 @@ class FlightsQuery:
 
         An empty tuple says that no row was lost and none counted twice.
         """
+        done = _days_done(query)  # first: the query may end a batch meanwhile
         days, found = self.streamed(spark)
-        covered = max(days, _days_done(query))
+        covered = max(days, done)
         wanted = self.answer(covered)
         return tuple(
             f"{airport}: the stream says {found.get(airport)}, {covered} days hold {wanted.get(airport)}"
