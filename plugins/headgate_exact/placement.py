@@ -1,7 +1,9 @@
 """The task placement with the least traffic between nodes, and of those one on the fewest nodes.
 
 Tasks of a class and nodes of a group are interchangeable, so the question is how many nodes of each group hold which
-pattern: an integer program with one row for each class and group, whatever the number of tasks.
+pattern: an integer program with one row for each class and group, whatever the number of tasks. Its relaxation prices
+the patterns; those that are in no placement with less traffic than some target are left out, and the target grows until
+a placement meets it.
 """
 
 from __future__ import annotations
@@ -14,12 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate_exact.classes import Classes
-from headgate_exact.patterns import Patterns, local_traffic, patterns_of
+from headgate_exact.patterns import Patterns, patterns_of
+from headgate_exact.pricing import Prices, Table
 from headgate_exact.solver import Budget, solve
 
 if TYPE_CHECKING:
     from headgate.problem import Problem
     from headgate_exact.options import Options
+
+STEP = 0.02
+"""Of the least traffic that the relaxation allows: how far above it the first target is; then twice as far."""
+MODEL = 6_000
+"""Patterns among which the integer program may choose."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -58,13 +66,53 @@ def place(problem: Problem, start: NDArray[np.int64], options: Options, budget: 
 def _search(
     problem: Problem, classes: Classes, columns: list[Patterns], start: NDArray[np.int64], budget: Budget
 ) -> Placed:
+    table = Table.of(problem, classes, columns)
+    prices = Prices.of(problem, classes, table)
+    total = problem.traffic.total
+    best, hint, known = None, _as_patterns(problem, classes, table, start), total
+    if hint.sum() == problem.m and (start >= 0).all():
+        known = problem.traffic.inter_node(start)
+    if prices is None:
+        prices, step = Prices(least=0.0, dearer=np.zeros(len(table.every))), float(total)
+    else:
+        step = STEP * max(prices.least, STEP * total)
+    bound = math.ceil(prices.least)
+    while not budget.spent:
+        target = min(math.ceil(prices.least + step), known)
+        kept = np.flatnonzero(prices.dearer <= target - prices.least)
+        if len(kept) > MODEL:
+            break
+        told, chosen = _among(problem, classes, table, kept, hint, (bound, known), budget)
+        if chosen is not None:
+            best, hint = _spread(problem, classes, table, chosen), chosen
+            known = problem.traffic.inter_node(best)
+            if told and known <= target:
+                return Placed(node_of=best, bound=known, proven=True)
+        elif told and target == total:
+            return Placed(node_of=None, bound=0, proven=True, infeasible=True)
+        elif target == known:  # the start is no placement after all
+            known = total
+        if not told:
+            break
+        bound, step = max(bound, target + 1), 2 * step
+    return Placed(node_of=best, bound=min(bound, known))
+
+
+def _among(
+    problem: Problem,
+    classes: Classes,
+    table: Table,
+    kept: NDArray[np.int64],
+    hint: NDArray[np.int64],
+    traffic: tuple[int, int],
+    budget: Budget,
+) -> tuple[bool, NDArray[np.int64] | None]:
+    """Whether all was searched, and how many nodes hold each pattern in the best placement with traffic in a range."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
-    every = np.vstack(columns)
-    local = local_traffic(problem, classes, every)
+    every, group, local = table.every[kept], table.group[kept], table.local[kept]
     unit = math.gcd(*local.tolist()) or 1
-    group = np.repeat(np.arange(len(columns)), [len(each) for each in columns])
     holds = [
         model.new_int_var(0, _most(classes, row, len(classes.nodes[g])), "")
         for row, g in zip(every, group.tolist(), strict=True)
@@ -74,27 +122,25 @@ def _search(
     for number, count in enumerate(classes.count.tolist()):
         rows = np.flatnonzero(every[:, number]).tolist()
         model.add(sum(int(every[p, number]) * holds[p] for p in rows) == count)
-    weight = problem.m + 1
-    gain = (weight * (local // unit) + ~every.any(axis=1)).tolist()
-    model.maximize(sum(int(worth) * each for worth, each in zip(gain, holds, strict=True) if worth))
-    for each, count in zip(holds, _as_patterns(problem, classes, every, group, start).tolist(), strict=True):
+    stays = cp_model.LinearExpr.weighted_sum(holds, (local // unit).tolist())
+    most, least = ((problem.traffic.total - each) // unit for each in (traffic[0], traffic[1]))
+    model.add_linear_constraint(stays, least, most)
+    empty = cp_model.LinearExpr.weighted_sum(holds, (~every.any(axis=1)).astype(np.int64).tolist())
+    model.maximize((problem.m + 1) * stays + empty)
+    for each, count in zip(holds, hint[kept].tolist(), strict=True):
         model.add_hint(each, count)
     solver = solve(model, budget)
-    if solver.status == cp_model.INFEASIBLE:
-        return Placed(node_of=None, bound=0, proven=True, infeasible=True)
-    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):  # CP-SAT states no bound then
-        return Placed(node_of=None, bound=0)
-    top = math.floor(solver.best_objective_bound + 1e-6) // weight * unit
-    bound = max(problem.traffic.total - top, 0)
-    chosen = np.array([solver.value(each) for each in holds], dtype=np.int64)
-    node_of = _spread(problem, classes, every, group, chosen)
-    return Placed(node_of=node_of, bound=bound, proven=solver.status == cp_model.OPTIMAL)
+    told = solver.status in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
+    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return told, None
+    chosen = np.zeros(len(table.every), dtype=np.int64)
+    chosen[kept] = [solver.value(each) for each in holds]
+    return told, chosen
 
 
-def _as_patterns(
-    problem: Problem, classes: Classes, every: Patterns, group: NDArray[np.int64], node_of: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _as_patterns(problem: Problem, classes: Classes, table: Table, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many nodes hold each pattern in a placement; nodes that hold none of them are left out."""
+    every, group = table.every, table.group
     index = {(g, row.tobytes()): p for p, (g, row) in enumerate(zip(group.tolist(), every, strict=True))}
     counts = np.zeros((problem.m, len(classes.tasks)), dtype=np.int64)
     for number, tasks in enumerate(classes.tasks):
@@ -115,10 +161,9 @@ def _most(classes: Classes, row: NDArray[np.int64], nodes: int) -> int:
     return min(nodes, int((classes.count[here] // row[here]).min(initial=nodes)))
 
 
-def _spread(
-    problem: Problem, classes: Classes, every: Patterns, group: NDArray[np.int64], chosen: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _spread(problem: Problem, classes: Classes, table: Table, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
     """Nodes for the patterns and tasks for the counts, so that what runs stays where it can."""
+    every, group = table.every, table.group
     counts = np.zeros((len(classes.tasks), problem.m), dtype=np.int64)
     runs = np.zeros_like(counts)
     for number, tasks in enumerate(classes.tasks):

@@ -33,6 +33,10 @@ class Budget:
         """Whether nothing worth starting is left."""
         return self.work <= 0 or self.clock <= 0
 
+    def take(self, work: float) -> None:
+        """Count work that is done outside CP-SAT, in deterministic seconds."""
+        self.work -= work
+
 
 def solve(model: Any, budget: Budget) -> Any:
     """Solve a `CpModel` within the budget and take what it used off; returns the `CpSolver`, `status` set.

@@ -2,7 +2,9 @@
 
 At a fixed input rate R and number N of tasks, a task of component c needs e * gain * R / N + MET percent: whether some
 numbers and some placement fit is an integer program. Each answer narrows the range between the best plan found, whose
-highest rate is known in closed form, and the least rate known to be out of reach.
+highest rate is known in closed form, and the least rate known to be out of reach. Where the ways to spread a component
+over the machines can be listed, the program chooses among those that a relaxation leaves (`headgate_exact.ways`); else
+it counts tasks.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from numpy.typing import NDArray
 from headgate.model import Bound, Status
 from headgate.profiled import FULL
 from headgate.scaling import Scaling
+from headgate_exact.mixing import combined
 from headgate_exact.relaxation import highest_factor
 from headgate_exact.solver import Budget, solve
+from headgate_exact.ways import Ways, surviving
 
 if TYPE_CHECKING:
     from headgate.model import Plan, Request
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
 
 Counts = NDArray[np.int64]
 """Tasks by component and machine, shape (K, m)."""
+
+Found = tuple[bool | None, Counts | None]
+"""Whether a factor can be had (None: the budget does not tell), and counts that sustain it."""
 
 UNITS = 10_000_000
 """Integer units of one machine; what a task needs is rounded up to them."""
@@ -50,15 +57,24 @@ def most_throughput(request: Request, options: Options, budget: Budget) -> Plan:
 def _bisect(scaling: Scaling, limit: float, options: Options, budget: Budget) -> Plan:
     best = _start(scaling, limit, options)
     low, high = (rate_of(scaling, best), limit) if best is not None else (0.0, limit)
+    ways = _ways(scaling, options)
     columns = len(scaling.parts) * options.instances * scaling.profiled.e.shape[1] ** 2
-    small = columns <= options.max_columns // 4
+    small = ways is not None or columns <= options.max_columns // 10
+    step = options.tolerance
     while small and not budget.spent and high - low > options.tolerance * low:
         middle = (low + high) / 2 if low > 0 else high / 2
+        if ways is not None:  # from above, where a relaxation leaves few ways
+            middle, step = max(middle, high * (1 - step)), 2 * step
         if middle < limit * 1e-9:
             break
-        feasible, counts = _reaches(scaling, middle, best, options, budget)
+        if ways is not None:
+            feasible, counts = _mixes(scaling, ways, middle, budget)
+        else:
+            feasible, counts = _reaches(scaling, middle, best, options, budget)
         if counts is not None:
-            best, low = counts, max(rate_of(scaling, counts), low)
+            if best is not None and rate_of(scaling, counts) <= low:
+                break
+            best, low = counts, rate_of(scaling, counts)
         elif feasible is False:
             high = middle
         else:
@@ -140,10 +156,70 @@ def fill(scaling: Scaling, factor: float, options: Options) -> Counts | None:
     return counts
 
 
-def _reaches(
-    scaling: Scaling, factor: float, best: Counts | None, options: Options, budget: Budget
-) -> tuple[bool | None, Counts | None]:
-    """Whether some counts sustain a factor, and such counts; (None, None) if the budget does not tell."""
+def _ways(scaling: Scaling, options: Options) -> list[Ways] | None:
+    """The ways of each component; None if there are too many to list."""
+    found, left = [], options.max_columns
+    for row in range(len(scaling.parts)):
+        rest = np.ceil(scaling.profiled.met[row] / FULL * UNITS).astype(np.int64)
+        ways = Ways.of(scaling, row, _at_most(scaling, row, rest), most(scaling, options), left)
+        if ways is None:
+            return None
+        left -= len(ways.counts)
+        found.append(ways)
+    return found
+
+
+def _mixes(scaling: Scaling, ways: list[Ways], factor: float, budget: Budget) -> Found:
+    """Whether some way of each component together sustain a factor, and their counts."""
+    free = np.maximum(scaling.free, 0.0)
+    kept, price = surviving(ways, factor, free, budget)
+    if not kept:
+        return False, None
+    if not scaling.need.any() and (scaling.slots >= len(scaling.present)).all():
+        told, counts = combined(kept, factor, free, price, budget)
+        if told:
+            return counts is not None, counts
+    return _chosen(scaling, kept, factor, budget)
+
+
+def _chosen(scaling: Scaling, kept: list[Ways], factor: float, budget: Budget) -> Found:
+    """The same by CP-SAT, which knows memory and slots too."""
+    from ortools.sat.python import cp_model
+
+    free = np.maximum(scaling.free, 0.0)
+    model = cp_model.CpModel()
+    terms: list[list[Any]] = [[] for _ in free]
+    on: list[list[Any]] = []
+    takes = []
+    for each in kept:
+        take = [model.new_bool_var("") for _ in each.counts]
+        model.add_exactly_one(take)
+        takes.append(take)
+        units = np.floor(each.load(factor) / FULL * UNITS).astype(np.int64)
+        for node, needs in enumerate(terms):
+            needs.append(cp_model.LinearExpr.weighted_sum(take, units[:, node].tolist()))
+        on.append([_sum(take, each.counts[:, node]) for node in range(len(free))])
+    for needs, percent in zip(terms, free.tolist(), strict=True):
+        model.add(sum(needs) <= math.ceil(percent / FULL * UNITS))
+    _further(model, scaling, on)
+    _in_order(model, scaling, on)
+    solver = solve(model, budget)
+    if solver.status == cp_model.INFEASIBLE:
+        return False, None
+    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None, None
+    chosen = [[solver.value(each) for each in take].index(1) for take in takes]
+    return True, np.array([each.counts[way] for each, way in zip(kept, chosen, strict=True)], dtype=np.int64)
+
+
+def _sum(take: list[Any], counts: NDArray[np.int64]) -> Any:
+    from ortools.sat.python import cp_model
+
+    return cp_model.LinearExpr.weighted_sum(take, counts.tolist()) if counts.any() else 0
+
+
+def _reaches(scaling: Scaling, factor: float, best: Counts | None, options: Options, budget: Budget) -> Found:
+    """Whether some counts sustain a factor, and such counts."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from headgate.host import PluginHost
-from headgate.model import Flow, Limits, Metrics, Status
+from headgate.model import Flow, Limits, Metrics, Resources, Status
 from headgate.profiled import FULL, Profiled
 from headgate.testing.build import SMALL, SeededDice, build_request
 from headgate_dstorm.workloads import Setting, micro_benchmark
@@ -141,3 +141,33 @@ def test_without_or_tools_the_plan_names_the_extra(monkeypatch):
     plan = run(micro_benchmark("linear", Setting()))
     assert plan.status is Status.INFEASIBLE
     assert "pip install 'headgate[exact]'" in plan.reasons[0].message
+
+
+@pytest.mark.parametrize("met", [0.0, 5.0])
+def test_three_machines_are_proven_with_the_work_that_is_allowed_by_default(met):
+    plan = run(throughput_benchmark("star", (1, 1, 1), met), effort=0.3 / PATIENT.deadline)
+    assert plan.bound.proven
+    assert plan.bound.value >= plan.scores.throughput * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("shape", ["linear", "diamond", "star"])
+def test_the_micro_benchmark_is_proven_with_the_work_that_is_allowed_by_default(shape):
+    plan = run(micro_benchmark(shape, Setting()), effort=0.3 / PATIENT.deadline)
+    assert (plan.bound.proven, plan.bound.value) == (True, plan.scores.inter_node)
+
+
+def two_of_each(need):
+    """Two components on two machines of 100 MB, where each task takes so many MB."""
+    asked = profiled([[0.1, 0.2], [0.3, 0.2]], 5.0)
+    parts = tuple(attrs.evolve(part, demand=Resources(cpu=1.0, memory=need)) for part in asked.topologies[0].components)
+    nodes = tuple(attrs.evolve(each, capacity=Resources(cpu=100.0, memory=100.0)) for each in asked.cluster.nodes)
+    topologies = (attrs.evolve(asked.topologies[0], components=parts),)
+    return attrs.evolve(asked, cluster=attrs.evolve(asked.cluster, nodes=nodes), topologies=topologies)
+
+
+def test_where_memory_binds_fewer_tasks_have_a_lower_rate():
+    wide, narrow = run(two_of_each(1.0)), run(two_of_each(40.0))
+    assert wide.bound.proven
+    assert narrow.bound.proven
+    assert sum(narrow.parallelism.values()) <= 4
+    assert narrow.input_rate < wide.input_rate
