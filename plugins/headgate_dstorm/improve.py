@@ -8,8 +8,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate_dstorm.anneal import anneal, suits
 from headgate_dstorm.engine import place
 from headgate_dstorm.fill import fill
+from headgate_dstorm.groups import Groups
 from headgate_dstorm.literal import place_literally
 from headgate_dstorm.refine import refine
 from headgate_dstorm.repair import repair
@@ -22,13 +24,16 @@ if TYPE_CHECKING:
     from headgate_dstorm.plus import PlusOptions
 
 FEWEST, EACH, MOST = 4_000, 60, 400_000
-"""Steps by default: `EACH` for each task, at least `FEWEST`, at most `MOST`."""
+"""Steps by default, one by one: `EACH` for each task, at least `FEWEST`, at most `MOST`."""
 
 TINY = 200
 """Steps for each task that are enough in any case."""
 
 HEAPS = 4
 """By what the default is divided where heaps limit workers: a step takes longer there."""
+
+EACH_AT_ONCE, MOST_AT_ONCE = 250, 1_500_000
+"""Steps by default where many are made at once: for each task, and at most."""
 
 LEANER = 0.98
 """A large problem is annealed from a start on at most this share of the nodes of the one with least traffic."""
@@ -85,9 +90,12 @@ def _limited(problem: Problem) -> bool:
 
 
 def _starts(problem: Problem, options: PlusOptions) -> Iterator[Candidate]:
-    greedy = (place if options.printed_reading else place_literally)(problem, options)
-    yield _candidate(problem, "dstorm", _complete(problem, greedy, options))
-    yield _candidate(problem, "fill along the streams", _complete(problem, fill(problem), options))
+    greedy = _complete(problem, (place if options.printed_reading else place_literally)(problem, options), options)
+    yield _candidate(problem, "dstorm", greedy)
+    along = fill(problem)
+    if (greedy < 0).any():  # else a fill that leaves tasks out is the worse start, and not worth a repair
+        along = _complete(problem, along, options)
+    yield _candidate(problem, "fill along the streams", along)
 
 
 def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions) -> NDArray[np.int64]:
@@ -96,19 +104,26 @@ def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions
 
 def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate]) -> Iterator[Candidate]:
     """Small problems are annealed from each start, large ones from one: little traffic, or clearly fewer nodes."""
-    steps = _steps(problem) if options.steps is None else options.steps
     fewest = min(each.unplaced for each in starts)
     chosen = sorted((each for each in starts if each.unplaced == fewest), key=lambda each: each.cost)
     lean = min(chosen, key=lambda each: (each.nodes > LEANER * chosen[0].nodes, each.cost))
     small = problem.n <= RUNS_UP_TO
     runs = [(start, run) for start in (chosen if small else [lean]) for run in range(2 if small else 1)]
+    groups = None if small else Groups(problem)
+    at_once = groups is not None and suits(problem, groups)
+    steps = _steps(problem, at_once=at_once) if options.steps is None else options.steps
     for start, run in runs:
         part, seed = steps // len(runs), problem.request.seed * len(runs) + run
-        node_of = refine(problem, start.node_of, steps=part, seed=seed)
+        if groups is not None and at_once:
+            node_of = anneal(problem, groups, start.node_of, steps=part, seed=seed)
+        else:
+            node_of = refine(problem, start.node_of, steps=part, seed=seed)
         yield _candidate(problem, f"{start.origin}, {part} steps of annealing (seed {seed})", node_of)
 
 
-def _steps(problem: Problem) -> int:
+def _steps(problem: Problem, *, at_once: bool) -> int:
+    if at_once:
+        return min(EACH_AT_ONCE * problem.n, MOST_AT_ONCE)
     steps = min(TINY * problem.n, max(FEWEST, EACH * problem.n), MOST)
     return steps // HEAPS if np.isfinite(problem.heap_limit).any() else steps
 

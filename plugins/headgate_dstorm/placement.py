@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from headgate_dstorm.groups import Streams
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -154,6 +156,17 @@ class Workers:
         heaps = self._heaps[node][topology]
         at = heaps.index(self.heap[task])
         self._change(topology, node, heaps, heaps[:at] + heaps[at + 1 :])
+
+    def taken(self, node: int) -> int:
+        """How many slots of a node the workers there take."""
+        return self._taken[node]
+
+    def needed(self, tasks: Iterable[int]) -> int:
+        """How many workers some tasks need on one node."""
+        heaps: dict[int, list[float]] = defaultdict(list)
+        for task in tasks:
+            heaps[self.topology[task]].append(self.heap[task])
+        return sum(self._count(topology, tuple(sorted(each, reverse=True))) for topology, each in heaps.items())
 
     def _change(self, topology: int, node: int, before: tuple[float, ...], after: tuple[float, ...]) -> None:
         self._taken[node] += self._count(topology, after) - self._count(topology, before)

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from dstorm_instances import instance
-from headgate.model import Status
+from headgate.model import Cluster, Request, Status
+from headgate_dstorm.anneal import anneal
+from headgate_dstorm.crowd import Crowd
 from headgate_dstorm.engine import place
 from headgate_dstorm.fill import fill
+from headgate_dstorm.groups import Groups
 from headgate_dstorm.improve import improve
 from headgate_dstorm.placement import Placement
 from headgate_dstorm.plus import PlusOptions
@@ -95,3 +98,61 @@ def test_what_runs_stays_where_little_is_to_be_won():
     again = improve(running.problem(), STEPS)
     assert not again.moves
     assert again.explanation.startswith("what runs stays")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_changes_at_once_keep_what_changes_one_by_one_keep(seed):
+    """What each change wins is exact, and capacity, slots, heap limits and fixed tasks are kept."""
+    problem = instance(seed, scale=3).problem()
+    start = fill(problem)
+    node_of = anneal(problem, Groups(problem), start, steps=20_000, seed=seed)
+    assert problem.traffic.inter_node(node_of) <= problem.traffic.inter_node(start)
+    assert set(node_of.tolist()) <= set(start.tolist())
+    assert ((node_of < 0) == (start < 0)).all()
+    fixed = problem.fixed >= 0
+    assert (node_of[fixed] == problem.fixed[fixed]).all()
+    before, after = Placement(problem, start), Placement(problem, node_of)
+    for node in range(problem.m):
+        assert all(free >= min(0, had) for free, had in zip(after.free[node], before.free[node], strict=True))
+        slots = problem.slots[node]
+        assert after.workers.taken(node) <= max(slots, before.workers.taken(node))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_a_crowd_counts_is_what_it_would_count_anew(seed):
+    problem = instance(seed, scale=2).problem()
+    groups, rng = Groups(problem), np.random.default_rng(seed)
+    crowd = Crowd(problem, groups, fill(problem))
+    for _ in range(40 if len(crowd.tasks) else 0):
+        task, there = rng.choice(crowd.tasks, 8), rng.integers(problem.m, size=8)
+        other = np.where(crowd.count[there] > 0, crowd.on[there, 0], -1)
+        swaps = (rng.random(8) < 0.5) & (other >= 0)
+        gain = crowd.gain(task, there)
+        gain[swaps] += crowd.gain(other[swaps], crowd.node_of[task[swaps]]) - crowd.twice(task[swaps], other[swaps])
+        fits = crowd.fits(task, there)
+        fits[swaps] = crowd.fit_changed(task[swaps], other[swaps])
+        taken = np.flatnonzero(fits & (crowd.node_of[task] != there))
+        taken = taken[crowd.apart(task[taken], there[taken])]
+        before = problem.traffic.inter_node(crowd.node_of)
+        made = crowd.change(task[taken], there[taken], np.where(swaps, other, -1)[taken])
+        assert before - problem.traffic.inter_node(crowd.node_of) == gain[taken[made]].sum()
+    anew = Crowd(problem, groups, crowd.node_of)
+    assert (crowd.pull == anew.pull).all()
+    assert (crowd.free == anew.free).all()
+    assert (crowd.slots_left == anew.slots_left).all()
+    for node in range(problem.m):
+        there = crowd.on[node, : crowd.count[node]]
+        assert set(there.tolist()) == set(anew.on[node, : anew.count[node]].tolist())
+
+
+def test_large_problems_are_annealed_at_once_and_alike_each_time():
+    requests = [micro_benchmark("star", Setting(ts=12, cs=cs)) for cs in (10, 20, 30)]
+    parts = [attrs.evolve(each.topologies[0], id=f"t{number}") for number, each in enumerate(requests * 4)]
+    nodes = [attrs.evolve(node, id=f"{node.id}-{number}") for number in range(12) for node in requests[0].cluster.nodes]
+    request = Request(cluster=Cluster(nodes=tuple(nodes)), topologies=tuple(parts))
+    problem = request.problem()
+    assert problem.n > 200
+    plans = [improve(each, attrs.evolve(STEPS, steps=50_000)) for each in (problem, request.problem())]
+    assert plans[0] == plans[1]
+    assert plans[0].status is Status.OK
+    assert plans[0].scores.inter_node < problem.traffic.inter_node(place(problem, STEPS)) / problem.traffic.scale
