@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _ERROR = re.compile(r"\b(ERROR|FATAL)\b")
+_CAUSE = re.compile(r"\s*Caused by: ")
 
 
 @attrs.frozen(kw_only=True)
@@ -67,10 +69,14 @@ class Daemon:
             _send(pid, number)
 
     def tail(self, lines: int = 15) -> str:
-        """The end of its log; the errors there, if it has any: a dying JVM writes hundreds of lines after them."""
+        """The end of its log; the errors there, if it has any: a dying JVM writes hundreds of lines after them.
+
+        Of an exception the line after the error's tells its class and message, and each "Caused by" another.
+        """
         text = self.log.read_text(errors="replace") if self.log.exists() else ""
         end = text.splitlines()[-50 * lines :]
-        errors = [line for line in end if _ERROR.search(line)]
+        pairs = itertools.pairwise(["", *end])
+        errors = [line for before, line in pairs if any(map(_ERROR.search, (before, line))) or _CAUSE.match(line)]
         return "\n".join((errors or end)[-lines:])
 
 
