@@ -35,6 +35,8 @@ BAD = {
 }
 """Rows of `dirty` by the reason why they are not used; `duplicate` comes to that."""
 DUPLICATES = 25
+WILD = 2
+"""Sound rows with three times the CPU that they should have: the only outliers of all profiles."""
 FIRST_VERSION = 20 * 4
 """Sound rows of Storm's first version, in the columns of the present one."""
 V1_TYPES = {
@@ -141,8 +143,9 @@ def dirty(folder: Path) -> int:
     short = [name for name in COLUMNS if name not in {"latency", "queue", "offered"}]
     few = pa.schema([arrow_schema().field(name) for name in short]).with_metadata({MARK: b"2"})
     write(folder / FIRST / "older.parquet", [task_row(number) for number in range(220, 230)], few)
+    write(folder / FIRST / "wild.parquet", [task_row(number, cpu=45.0) for number in (250, 251)])
     first_version(folder)
-    return sound + 3 + 10
+    return sound + 3 + 10 + WILD
 
 
 def first_version(folder: Path, windows: int = 20) -> None:

@@ -108,11 +108,20 @@ def _median(values: Floats, weights: Floats) -> float:
 
 
 def _far(cells: Cells, line: Line) -> Flags:
-    """Cells that are left out, by their distance from the line relative to what it says."""
+    """Cells that are left out, by the distance (root mean square) of their rows from the line, relative to the line.
+
+    That of a cell's mean would be less, the more rows are in the cell.
+    """
     expected = np.maximum(line.cpu(cells.sx / cells.n), 1e-9)
-    distance = np.abs(cells.sy / cells.n - expected) / expected
+    distance = np.sqrt(_squares(cells, line.e, line.met) / cells.n) / expected
     usual = GAUSS * _median(distance, cells.n)
     return np.asarray((distance > FAR * usual) & (distance > NEAR))
+
+
+def _squares(cells: Cells, e: float, met: float) -> Floats:
+    """Squared distances of the rows of each cell from a line, in sum."""
+    crossed = 2 * (e * met * cells.sx - e * cells.sxy - met * cells.sy)
+    return np.maximum(cells.syy + e * e * cells.sxx + met * met * cells.n + crossed, 0.0)
 
 
 def _least_squares(cells: Cells) -> Line:

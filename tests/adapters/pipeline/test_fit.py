@@ -9,6 +9,7 @@ from headgate_pipeline.drift import history
 from headgate_pipeline.fit import Cells, fit
 from headgate_pipeline.levels import NOTHING, RATE_STEPS, STEPS, quantile
 from pipeline_samples import levels
+from plain_fit import plain_fit
 
 
 def cells(rate, cpu, emitted=None):
@@ -64,6 +65,22 @@ def test_a_fifth_of_wild_windows_changes_nothing():
     clean = np.polyfit(rate[np.arange(4000) % 5 > 0], cpu[np.arange(4000) % 5 > 0], 1)
     assert line.outliers == 800
     assert (line.e, line.met) == (pytest.approx(clean[0], rel=1e-6), pytest.approx(clean[1], rel=1e-6))
+
+
+def test_what_is_left_out_is_the_same_row_by_row():
+    """At every noise and number of rows: a cell is as far as its rows are, not as its mean is."""
+    for seed, noise in enumerate((0.01, 0.03, 0.1, 0.2)):
+        rate, cpu = windows(count=500, noise=noise, seed=seed)
+        cpu[:: 50 + seed] *= 3
+        line = fit(cells(rate, cpu))
+        slope, intercept, outliers = plain_fit(rate, cpu)
+        assert line.outliers == outliers
+        assert (line.e, line.met) == (pytest.approx(slope, rel=1e-6), pytest.approx(intercept, rel=1e-6))
+
+
+def test_sound_windows_are_no_outliers():
+    for seed in range(20):
+        assert fit(cells(*windows(count=450, noise=0.03, seed=seed))).outliers == 0
 
 
 def test_one_rate_tells_the_cost_and_no_more():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from headgate.documents import read, unstructure
@@ -16,7 +17,8 @@ from headgate_pipeline.run import KNOWLEDGE, REQUEST, Job, publish
 from headgate_pipeline.store import Store
 from headgate_pipeline.synthetic import COSTS, TYPES
 from pipeline_command import LOCAL, PATIENCE
-from pipeline_samples import BAD, DUPLICATES, FIRST_VERSION
+from pipeline_samples import BAD, DUPLICATES, FIRST_VERSION, WILD
+from plain_fit import plain_fit
 from shell import headgate
 
 duckdb = pytest.importorskip("duckdb")
@@ -33,7 +35,7 @@ def duck(folder, sound):
     """The sound rows, as DuckDB finds them: by its own rules, from the same files."""
     base = duckdb.connect()
     files = [str(each) for each in (folder / "raw").glob("day=*/hour=*/*.parquet")]
-    good = [each for each in files if Path(each).name.startswith(("samples", "again", "bad", "older"))]
+    good = [each for each in files if Path(each).name.startswith(("samples", "again", "bad", "older", "wild"))]
     base.execute(
         """create table good as select *, epoch("end") - epoch("start") as seconds
         from read_parquet($files, union_by_name=true, hive_partitioning=true)
@@ -74,23 +76,24 @@ def test_bad_rows_are_kept_with_their_reason(made, folder):
 
 
 def test_profiles_are_those_of_duckdb(knowledge, duck):
+    """Rows by DuckDB, the fit row by row; alpha by DuckDB alone."""
     expected = duck.execute(
-        """select component, machine_type, regr_slope(cpu, rate), regr_intercept(cpu, rate), count(*),
+        """select component, machine_type, list(rate order by rate, cpu), list(cpu order by rate, cpu),
                   sum(emitted) / nullif(sum(received), 0)
         from (select *, case when role = 'spout' then emitted else received end as rate from good where kind = 'task')
-        group by all order by all"""
+        group by component, machine_type order by component, machine_type"""
     ).fetchall()
     points = {name: capacity for name, capacity, _ in TYPES}
     found = [each for each in knowledge.profiles if each.profile.topology == "plant"]
     assert len(found) == len(expected) == 6
-    for fit, (component, kind, slope, intercept, count, alpha) in zip(found, expected, strict=True):
+    assert sum(each.outliers for each in found) == WILD
+    for fit, (component, kind, rates, cpus, alpha) in zip(found, expected, strict=True):
         profile = fit.profile
+        slope, intercept, outliers = plain_fit(np.array(rates), np.array(cpus))
         assert (profile.component, profile.machine_type) == (component, kind)
-        assert fit.samples == count
-        assert fit.outliers <= 2
-        near = 0.02 if fit.outliers else 1e-6
-        assert profile.e * points[kind] / 100 == pytest.approx(slope, rel=near)
-        assert profile.met * points[kind] / 100 == pytest.approx(intercept, rel=near)
+        assert (fit.samples, fit.outliers) == (len(rates), outliers)
+        assert profile.e * points[kind] / 100 == pytest.approx(slope, rel=1e-6)
+        assert profile.met * points[kind] / 100 == pytest.approx(intercept, rel=1e-6)
         assert profile.alpha == pytest.approx(1.0 if alpha is None else alpha)
 
 

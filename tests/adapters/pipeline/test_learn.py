@@ -182,6 +182,7 @@ def test_files_are_read_as_far_as_they_can_be(tmp_path):
         "part-first.parquet": 1,
         "samples-0-00000000.parquet": 2,
         "text.parquet": "columns of another type",
+        "wild.parquet": 2,
     }
 
 
