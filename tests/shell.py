@@ -61,3 +61,20 @@ def gone(mark):
     while marked(mark) and time.monotonic() < deadline:
         time.sleep(0.2)
     return marked(mark)
+
+
+def interrupted(*words, folder, number, at):
+    """Send a signal to a command once a message says `at`; it has to end with an error, and all it started too."""
+    process, mark = start(*words, folder=folder)
+    for line in process.stderr:
+        if at in line:
+            break
+    assert len(marked(mark)) > 4
+    process.send_signal(number)
+    try:
+        _, messages = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode not in (0, None)
+    assert "Traceback" not in messages
+    assert gone(mark) == []

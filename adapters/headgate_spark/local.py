@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from headgate.daemon import Daemon, end, exit_on_sigterm, patience
+from headgate.daemon import Daemon, LocalCluster, end, patience
 from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_spark.jar import SparkHome, spark_home
@@ -47,7 +47,7 @@ def worker_specs(cores: Sequence[int]) -> tuple[WorkerSpec, ...]:
 
 
 @attrs.define(eq=False)
-class LocalSpark:
+class LocalSpark(LocalCluster):
     """A Master and Workers as processes of their own, up between `start` and `stop` or in a `with` block.
 
     Used as a context manager it keeps its logs and scratch files in a temporary folder, and ends every process it
@@ -69,7 +69,6 @@ class LocalSpark:
     _home: SparkHome = attrs.field(init=False, default=None)
     _daemons: dict[str, Daemon] = attrs.field(init=False, factory=dict)
     _work: Path = attrs.field(init=False, default=None)
-    _guard: contextlib.ExitStack = attrs.field(init=False, factory=contextlib.ExitStack)
 
     @classmethod
     def attach(cls, folder: Path, master_url: str, ui_port: int, daemons: Sequence[Daemon]) -> Self:
@@ -179,17 +178,6 @@ class LocalSpark:
     def state(self) -> dict[str, Any]:
         """What the Master says of itself, its Workers and applications."""
         return master_state(self.ui_port)
-
-    def __enter__(self) -> Self:
-        with contextlib.ExitStack() as guard:
-            guard.enter_context(exit_on_sigterm())
-            self.start()
-            guard.callback(self.stop)
-            self._guard = guard.pop_all()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._guard.close()
 
     def _hosts(self) -> list[str]:
         return sorted(set(self._daemons) - {MASTER_HOST})

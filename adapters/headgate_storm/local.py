@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from headgate.daemon import Daemon, end, exit_on_sigterm, patience
+from headgate.daemon import Daemon, LocalCluster, end, patience
 from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_storm.artefacts import STORM, distribution
@@ -76,7 +76,7 @@ THREE = supervisor_specs(((400.0, 4096.0, 4), (200.0, 2048.0, 3), (100.0, 1024.0
 
 
 @attrs.define(eq=False)
-class LocalStorm:
+class LocalStorm(LocalCluster):
     """Storm's daemons as processes of their own, up between `start` and `stop` or in a `with` block.
 
     Used as a context manager it keeps logs and state in a temporary folder, and ends every process it started, workers
@@ -108,7 +108,6 @@ class LocalStorm:
     _running: dict[str, Daemon] = attrs.field(factory=dict, init=False)
     _killed: list[Daemon] = attrs.field(factory=list, init=False)
     _ports: Ports = attrs.field(factory=Ports, init=False)
-    _guard: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack, init=False)
 
     @property
     def daemons(self) -> tuple[Daemon, ...]:
@@ -226,17 +225,6 @@ class LocalStorm:
             nimbuses = len(self.gateway.cluster().nimbuses)
             if nimbuses > 1 and all(copies >= nimbuses for copies in self.gateway.blobs().values()):
                 return
-
-    def __enter__(self) -> Self:
-        with contextlib.ExitStack() as guard:
-            guard.enter_context(exit_on_sigterm())
-            self.start()
-            guard.callback(self.stop)
-            self._guard = guard.pop_all()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._guard.close()
 
     def _configure(self) -> None:
         zookeeper, nimbus, standby = self._ports.take(3)

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
@@ -111,6 +111,31 @@ def patience(daemons: Callable[[], Iterable[Daemon]], seconds: float, complaint:
         yield
         time.sleep(0.1)
     raise EngineError(f"{complaint} after {seconds:.0f} s")
+
+
+class LocalCluster:
+    """Daemons that start when their `with` block is entered and stop when it is left, also by SIGTERM."""
+
+    _guard: contextlib.ExitStack
+
+    def start(self) -> object:
+        """Start the daemons, and wait until they serve; if that fails, none is left."""
+        raise NotImplementedError
+
+    def stop(self) -> object:
+        """End every process that was started."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as guard:
+            guard.enter_context(exit_on_sigterm())
+            self.start()
+            guard.callback(self.stop)
+            self._guard = guard.pop_all()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._guard.close()
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from headgate_spark.demo.murmur import partition
 from headgate_spark.demo.offline import offline_request
 from headgate_spark.flights import FEEDS, FlightsQuery, flights
 from headgate_spark.local import worker_specs
-from shell import HEADGATE, gone, marked, start
+from shell import HEADGATE, gone, interrupted, start
 
 
 def test_offline_traffic_is_every_flight_once():
@@ -74,18 +74,5 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_ends_everything_it_started(java, tmp_path, number):
-    run, mark = start("demo", folder=tmp_path)
-    assert run.stderr is not None
-    for line in run.stderr:
-        if "streaming query" in line:
-            break
-    assert len(marked(mark)) > 4
-    run.send_signal(number)
-    try:
-        _, messages = run.communicate(timeout=120)
-    finally:
-        run.kill()
-    assert run.returncode not in (0, None)
-    assert "Traceback" not in messages
-    assert gone(mark) == []
+    interrupted("demo", folder=tmp_path, number=number, at="streaming query")
     assert not (tmp_path / "headgate-demo").exists()

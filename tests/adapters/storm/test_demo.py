@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shell import HEADGATE, gone, marked, start
+from shell import HEADGATE, gone, interrupted, start
 from storm_cluster import RELEASE
 
 if TYPE_CHECKING:
@@ -66,18 +66,5 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
 @pytest.mark.network
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_ends_everything_it_started(java: None, tmp_path: Path, number: Signals) -> None:
-    run, mark = start("demo", "storm", "--version", RELEASE, folder=tmp_path)
-    assert run.stderr is not None
-    for line in run.stderr:
-        if "the cluster is up" in line:
-            break
-    assert len(marked(mark)) > 4
-    run.send_signal(number)
-    try:
-        _, messages = run.communicate(timeout=120)
-    finally:
-        run.kill()
-    assert run.returncode not in (0, None)
-    assert "Traceback" not in messages
-    assert gone(mark) == []
+    interrupted("demo", "storm", "--version", RELEASE, folder=tmp_path, number=number, at="the cluster is up")
     assert not (tmp_path / "headgate-demo").exists()
