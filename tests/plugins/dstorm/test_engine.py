@@ -30,7 +30,7 @@ READINGS = (
 )
 
 
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("block", range(13))
 def test_the_engines_agree_on_seeded_instances(block: int, small_steps) -> None:
     failures = 0
     for seed in range(block * 25, block * 25 + 25):
@@ -101,8 +101,8 @@ def test_no_nodes() -> None:
 
 @pytest.mark.parametrize("sizes", ["equal", "different"])
 def test_a_wide_stream_stays_one_number(sizes: str) -> None:
-    """81 million pairs of tasks exchange tuples; neither they nor a task's peers are ever listed."""
-    request = _wide(9_000, nodes=40)
+    """Nine million pairs of tasks exchange tuples; neither they nor a task's peers are ever listed."""
+    request = _wide(3_000, nodes=14)
     problem = request.problem()
     if sizes == "different":
         demand = problem.demand + np.arange(problem.n)[:, None] * 2.0**-20
@@ -114,7 +114,7 @@ def test_a_wide_stream_stays_one_number(sizes: str) -> None:
     finally:
         tracemalloc.stop()
     assert (node_of >= 0).all()
-    assert peak < 40e6
+    assert peak < 10e6
 
 
 def _wide(tasks: int, nodes: int) -> Request:
