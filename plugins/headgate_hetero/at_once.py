@@ -12,6 +12,7 @@ from headgate_hetero.graph import LIMIT, Graph
 from headgate_hetero.maximize_throughput import STEADY, hottest, maximize_throughput
 from headgate_hetero.options import Options
 from headgate_hetero.packing import packed
+from headgate_hetero.pairs import shaken
 from headgate_hetero.planning import NO_PROFILES, NO_TUPLES, at_most, highest, steady
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def improved(request: Request, options: PlusOptions) -> Plan:
         return at_most(scaling, graph, f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s")
     best = max(found, key=highest)
     better = packed(scaling, highest(best), request.seed, options.trials, options.max_tasks)
-    counts, rate = refine(scaling, best.counts if better is None else better, options.refinements)
+    better = best.counts if better is None else better
+    better = shaken(scaling, better, request.seed, options.exchanges, options.max_tasks)
+    counts, rate = refine(scaling, better, options.refinements)
     return scaling.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {highest(best) / rate:.1%} of the rate")
 
 
