@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import threading
+
 import attrs
 import pytest
+from click.testing import CliRunner
 
 import headgate_spark
-from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, patience
+from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, patience, slow_stage
 from headgate.elastic import Fleet
+from headgate.errors import EngineError
 from headgate.host import PluginHost
 from headgate.loop import Control, Loop
-from headgate_spark.elastic import scale
+from headgate_spark.commands import spark as commands
+from headgate_spark.elastic import drain_node, scale
 from headgate_spark.monitor import nodes
 from headgate_spark.session import executors
+from headgate_spark.standing import Standing
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -45,8 +52,52 @@ def test_consolidation_empties_a_node_it_goes_and_comes_again(target, cluster):
     ran = batch_hosts(target.recorder, target.query, 2)
     assert len(ran) == 2 * PARTITIONS
     assert gone not in ran.values()
-    assert scale(target, 1, ()).done
+    receipt = scale(target, 1, ())
+    assert receipt.done, receipt
     assert gone in cluster.alive_workers()
     for _ in patience(60):
         if set(executors(target.spark).values()) == set(HOSTS):
             break
+
+
+def test_executors_that_do_not_end_in_time_are_killed_and_the_stage_goes_on(target, spark):
+    """Without the Worker: on a cluster of somebody else it stays."""
+    alone = attrs.evolve(target, cluster=None)
+    target.query.stop()
+    step = {}
+
+    def drain():
+        step["done"] = drain_node(alone, HOSTS[0], timeout=0.5)
+
+    timer = threading.Timer(1.5, drain)
+    timer.start()
+    ran = slow_stage(spark, "long", 6.0)
+    timer.join()
+    assert step["done"].done
+    assert "were killed after 0.5 s" in step["done"].message
+    assert set(ran) == set(range(PARTITIONS))
+    assert HOSTS[0] not in ran.values()
+    assert scale(alone, 0, [HOSTS[0]]).steps[0].message == "no executor is alive there"
+    receipt = scale(alone, 1, ())
+    assert [(each.subject, each.done) for each in receipt.steps] == [(HOSTS[0], True)]
+
+
+def test_workers_of_the_standing_cluster_come_and_go(java, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    runner = CliRunner()
+    assert isinstance(runner.invoke(commands, ["drain", "127.0.0.2"]).exception, EngineError)
+    try:
+        runner.invoke(commands, ["up", "--workers", "1", "--json"], catch_exceptions=False)
+        shown = json.loads(runner.invoke(commands, ["add", "--cores", "2", "--json"], catch_exceptions=False).stdout)
+        assert [(each["host"], each["cores"]) for each in shown["workers"]] == [("127.0.0.2", 1), ("127.0.0.3", 2)]
+        assert [each.name for each in Standing.read().daemons] == ["worker-127.0.0.2", "worker-127.0.0.3", "master"]
+        done = runner.invoke(commands, ["drain", "127.0.0.2", "--json"], catch_exceptions=False)
+        assert "went by themselves" in done.stderr
+        states = {each["host"]: each["state"] for each in json.loads(done.stdout)["workers"]}
+        assert states["127.0.0.3"] == "ALIVE"
+        assert states.get("127.0.0.2") != "ALIVE"
+        assert [each.name for each in Standing.read().daemons] == ["worker-127.0.0.3", "master"]
+        assert isinstance(runner.invoke(commands, ["drain", "127.0.0.2"]).exception, EngineError)
+    finally:
+        ended = json.loads(runner.invoke(commands, ["down", "--json"]).stdout)
+    assert ended == {"ended": ["worker-127.0.0.3", "master"]}
