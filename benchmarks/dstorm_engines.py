@@ -57,11 +57,18 @@ def cluster(nodes: int) -> Cluster:
     )
 
 
-def topologies(tasks: int, points: float, rng: np.random.Generator, width: int) -> Iterator[Topology]:
-    """Random topologies of five operators; demands come in four classes."""
-    number = 0
+def topologies(
+    tasks: int, points: float, rng: np.random.Generator, width: int, *, uneven: bool = False
+) -> Iterator[Topology]:
+    """Random topologies of five operators, `width` tasks each on average; demands come in four classes.
+
+    An operator has half to one and a half times as many tasks, or anything from one to twice as many.
+    """
+    number, least, most = 0, width // 2, width * 3 // 2
+    if uneven:
+        least, most = 1, 2 * width
     while tasks > 0:
-        widths = np.minimum(rng.integers(width // 2, width * 3 // 2 + 1, size=5), tasks).tolist()
+        widths = np.minimum(rng.integers(least, most + 1, size=5), tasks).tolist()
         widths = [each for each in widths if each > 0][: max(1, tasks)]
         components = tuple(
             Component(
@@ -81,12 +88,12 @@ def topologies(tasks: int, points: float, rng: np.random.Generator, width: int) 
         number += 1
 
 
-def build(tasks: int, nodes: int, *, different: bool, width: int = 4) -> Request:
+def build(tasks: int, nodes: int, *, different: bool, width: int = 4, uneven: bool = False) -> Request:
     """Equal sizes have declared demands and streams; different ones a measured demand and flows for each task."""
     rng = np.random.default_rng(tasks + nodes)
     whole = cluster(nodes)
     points = FILL * sum(node.capacity.cpu for node in whole.nodes) / tasks
-    parts = tuple(topologies(tasks, points, rng, width))
+    parts = tuple(topologies(tasks, points, rng, width, uneven=uneven))
     metrics = Metrics(tasks=tuple(samples(parts, rng)), flows=tuple(flows(parts, rng))) if different else Metrics()
     return Request(cluster=whole, topologies=parts, metrics=metrics)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
     from headgate_dstorm.plus import PlusOptions
 
-FEWEST, EACH, MOST = 4_000, 60, 400_000
+FEWEST, EACH, MOST = 1_500, 20, 400_000
 """Steps by default, one by one: `EACH` for each task, at least `FEWEST`, at most `MOST`."""
 
 TINY = 200
@@ -38,8 +38,8 @@ EACH_AT_ONCE, MOST_AT_ONCE = 250, 1_500_000
 LEANER = 0.98
 """A large problem is annealed from a start on at most this share of the nodes of the one with least traffic."""
 
-RUNS_UP_TO = 200
-"""Tasks up to which each start is annealed twice: small problems end in different places."""
+SMALL = 200
+"""Tasks up to which each start is annealed, step by step: small problems end in different places."""
 
 
 @attrs.frozen(kw_only=True)
@@ -107,13 +107,13 @@ def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate]) -
     fewest = min(each.unplaced for each in starts)
     chosen = sorted((each for each in starts if each.unplaced == fewest), key=lambda each: each.cost)
     lean = min(chosen, key=lambda each: (each.nodes > LEANER * chosen[0].nodes, each.cost))
-    small = problem.n <= RUNS_UP_TO
-    runs = [(start, run) for start in (chosen if small else [lean]) for run in range(2 if small else 1)]
+    small = problem.n <= SMALL
     groups = None if small else Groups(problem)
     at_once = groups is not None and suits(problem, groups)
     steps = _steps(problem, at_once=at_once) if options.steps is None else options.steps
-    for start, run in runs:
-        part, seed = steps // len(runs), problem.request.seed * len(runs) + run
+    runs = chosen if small else [lean]
+    part, seed = steps // len(runs), problem.request.seed
+    for start in runs:
         if groups is not None and at_once:
             node_of = anneal(problem, groups, start.node_of, steps=part, seed=seed)
         else:

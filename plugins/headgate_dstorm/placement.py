@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from headgate_dstorm.groups import Streams
+from headgate_dstorm.groups import Groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,45 +19,59 @@ if TYPE_CHECKING:
 class Placement:
     """Every task on a node or nowhere, with capacity, slots and heap limits kept by every change.
 
-    Uniform streams are counted by segment (ranges of tasks that no stream divides), so that what a task exchanges
-    with a node costs as many steps as it has neighbours, however wide they are.
+    What each node exchanges is counted by group (tasks that exchange the same with everybody), so that a change costs
+    as many steps as a task has groups of peers, and its gain none.
 
     Attributes:
         node_of: Node of each task, -1 for nowhere.
         on: The free tasks on each node.
+        of: Group of each task, that of fixed tasks is no group.
+        rates: For each group, the groups that a task of it exchanges with, and the units with one task there.
+        pulls: For each node, units that a task of each group would exchange with all tasks there, if any.
+        own: Units that two tasks of each group exchange.
     """
 
     def __init__(self, problem: Problem, node_of: NDArray[np.int64]) -> None:
-        streams = Streams(problem)
+        groups = Groups(problem)
         self.problem = problem
         self.node_of: list[int] = node_of.tolist()
-        self.segment = streams.segment
-        self.exchange = [sorted(peers.items()) for peers in streams.exchange]
-        self.flows = _flows(problem)
-        self.count: list[dict[int, int]] = [defaultdict(int) for _ in range(problem.m)]
+        self.of: list[int] = groups.of.tolist()
+        self.rates = [_merged(groups.partners(left[0]), groups.count) for left in groups.left]
+        self.members: list[list[int]] = [left[::-1] for left in groups.left]
+        self.own = [rates.get(group, 0) for group, rates in enumerate(self.rates)]
+        self.pulls: list[dict[int, int]] = [{} for _ in range(problem.m)]
         self.demand: list[tuple[float, ...]] = [tuple(row) for row in problem.demand.tolist()]
         self.free: list[list[float]] = problem.capacity.tolist()
         self.on: list[list[int]] = [[] for _ in range(problem.m)]
-        self._own = [dict(peers).get(each, 0) for each, peers in enumerate(streams.exchange)]
         self._rank = [0] * problem.n
         self.workers = Workers(problem)
-        fixed = problem.fixed.tolist()
         for task, node in enumerate(self.node_of):
-            if node >= 0:
-                self._enter(task, node, listed=fixed[task] < 0)
+            if node < 0:
+                continue
+            if self.of[task] < groups.count:
+                self._enter(task, node)
+            else:
+                self._stay(task, node, _merged(groups.partners(task), groups.count))
 
-    def _enter(self, task: int, node: int, *, listed: bool = True) -> None:
-        self.node_of[task] = node
-        self.count[node][self.segment[task]] += 1
+    def _stay(self, task: int, node: int, rates: dict[int, int]) -> None:
+        """A task that never moves is there."""
+        pull = self.pulls[node]
+        for peer, rate in rates.items():
+            pull[peer] = pull.get(peer, 0) + rate
         self.free[node] = [a - b for a, b in zip(self.free[node], self.demand[task], strict=True)]
         self.workers.add(task, node)
-        if listed:
-            self._rank[task] = len(self.on[node])
-            self.on[node].append(task)
+
+    def _enter(self, task: int, node: int) -> None:
+        self.node_of[task] = node
+        self._rank[task] = len(self.on[node])
+        self.on[node].append(task)
+        self._stay(task, node, self.rates[self.of[task]])
 
     def _leave(self, task: int) -> None:
         node = self.node_of[task]
-        self.count[node][self.segment[task]] -= 1
+        pull = self.pulls[node]
+        for peer, rate in self.rates[self.of[task]].items():
+            pull[peer] -= rate
         self.free[node] = [a + b for a, b in zip(self.free[node], self.demand[task], strict=True)]
         self.workers.remove(task, node)
         last = self.on[node].pop()
@@ -66,24 +79,14 @@ class Placement:
             self.on[node][self._rank[task]] = last
             self._rank[last] = self._rank[task]
 
-    def pull(self, task: int, node: int) -> int:
-        """Units that the task exchanges with the tasks on a node."""
-        count, units = self.count[node], 0
-        for segment, rate in self.exchange[self.segment[task]]:
-            if segment in count:
-                units += rate * count[segment]
-        if self.node_of[task] == node:
-            units -= self._own[self.segment[task]]
-        if flows := self.flows.get(task):
-            node_of = self.node_of
-            units += sum(rate for peer, rate in flows if node_of[peer] == node)
-        return units
+    def gain(self, task: int, node: int) -> int:
+        """Units that no longer cross nodes if a free task moves to another node."""
+        group, pulls = self.of[task], self.pulls
+        return pulls[node].get(group, 0) - pulls[self.node_of[task]].get(group, 0) + self.own[group]
 
     def between(self, one: int, other: int) -> int:
-        """Units that two tasks exchange."""
-        there = self.segment[other]
-        units = sum(rate for segment, rate in self.exchange[self.segment[one]] if segment == there)
-        return units + sum(rate for peer, rate in self.flows.get(one, ()) if peer == other)
+        """Units that two free tasks exchange."""
+        return self.rates[self.of[one]].get(self.of[other], 0)
 
     def fits(self, task: int, node: int) -> bool:
         """Whether the node has room for the task beside all that is there."""
@@ -202,12 +205,10 @@ def _first_fit(heaps: tuple[float, ...], limit: float) -> int:
     return len(workers)
 
 
-def _flows(problem: Problem) -> dict[int, list[tuple[int, int]]]:
-    """What each task that has flows of its own exchanges with whom."""
-    both = problem.traffic.symmetric
-    indptr, indices, rate = both.indptr.tolist(), both.indices.tolist(), both.rate.tolist()
-    return {
-        task: list(zip(indices[start:stop], rate[start:stop], strict=True))
-        for task, (start, stop) in enumerate(itertools.pairwise(indptr))
-        if stop > start
-    }
+def _merged(pairs: Iterable[tuple[int, float]], count: int) -> dict[int, int]:
+    """Whole rates by group in ascending order, those of no group left out."""
+    found: dict[int, int] = {}
+    for group, rate in pairs:
+        if group < count:
+            found[group] = found.get(group, 0) + int(rate)
+    return dict(sorted(found.items()))

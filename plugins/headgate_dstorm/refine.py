@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from itertools import accumulate
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 LEVELS = 32
 """Temperatures; after each the placement is noted if it is the best so far."""
 
-HOT, COLD = 0.5, 0.005
+HOT, COLD = 0.3, 0.02
 """The first and the last temperature, as shares of what a task exchanges on average."""
 
 ASTRAY = 0.1
@@ -44,13 +45,11 @@ def refine(problem: Problem, node_of: NDArray[np.int64], *, steps: int, seed: in
     if not walk.tasks or not least or len(walk.nodes) < 2:
         return best
     mean = 2.0 * problem.traffic.total / len(walk.tasks)
+    traffic = least
     for level in range(LEVELS):
-        heat = mean * HOT * (COLD / HOT) ** (level / (LEVELS - 1))
-        walk.go(steps // LEVELS, heat)
-        found = np.array(walk.placement.node_of, dtype=np.int64)
-        traffic = problem.traffic.inter_node(found)
+        traffic -= walk.go(steps // LEVELS, mean * HOT * (COLD / HOT) ** (level / (LEVELS - 1)))
         if traffic < least:
-            best, least = found, traffic
+            best, least = np.array(walk.placement.node_of, dtype=np.int64), traffic
         if not least:
             break
     return best
@@ -61,59 +60,55 @@ class _Walk:
         self.placement = Placement(problem, node_of)
         self.dice = dice
         self.nodes: list[int] = np.unique(node_of[node_of >= 0]).tolist()
-        self._peers = _Peers(problem, self.placement)
+        self._peers = _Peers(self.placement)
         free = (problem.fixed < 0) & (node_of >= 0)
         self.tasks = [task for task in np.flatnonzero(free).tolist() if self._peers.any(task)]
 
-    def go(self, steps: int, heat: float) -> None:
-        """Make steps at one temperature."""
+    def go(self, steps: int, heat: float) -> int:
+        """Make steps at one temperature; the units that no longer cross nodes."""
         place, tasks, nodes, random = self.placement, self.tasks, self.nodes, self.dice.random
-        node_of, draw = place.node_of, self._peers.draw
+        node_of, of, draw, won = place.node_of, place.of, self._peers.draw, 0
         for _ in range(steps):
             task = tasks[int(random() * len(tasks))]
-            here = node_of[task]
             there = nodes[int(random() * len(nodes))] if random() < ASTRAY else node_of[draw(task, random())]
-            if there == here or there < 0:
+            if there == node_of[task] or there < 0:
                 continue
-            gain = place.pull(task, there) - place.pull(task, here)
+            gain = place.gain(task, there)
             if place.fits(task, there):
                 if gain >= 0 or random() < math.exp(gain / heat):
                     place.move(task, there)
+                    won += gain
             elif others := place.on[there]:
                 other = others[int(random() * len(others))]
-                gain += place.pull(other, here) - place.pull(other, there) - 2 * place.between(task, other)
-                if gain >= 0 or random() < math.exp(gain / heat):
-                    place.swap(task, other)
+                if of[other] == of[task]:
+                    continue
+                gain += place.gain(other, node_of[task]) - 2 * place.between(task, other)
+                if (gain >= 0 or random() < math.exp(gain / heat)) and place.swap(task, other):
+                    won += gain
+        return won
 
 
 class _Peers:
     """Peers of each task, drawn by their share of its traffic."""
 
-    def __init__(self, problem: Problem, placement: Placement) -> None:
-        self._segment, self._flows = placement.segment, placement.flows
-        starts = np.searchsorted(self._segment, np.arange(len(placement.exchange))).tolist()
-        stops = [*starts[1:], problem.n]
-        self._spans = [
-            [(starts[peer], stops[peer] - starts[peer]) for peer, _ in peers] for peers in placement.exchange
+    def __init__(self, placement: Placement) -> None:
+        self._of = placement.of
+        self._near = [[placement.members[peer] for peer in rates] for rates in placement.rates]
+        self._ends = [
+            list(accumulate(rate * len(placement.members[peer]) for peer, rate in rates.items()))
+            for rates in placement.rates
         ]
-        weights = [[rate * (stops[peer] - starts[peer]) for peer, rate in peers] for peers in placement.exchange]
-        self._uniform = [np.cumsum(each).tolist() for each in weights]
-        self._single = {task: np.cumsum([rate for _, rate in flows]).tolist() for task, flows in self._flows.items()}
 
     def any(self, task: int) -> bool:
-        """Whether the task has any."""
-        uniform = self._uniform[self._segment[task]]
-        return task in self._single or bool(uniform and uniform[-1] > 0)
+        """Whether the free task has any that is free."""
+        ends = self._ends[self._of[task]]
+        return bool(ends and ends[-1] > 0)
 
     def draw(self, task: int, share: float) -> int:
         """The peer at a share of the task's traffic, 0 <= share < 1."""
-        segment = self._segment[task]
-        uniform, single = self._uniform[segment], self._single.get(task)
-        at = uniform[-1] if uniform else 0.0
-        units = share * (at + (single[-1] if single else 0.0))
-        if single and units >= at:
-            return self._flows[task][min(bisect_right(single, units - at), len(single) - 1)][0]
-        number = min(bisect_right(uniform, units), len(uniform) - 1)
-        start, width = self._spans[segment][number]
-        before = uniform[number - 1] if number else 0.0
-        return int(start + min(width - 1, int((units - before) / (uniform[number] - before) * width)))
+        group = self._of[task]
+        ends = self._ends[group]
+        units = share * ends[-1]
+        number = min(bisect_right(ends, units), len(ends) - 1)
+        members, before = self._near[group][number], ends[number - 1] if number else 0
+        return members[min(len(members) - 1, int((units - before) / (ends[number] - before) * len(members)))]

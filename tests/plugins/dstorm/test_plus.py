@@ -65,11 +65,10 @@ def test_what_a_move_wins_is_what_the_traffic_between_nodes_loses(seed):
         before = problem.traffic.inter_node(np.array(place_.node_of))
         here, there = place_.node_of[task], place_.node_of[other]
         if node != here and place_.fits(task, node):
-            gain = place_.pull(task, node) - place_.pull(task, here)
+            gain = place_.gain(task, node)
             place_.move(task, node)
         elif here != there:
-            gain = place_.pull(task, there) - place_.pull(task, here)
-            gain += place_.pull(other, here) - place_.pull(other, there) - 2 * place_.between(task, other)
+            gain = place_.gain(task, there) + place_.gain(other, here) - 2 * place_.between(task, other)
             gain *= place_.swap(task, other)
         else:
             continue
@@ -105,7 +104,7 @@ def test_changes_at_once_keep_what_changes_one_by_one_keep(seed):
     """What each change wins is exact, and capacity, slots, heap limits and fixed tasks are kept."""
     problem = instance(seed, scale=3).problem()
     start = fill(problem)
-    node_of = anneal(problem, Groups(problem), start, steps=20_000, seed=seed)
+    node_of = anneal(problem, Groups(problem), start, steps=10_000, seed=seed)
     assert problem.traffic.inter_node(node_of) <= problem.traffic.inter_node(start)
     assert set(node_of.tolist()) <= set(start.tolist())
     assert ((node_of < 0) == (start < 0)).all()
@@ -118,7 +117,7 @@ def test_changes_at_once_keep_what_changes_one_by_one_keep(seed):
         assert after.workers.taken(node) <= max(slots, before.workers.taken(node))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_what_a_crowd_counts_is_what_it_would_count_anew(seed):
     problem = instance(seed, scale=2).problem()
     groups, rng = Groups(problem), np.random.default_rng(seed)
@@ -147,8 +146,8 @@ def test_what_a_crowd_counts_is_what_it_would_count_anew(seed):
 
 def test_large_problems_are_annealed_at_once_and_alike_each_time():
     requests = [micro_benchmark("star", Setting(ts=12, cs=cs)) for cs in (10, 20, 30)]
-    parts = [attrs.evolve(each.topologies[0], id=f"t{number}") for number, each in enumerate(requests * 4)]
-    nodes = [attrs.evolve(node, id=f"{node.id}-{number}") for number in range(12) for node in requests[0].cluster.nodes]
+    parts = [attrs.evolve(each.topologies[0], id=f"t{number}") for number, each in enumerate(requests * 2)]
+    nodes = [attrs.evolve(node, id=f"{node.id}-{number}") for number in range(6) for node in requests[0].cluster.nodes]
     request = Request(cluster=Cluster(nodes=tuple(nodes)), topologies=tuple(parts))
     problem = request.problem()
     assert problem.n > 200
