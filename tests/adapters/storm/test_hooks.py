@@ -12,7 +12,7 @@ import pytest
 from headgate_storm.collector import Collector
 from headgate_storm.measures import metrics_of, seen
 from headgate_storm.snapshot import read_snapshot
-from storm_cluster import wait_for
+from storm_cluster import RELEASE, wait_for
 from storm_rounds import component, round_text, supervisor, topology
 from storm_tally import Tally, hooked_storm
 
@@ -52,7 +52,7 @@ def round_of(storm: LocalStorm, name: str) -> Snapshot:
     return read_snapshot(round_text([supervisor(node, ports=each) for node, each in ports.items()], [whole]))
 
 
-@pytest.mark.parametrize("version", ["2.8.3", "2.6.4"])
+@pytest.mark.parametrize("version", sorted({"2.6.4", RELEASE}))
 def test_reports_are_what_the_topology_counted(tmp_path: Path, version: str) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
