@@ -1,0 +1,150 @@
+"""What listening costs a job of 1,000 tasks on real Spark: CPU of every process, and wall time, in one run.
+
+The same job runs without a listener and with one, in turn, and every pair gives one ratio; the table has the medians
+of the ratios and their quartiles. CPU is that of the driver, of this process and of the local cluster, until all
+events are parsed. `parser` is the part of it that this process used alone: it does nothing else meanwhile.
+
+On a machine that does much else, ratios of whole jobs are lost in noise. What can be measured there is the work itself:
+a job's events wait in the queue until it is over, and then they are taken and parsed while nothing else runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headgate.cli.output import console, table
+from headgate_spark import recorder as recording
+from headgate_spark.driver import running_gateway
+from headgate_spark.events import parse
+from headgate_spark.history import History
+from headgate_spark.listening import PythonEars, listen
+from headgate_spark.local import LocalSpark, worker_specs
+from headgate_spark.recorder import CAPACITY, EventRecorder
+from headgate_spark.session import session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+TASKS = 1_000
+TICK = os.sysconf("SC_CLK_TCK")
+WARM_UP = 3
+KINDS = {"queue in the driver (level hard)": listen, "listener in Python (level soft)": PythonEars}
+
+
+def cpu(cluster: LocalSpark) -> float:
+    """CPU seconds so far of this process, the driver's JVM, and every process of the cluster."""
+    pids = {os.getpid(), running_gateway().proc.pid}
+    pids |= {pid for daemon in cluster.daemons for pid in daemon.members()}
+    return sum(map(_cpu, pids))
+
+
+def _cpu(pid: int) -> float:
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / TICK
+    return 0.0
+
+
+def job(spark: SparkSession) -> None:
+    """One SQL job: 1,000 tasks that aggregate, and the one that collects."""
+    spark.range(0, 10_000_000, 1, TASKS).selectExpr("sum(id * id % 7)").collect()
+
+
+@contextlib.contextmanager
+def listening(spark: SparkSession, ears: Any) -> Iterator[EventRecorder | None]:
+    """A recorder with these ears; None listens to nothing."""
+    if ears is None:
+        yield None
+        return
+    recording.listen = ears
+    with EventRecorder(spark) as found:
+        yield found
+
+
+def measure(spark: SparkSession, cluster: LocalSpark, ears: Any) -> tuple[float, float, float]:
+    """CPU seconds of everything and of this process alone, and wall seconds of the job."""
+    with listening(spark, ears) as recorder:
+        since, began = time.time(), time.perf_counter()
+        before, own = cpu(cluster), time.process_time()
+        job(spark)
+        wall = time.perf_counter() - began
+        if recorder is not None:
+            (heard,) = recorder.wait(None, 1, since=since - 1.0, timeout=60)
+            assert len(heard.tasks) > TASKS
+            assert not recorder.dropped
+        own = time.process_time() - own
+        time.sleep(0.5)
+        return cpu(cluster) - before, own, wall
+
+
+def taken(spark: SparkSession, ears: Any) -> tuple[int, float, float]:
+    """Events of a job that wait until it is over, and CPU seconds to take and parse them: driver, this process."""
+    heard, history, events = ears(spark.sparkContext, CAPACITY), History(), 0
+    job(spark)
+    time.sleep(2.0)
+    before, own = _cpu(running_gateway().proc.pid), time.process_time()
+    while texts := heard.take():
+        for event in filter(None, map(parse, texts)):
+            history.add(event)
+            events += 1
+    own, driver = time.process_time() - own, _cpu(running_gateway().proc.pid) - before
+    heard.close()
+    return events, driver, own
+
+
+def quartiles(values: list[float]) -> str:
+    low, middle, high = statistics.quantiles(values, n=4)
+    return f"{middle:.3f} ({low:.3f} to {high:.3f})"
+
+
+def compare(spark: SparkSession, cluster: LocalSpark, ears: Any, pairs: int) -> list[str]:
+    """A row of the table."""
+    with_it, without = [], []
+    for number in range(pairs):
+        for kind, rows in sorted([(1, with_it), (0, without)], reverse=bool(number % 2), key=lambda each: each[0]):
+            rows.append(measure(spark, cluster, ears if kind else None))
+        one, other = with_it[-1], without[-1]
+        console(stderr=True).print(
+            f"pair {number}: CPU {other[0]:.2f} s, with {one[0]:.2f}; wall {other[2]:.2f}, {one[2]:.2f}"
+        )
+    ratios = [[one[at] / other[at] for one, other in zip(with_it, without, strict=True)] for at in (0, 2)]
+    seconds = [statistics.median(row[0] for row in rows) for rows in (without, with_it)]
+    parser = statistics.median((one[1] - other[1]) / other[0] for one, other in zip(with_it, without, strict=True))
+    return [*(f"{each:.2f}" for each in seconds), quartiles(ratios[0]), f"{parser:.3f}", quartiles(ratios[1])]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--soft", action="store_true", help="also the listener in Python")
+    words = parser.parse_args()
+    with LocalSpark(worker_specs((2,))) as cluster:
+        spark = session(cluster.master_url, hosts=["127.0.0.2"])
+        for _ in range(WARM_UP):
+            job(spark)
+        alone = [taken(spark, listen) for _ in range(3)]
+        console(stderr=True).print(alone)
+        rows = [
+            [name, *compare(spark, cluster, ears, words.pairs)]
+            for name, ears in KINDS.items()
+            if words.soft or ears is listen
+        ]
+        spark.stop()
+    columns = ("listening", "CPU s without", "with", "CPU ratio", "parser", "wall ratio")
+    console().print(table(f"{TASKS} tasks, {words.pairs} pairs", columns, rows))
+    events, driver, own = (statistics.median(column) for column in zip(*alone, strict=True))
+    console().print(
+        f"taking and parsing its {events:.0f} events alone: driver {driver:.3f}, this process {own:.3f} CPU s"
+    )
+
+
+if __name__ == "__main__":
+    main()
