@@ -21,7 +21,7 @@ LEVELS = 32
 HOT, COLD = 0.3, 0.02
 """The first and the last temperature, as shares of what a task can have on its node."""
 
-ASTRAY = 0.1
+ASTRAY = 0.02
 """Share of steps that lead to any node of the placement, not to a peer's."""
 
 FEWEST, MOST = 512, 1024

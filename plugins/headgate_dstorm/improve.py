@@ -29,10 +29,10 @@ FEWEST, EACH, MOST = 1_500, 20, 400_000
 TINY = 200
 """Steps for each task that are enough in any case."""
 
-HEAPS = 4
-"""By what the default is divided where heaps limit workers: a step takes longer there."""
+HEAPS, HEAPS_AT_ONCE = 4, 2
+"""By what the default is divided where heaps limit workers, one by one and at once: a step takes longer there."""
 
-EACH_AT_ONCE, MOST_AT_ONCE = 250, 1_500_000
+EACH_AT_ONCE, MOST_AT_ONCE = 300, 3_000_000
 """Steps by default where many are made at once: for each task, and at most."""
 
 LEANER = 0.98
@@ -122,10 +122,12 @@ def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate]) -
 
 
 def _steps(problem: Problem, *, at_once: bool) -> int:
+    limited = np.isfinite(problem.heap_limit).any()
     if at_once:
-        return min(EACH_AT_ONCE * problem.n, MOST_AT_ONCE)
-    steps = min(TINY * problem.n, max(FEWEST, EACH * problem.n), MOST)
-    return steps // HEAPS if np.isfinite(problem.heap_limit).any() else steps
+        steps, share = min(EACH_AT_ONCE * problem.n, MOST_AT_ONCE), HEAPS_AT_ONCE
+    else:
+        steps, share = min(TINY * problem.n, max(FEWEST, EACH * problem.n), MOST), HEAPS
+    return steps // share if limited else steps
 
 
 def _running(problem: Problem) -> Candidate | None:
