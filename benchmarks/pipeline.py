@@ -1,6 +1,6 @@
 """The pipeline on Spark beside DuckDB: the same files, the same sums, one after the other on this machine.
 
-    python benchmarks/pipeline.py [--rows 1000000 --rows 10000000] [--driver-memory 1g] [--master 'local[2]']
+    python benchmarks/pipeline.py [--rows 1000000 --rows 10000000] [--driver-memory 1g] [--samples FOLDER]
 
 Spark's part is `headgate pipeline run` as a user starts it: JVM, cleaning, five tables, documents. DuckDB's part is one
 statement each for cells and for sums, on rows cleaned by the same rules but for jumps of the clock and unknown tasks.
@@ -78,14 +78,17 @@ def main() -> None:
     parser.add_argument("--rows", type=int, action="append")
     parser.add_argument("--driver-memory", default="1g")
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--samples", type=Path, help="Keep the rows in this folder, and use those that are there.")
     parser.add_argument("--engine", choices=("duckdb", "spark"), action="append")
     asked = parser.parse_args()
     adopt_orphans()
     print(f"{'rows':>12} {'engine':>8} {'wall s':>8} {'CPU s':>8} {'MB':>7} {'M rows/CPU s':>13}")
     for rows in asked.rows or [1_000_000, 10_000_000]:
         with tempfile.TemporaryDirectory() as folder:
-            samples = Path(folder, "samples")
-            count = PLANT.write(samples, windows=rows // PLANT.rows)
+            samples = (asked.samples or Path(folder)) / f"rows-{rows}"
+            count = rows // PLANT.rows * PLANT.rows
+            if not samples.exists():
+                PLANT.write(samples, windows=rows // PLANT.rows)
             run = [str(PROGRAM), "pipeline", "run", str(samples), "-o", f"{folder}/out", "--json"]
             parts = {
                 "duckdb": duck(samples),
