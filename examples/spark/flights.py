@@ -1,0 +1,27 @@
+"""A year of departures from New York, replayed as a stream into statistics per airport. Needs `headgate[demo]`.
+
+Placed, profiled and planned again from its own profile by three commands:
+
+    headgate run --engine spark -s even -o rebalance=yes --samples samples --rounds 4 examples/spark/flights.py
+    headgate pipeline run samples -o learnt
+    headgate plan learnt/request.json -s dstorm
+"""
+
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headgate_spark.flights import FlightsQuery, prepare
+
+with tempfile.TemporaryDirectory() as folder:
+    prepare(Path(folder) / "feeds")
+    statistics = FlightsQuery(folder=Path(folder)).frame(SparkSession.builder.getOrCreate())
+    query = (
+        statistics.writeStream.queryName("flights")
+        .format("memory")
+        .outputMode("complete")
+        .option("checkpointLocation", f"{folder}/checkpoint")
+        .start()
+    )
+    query.awaitTermination()
