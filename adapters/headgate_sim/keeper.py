@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from headgate.samples import rows_of
 from headgate.samples_store import Keeper as StateKeeper
 from headgate.samples_store import write_rows
+from headgate_sim.target import EPOCH
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from headgate.model import Observation
-
-EPOCH = 946_684_800.0
-"""Simulated time 0 is the first second of the year 2000 (UTC): equal experiments write equal files."""
 
 
 class Keeper:

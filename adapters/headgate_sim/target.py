@@ -8,6 +8,8 @@ from headgate_sim.world import World
 
 GRACE = 1.0
 """Seconds that the executor looks on after the last task should have started."""
+EPOCH = 946_684_800.0
+"""Simulated time 0 is the first second of the year 2000 (UTC): equal experiments write equal samples."""
 
 
 @attrs.define(kw_only=True)
@@ -24,6 +26,10 @@ class SimTarget:
     def clock(self) -> float:
         """What the control loop takes for the time."""
         return self.world.now
+
+    def moment(self) -> float:
+        """The same in seconds since 1970 (UTC), for samples."""
+        return EPOCH + self.world.now
 
     def wait(self, seconds: float) -> None:
         """Let simulated time pass: the pause between two rounds."""

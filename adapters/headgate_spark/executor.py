@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.errors import EngineError
+from headgate.instances import refusals, unlike
 from headgate.model import FrozenMap, Receipt, Step
 from headgate_spark.session import HARD, executors, level_of
 
@@ -20,17 +21,21 @@ def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
     if target.placement is None:
         level = level_of(target.spark)
         return (f"tasks cannot be placed at level {level}: make the session with headgate_spark.session.session(...)",)
+    rescales = unlike(plan, (target.topology,))
     soft = () if target.placement.level == HARD else ("level soft: places are wishes, which Spark may miss",)
-    return (*soft, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
+    return (*rescales, *soft, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
 
 
 def execute(target: SparkTarget, plan: Plan) -> Receipt:
     """Ask for the plan's assignment: all of it at once, from the next stage or micro-batch on.
 
     A task of the topology that the plan leaves out is left to Spark. The steps are the plan's moves of this
-    topology, in order; whether tasks then ran there is for the monitor to say.
+    topology, in order; whether tasks then ran there is for the monitor to say. A plan for other numbers of tasks is
+    refused: Spark's are its partitions.
     """
     level = level_of(target.spark)
+    if refused := refusals(plan, (target.topology,)):
+        return Receipt(done=False, level=level, steps=refused)
     known = target.tasks()
     moves = [move for move in plan.moves if move.task in known]
     undo = FrozenMap(target.asked())

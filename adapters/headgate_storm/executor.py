@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from headgate.instances import refusals, unlike
 from headgate.model import FrozenMap, Receipt, Step
 
 if TYPE_CHECKING:
@@ -22,8 +23,12 @@ POLL = 0.5
 
 
 def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
-    """Say what the plan costs: Storm moves executors by restarting their workers whole."""
+    """Say what the plan costs: Storm moves executors by restarting their workers whole; and what is not carried out."""
     snapshot = target.rounds.latest(target.patience)
+    return (*unlike(plan, snapshot.observation().topologies), *_bystanders(snapshot, plan))
+
+
+def _bystanders(snapshot: Snapshot, plan: Plan) -> Sequence[str]:
     touched = restarted(snapshot.assignment, plan.assignment)
     bystanders = sum(
         slot in touched and plan.assignment.get(task) == slot for task, slot in snapshot.assignment.items()
@@ -46,13 +51,18 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
     """Make the assignment of a plan true, and see that it is.
 
     Returns:
-        A receipt whose steps are: stored by Nimbus; alive where asked. Executors that a plan does not name stay.
+        A receipt whose steps are: stored by Nimbus; alive where asked. Executors that a plan does not name stay. A
+        plan for other numbers of executors is refused: `headgate storm rebalance` changes them.
     """
+    if refused := refusals(plan, target.rounds.latest(target.patience).observation().topologies):
+        return Receipt(done=False, level=LEVEL, steps=refused)
     return _reach(target, plan.assignment)
 
 
 def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
-    """Wish the assignment from before the plan."""
+    """Wish the assignment from before the plan; without effect where there was none."""
+    if not receipt.undo:
+        return Receipt(level=LEVEL)
     return _reach(target, receipt.undo)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import attrs
+
+from headgate.anytime import on_interrupt
 
 if TYPE_CHECKING:
     from headgate_exact.options import Options
@@ -22,11 +25,20 @@ class Budget:
 
     work: float
     clock: float
+    solver: Any = None
 
     @classmethod
     def of(cls, deadline: float, options: Options) -> Budget:
         """All of it."""
-        return cls(work=options.effort * deadline, clock=SHARE * deadline)
+        budget = cls(work=options.effort * deadline, clock=SHARE * deadline)
+        on_interrupt(budget.end)
+        return budget
+
+    def end(self) -> None:
+        """Leave nothing, and stop the search that goes on; from any thread."""
+        self.work = self.clock = -math.inf
+        if self.solver is not None:
+            self.solver.stop_search()
 
     @property
     def spent(self) -> bool:
@@ -41,7 +53,8 @@ class Budget:
 def solve(model: Any, budget: Budget) -> Any:
     """Solve a `CpModel` within the budget and take what it used off; returns the `CpSolver`, `status` set.
 
-    Ctrl-C ends the search as a spent budget does, and the best solution so far stands.
+    Ctrl-C ends the search as a spent budget does (`Budget.end`), and the best solution so far stands. CP-SAT's own
+    handler of the signal is for the main thread alone.
     """
     from ortools.sat.python import cp_model
 
@@ -51,7 +64,8 @@ def solve(model: Any, budget: Budget) -> Any:
     parameters.random_seed = 0
     parameters.max_time_in_seconds = max(budget.clock, 0.0)
     parameters.max_deterministic_time = max(budget.work, 0.0)
-    parameters.catch_sigint_signal = True
+    parameters.catch_sigint_signal = False
+    budget.solver = solver
     solver.status = solver.solve(model)
     budget.work -= solver.response_proto.deterministic_time
     budget.clock -= solver.wall_time

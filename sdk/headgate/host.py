@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import click
 
+    from headgate.anytime import Wish
     from headgate.doctor import Finding
     from headgate.model import Observation, Plan, Receipt, Request
 
@@ -117,11 +118,12 @@ class PluginHost:
         """
         return make_options(name, self._get(name).description.options, given or {})
 
-    def schedule(self, name: str, request: Request, options: Any = None) -> Plan:
+    def schedule(self, name: str, request: Request, options: Any = None, *, wish: Wish | None = None) -> Plan:
         """Ask a scheduler for a plan, and trust nothing it does.
 
         It runs in a thread of its own until the deadline. If it raises, overruns, changes the request, or answers
         with a plan that breaks a rule, the plan that comes back is HELD: the running assignment, with the reason.
+        With a `wish`, Ctrl-C ends one that hears it (`headgate.anytime`), and its best plan so far is the answer.
 
         Raises:
             DocumentError: The request contradicts itself.
@@ -133,7 +135,8 @@ class PluginHost:
         plugin = self._get(name, "headgate_schedule")
         if not isinstance(options, plugin.description.options):
             options = self.options(name, options)
-        return run_scheduler(name, plugin.version, plugin.caller.headgate_schedule, request=request, options=options)
+        call = plugin.caller.headgate_schedule
+        return run_scheduler(name, plugin.version, call, request=request, options=options, wish=wish)
 
     def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:
         """Ask a scheduler whether a new plan is called for; one without an opinion always says yes."""

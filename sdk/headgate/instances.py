@@ -8,7 +8,7 @@ import attrs
 
 from headgate.check import check_size
 from headgate.errors import DocumentError, pointer
-from headgate.model import FrozenMap, Resources
+from headgate.model import FrozenMap, Resources, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -77,6 +77,14 @@ def _remaining(metrics: Metrics, tasks: set[str], changed: set[str], paid: set[s
         metrics,
         tasks=tuple(attrs.evolve(each, cpu=None) if each.task.rpartition("/")[0] in paid else each for each in samples),
         flows=tuple(flow for flow in metrics.flows if flow.source.split("/", 1)[0] not in changed),
+    )
+
+
+def refusals(plan: Plan, topologies: Iterable[Topology]) -> tuple[Step, ...]:
+    """The steps with which an engine that cannot rescale refuses a plan for other numbers of tasks, one a component."""
+    return tuple(
+        Step(action="rescale", subject=said.partition(" ")[0], done=False, message=said)
+        for said in unlike(plan, topologies)
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.anytime import listen
 from headgate.check import check_plan
 from headgate.documents import canonical, fingerprint, restore, unstructure
 from headgate.instances import grown
@@ -19,6 +20,7 @@ from headgate.score import score
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headgate.anytime import Wish
     from headgate.model import Slot
     from headgate.problem import Problem
 
@@ -26,19 +28,32 @@ if TYPE_CHECKING:
 ABANDONED = 3
 """So many abandoned runs of a scheduler may still be going; then it is not asked until one of them ends."""
 
+GRACE = 10.0
+"""Seconds in which a scheduler that was asked for its best plan so far has to answer."""
+
 
 @attrs.define
 class _Outcome:
     value: Any = None
     error: BaseException | None = None
+    done: threading.Event = attrs.field(factory=threading.Event)
 
 
-def run_scheduler(name: str, version: str, schedule: Callable[..., Any], *, request: Request, options: Any) -> Plan:
+def run_scheduler(
+    name: str,
+    version: str,
+    schedule: Callable[..., Any],
+    *,
+    request: Request,
+    options: Any,
+    wish: Wish | None = None,
+) -> Plan:
     """Call `schedule(request=..., options=...)` and return its plan if it keeps every rule, else a HELD one.
 
     It gets a copy of the request, so that the arrays that its plan is checked on are not those it could write to.
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
-    What it prints goes to stderr, so that data on stdout stays data.
+    What it prints goes to stderr, so that data on stdout stays data. With a `wish`, Ctrl-C ends a scheduler that
+    hears it, and its best plan so far counts.
     """
     problem, before = request.problem(), canonical(request)
     lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
@@ -51,7 +66,7 @@ def run_scheduler(name: str, version: str, schedule: Callable[..., Any], *, requ
         request=fingerprint(before),
     )
     plan: Plan
-    plan, reasons = _attempt(name, schedule, lent, options)
+    plan, reasons = _attempt(name, schedule, lent, options, wish)
     if not _is_still(lent, before):
         reasons = (_reason("mutation", name, "changed its request, which it must not"),)
         problem = restore(parse(before), Request).problem()
@@ -99,7 +114,9 @@ def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
     return tuple(attrs.evolve(reason, message=f"{name} is held: {reason.message}") for reason in found)
 
 
-def _attempt(name: str, schedule: Callable[..., Any], request: Request, options: Any) -> tuple[Any, tuple[Reason, ...]]:
+def _attempt(
+    name: str, schedule: Callable[..., Any], request: Request, options: Any, wish: Wish | None
+) -> tuple[Any, tuple[Reason, ...]]:
     outcome, lost = _Outcome(), f"headgate-abandoned-{name}"
     going = sum(thread.name == lost for thread in threading.enumerate())
     if going >= ABANDONED:
@@ -107,16 +124,18 @@ def _attempt(name: str, schedule: Callable[..., Any], request: Request, options:
         return None, (_reason("abandoned", name, message),)
 
     def call() -> None:
+        listen(wish)
         try:
             outcome.value = schedule(request=request, options=options)
         except BaseException as error:  # noqa: BLE001 - whatever a plugin raises concerns it alone
             outcome.error = error
+        finally:
+            outcome.done.set()
 
     thread = threading.Thread(target=call, name=f"headgate-{name}", daemon=True)
     with contextlib.redirect_stdout(sys.stderr):
-        thread.start()
-        thread.join(min(request.limits.deadline, threading.TIMEOUT_MAX))
-    if thread.is_alive():
+        _run(thread, outcome.done, min(request.limits.deadline, threading.TIMEOUT_MAX), wish)
+    if not outcome.done.is_set():
         thread.name = lost
         message = f"has no plan after {request.limits.deadline:g} s (limits.deadline); it is abandoned"
         return None, (_reason("deadline", name, message),)
@@ -124,6 +143,22 @@ def _attempt(name: str, schedule: Callable[..., Any], request: Request, options:
         message = f"raised {type(outcome.error).__name__}: {outcome.error}"
         return None, (_reason("raised", name, message),)
     return outcome.value, ()
+
+
+def _run(thread: threading.Thread, done: threading.Event, seconds: float, wish: Wish | None) -> None:
+    """Start a scheduler and wait for it; Ctrl-C asks one that hears it for its best plan so far, a second one ends it.
+
+    An event and not the thread is waited for: a `join` that was interrupted takes the thread for ended (CPython 3.11).
+    """
+    try:
+        thread.start()
+        done.wait(seconds)
+    except KeyboardInterrupt:
+        if wish is None or wish.heard is None:
+            raise
+        wish.heard()
+        if not done.wait(min(seconds, GRACE)):
+            raise
 
 
 def _reason(code: str, name: str, message: str) -> Reason:

@@ -25,7 +25,7 @@ from headgate.model import Metrics, Observation, Request
 from headgate.samples import COLUMNS, VERSION, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 LOG = logging.getLogger("headgate.samples")
@@ -98,10 +98,11 @@ def state_digest(observation: Observation) -> str:
 class Keeper:
     """Keeps observations in a folder, as they come; what cannot be written is lost with a warning."""
 
-    def __init__(self, folder: Path, engine: str) -> None:
-        """Remember where; `engine` is what is watched."""
+    def __init__(self, folder: Path, engine: str, clock: Callable[[], float] = time.time) -> None:
+        """Remember where; `engine` is what is watched, `clock` tells seconds since 1970 (UTC) of its time."""
         self._folder = folder
         self._engine = engine
+        self._clock = clock
         self._origin = f"{os.uname().nodename}:{os.getpid()}:{time.time_ns()}"
         self._number = 0
         self._state = ""
@@ -110,7 +111,7 @@ class Keeper:
         """Write an observation whose window has just ended; without a window there is nothing to keep."""
         if observation.metrics.window <= 0:
             return
-        end = time.time()
+        end = self._clock()
         self._number += 1
         rows = rows_of(observation, engine=self._engine, origin=self._origin, number=self._number, end=end)
         try:

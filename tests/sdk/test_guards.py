@@ -7,7 +7,8 @@ from headgate.cli.control import _GOALS
 from headgate.guards import GOALS, Guards, Memory, Trial, asked_again, gain, measure, wait_reason
 from headgate.host import PluginHost
 from headgate.loop import Control, Loop
-from headgate.model import Flow, FrozenMap, Metrics, Observation, Scores, TopologySample
+from headgate.model import Flow, FrozenMap, Metrics, Observation, Reason, Scores, TopologySample
+from headgate.model.plan import STARVED
 from memory_engine import Engine, Judge, Machine
 from small_requests import at, component, node, request, topology
 
@@ -194,6 +195,17 @@ def test_what_was_not_measured_judges_nothing():
     assert measure(made, "nodes") == 1
     sample = TopologySample(topology="t", offered=10.0, throughput=8.0)
     assert measure(attrs.evolve(made, metrics=Metrics(topologies=(sample,))), "throughput") == 0.8
+
+
+def test_a_plan_that_starves_on_purpose_needs_no_gain_but_obeys_the_cool_down():
+    running = {"high/c/0": "a", "low/c/0": "a"}
+    made = request([node("a")], [topology("high", component("c")), topology("low", component("c"))], running)
+    starved = Reason(code=STARVED, subject="low", message="low waits", resource="nodes", need=1.0, have=0.0)
+    plan, guards = made.problem().plan((0, -1), reasons=(starved,)), Guards(gain=0.5, cooldown=60.0, goal="nodes")
+    assert wait_reason(made, plan, guards, Memory(), now=0.0) == ""
+    assert "cool-down" in wait_reason(made, plan, guards, Memory(acted=0.0), now=30.0)
+    other = made.problem().plan((0, -1))
+    assert "at least 50.0% are asked" in wait_reason(made, other, guards, Memory(), now=0.0)
 
 
 def test_a_regret_outlives_a_cool_down():

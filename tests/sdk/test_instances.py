@@ -7,7 +7,7 @@ from headgate.check import check_plan
 from headgate.errors import DocumentError
 from headgate.hooks import Description, hookimpl
 from headgate.host import PluginHost
-from headgate.instances import grown, unlike, with_instances
+from headgate.instances import grown, refusals, unlike, with_instances
 from headgate.model import FrozenMap, Plan, Status, TaskSample
 from hetero_cases import profiled
 from small_requests import component, node, request, topology
@@ -86,3 +86,11 @@ def test_an_executor_can_say_what_it_does_not_enforce():
     running = topology("t", component("c", 2), component("d", 1))
     (said,) = unlike(Plan(parallelism=FrozenMap({"t/c": 3, "t/d": 1})), [running])
     assert said == "t/c runs 2 tasks, the plan has 3: rescale it first"
+
+
+def test_an_executor_can_refuse_what_it_cannot_rescale():
+    running = topology("t", component("c", 2))
+    (step,) = refusals(Plan(parallelism=FrozenMap({"t/c": 3})), [running])
+    assert (step.action, step.subject, step.done) == ("rescale", "t/c", False)
+    assert "the plan has 3" in step.message
+    assert refusals(Plan(parallelism=FrozenMap({"t/c": 2, "other/c": 5})), [running]) == ()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from functools import cache
 
 import attrs
 import pytest
 
+from headgate.anytime import Wish, on_interrupt
 from headgate.check import check_plan
 from headgate.documents import digest, dumps
 from headgate.errors import DocumentError
@@ -17,6 +20,7 @@ from headgate.model import Cluster, Limits, Node, Request, Resources, Scores, Sl
 from headgate.safety import ABANDONED
 from headgate.testing import FirstFit, make_cases
 from headgate.testing.zoo import BEASTS, Hanging, Scheduler
+from small_requests import word_count
 
 HELD = {name: beast for name, beast in BEASTS.items() if beast.code}
 
@@ -119,3 +123,36 @@ def test_a_request_that_contradicts_itself_is_the_callers_error():
     host = PluginHost().with_plugin("ff", FirstFit())
     with pytest.raises(DocumentError, match="/cluster/nodes/1: node 'n0' is named twice"):
         host.schedule("ff", Request(cluster=Cluster(nodes=(node, node))))
+
+
+def patient(request):
+    """Interrupts the process that asked, as Ctrl-C does, and plans once it hears of it."""
+    heard = threading.Event()
+    on_interrupt(heard.set)
+    os.kill(os.getpid(), signal.SIGINT)
+    return FirstFit().headgate_schedule(request) if heard.wait(60) else None
+
+
+def deaf(request):
+    """Interrupts the process that asked, and goes on."""
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait(2)
+    return FirstFit().headgate_schedule(request)
+
+
+def interrupted(act, wish):
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=120.0))
+    return PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked, wish=wish)
+
+
+def test_ctrl_c_asks_a_scheduler_that_hears_it_for_its_plan():
+    try:
+        assert interrupted(patient, Wish()).status is Status.OK
+    except KeyboardInterrupt:  # would end all tests
+        pytest.fail("the interruption was not heard")
+
+
+@pytest.mark.parametrize(("act", "wish"), [(deaf, Wish()), (deaf, None)])
+def test_ctrl_c_ends_the_wait_for_one_that_does_not_hear_it(act, wish):
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(act, wish)

@@ -138,3 +138,9 @@ def test_a_state_that_cannot_be_read_is_left_out(tmp_path, caplog):
     (tmp_path / "_states" / "0.json").write_text("{")
     assert len(read_states(tmp_path)) == 1
     assert "is left out" in caplog.text
+
+
+def test_a_keeper_of_an_engine_with_its_own_time_stamps_windows_with_it(tmp_path):
+    Keeper(tmp_path, "sim", lambda: 946_684_830.0).keep(observation())
+    (written,) = tmp_path.rglob("*.parquet")
+    assert "day=2000-01-01/hour=00" in written.as_posix()

@@ -44,6 +44,7 @@ def command(
     from headgate.cli.tables import comparison_table, reasons, summary_table
     from headgate.documents import unstructure, write_text
     from headgate.host import PluginHost
+    from headgate.model.plan import STARVED
 
     if html is not None and len(requests) > 1:
         raise click.BadParameter("a page shows one REQUEST; name one", param_hint="--html")
@@ -56,7 +57,7 @@ def command(
         tables += [] if as_json else ([text] if len(requests) > 1 else []) + [comparison_table(found, asked)]
         for row in found.rows:
             for line in reasons(row.plan):
-                say(f"{row.scheduler}: {row.plan.status}: {line}")
+                say(f"{row.scheduler}: {STARVED if row.plan.starves else row.plan.status}: {line}")
         if html is not None:
             from headgate.report import comparison_page
 

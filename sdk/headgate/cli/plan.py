@@ -39,19 +39,24 @@ def command(
     as_json: bool,
     **limits: Any,
 ) -> None:
-    """Plan REQUEST with one scheduler and print figures and moves."""
+    """Plan REQUEST with one scheduler and print figures and moves.
+
+    Ctrl-C asks a scheduler that searches for its best plan so far, and that is printed.
+    """
+    from headgate.anytime import Wish
     from headgate.api import limited
     from headgate.cli.tables import plan_tables, reasons
     from headgate.documents import unstructure, write
     from headgate.host import PluginHost
+    from headgate.model.plan import STARVED
 
     host = PluginHost.load()
     asked = limited(find_request(request, host), **limits)
-    plan = host.schedule(scheduler, asked, options)
+    plan = host.schedule(scheduler, asked, options, wish=Wish())
     if output is not None:
         write(output, plan)
         say(f"wrote {output}")
     emit(unstructure(plan), *([] if as_json else plan_tables(plan, asked)), as_json=as_json)
     for line in reasons(plan):
-        say(f"{plan.status}: {line}")
+        say(f"{STARVED if plan.starves else plan.status}: {line}")
     context.exit(exit_code(plan))

@@ -61,5 +61,5 @@ deadline_option = click.option("--deadline", type=click.FloatRange(min=0, min_op
 
 
 def exit_code(plan: Plan) -> int:
-    """What a plan's status means to the shell."""
-    return EXIT[plan.status]
+    """What a plan's status means to the shell; one that starves topologies on purpose does what it is to do."""
+    return 0 if plan.starves else EXIT[plan.status]

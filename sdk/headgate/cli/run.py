@@ -69,7 +69,6 @@ def command(
 
     if samples is not None:
         arrow_schema()
-    keep = Keeper(samples, engine).keep if samples is not None else None
     host = PluginHost.load()
     host.options(scheduler, options)
     control = attrs.evolve(make_control(engine, scheduler, options, settings), fleet=elastic)
@@ -77,6 +76,8 @@ def command(
         raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
     journal = make_journal(settings["journal"])
     with host.open(engine, application, master) as target:
+        moment = getattr(target, "moment", time.time)
+        keep = Keeper(samples, engine, moment).keep if samples is not None else None
         clock, wait = getattr(target, "clock", time.monotonic), getattr(target, "wait", time.sleep)
         loop = Loop(host, control, target, journal, keep=keep, clock=clock)
         bad = run_rounds(loop, settings, as_json=as_json, wait=wait)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.cli.output import table
 from headgate.figures import bound_text, comparison_cells, percent, quantity
+from headgate.model.plan import STARVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,10 @@ def comparison_table(comparison: Comparison, request: Request) -> Any:
     unit = comparison.rows[0].plan.scores.unit if comparison.rows else "tuples/s"
     tasks = sum(part.parallelism for topology in request.topologies for part in topology.components)
     columns, cells = comparison_cells(comparison)
-    rows = [(row.scheduler, row.plan.status, *more) for row, more in zip(comparison.rows, cells, strict=True)]
+    rows = [
+        (row.scheduler, "starves" if row.plan.starves else row.plan.status, *more)
+        for row, more in zip(comparison.rows, cells, strict=True)
+    ]
     title = f"{tasks:,} tasks on {len(request.cluster.nodes):,} nodes, traffic in {unit}"
     if said := bound_text(comparison.bound):
         title += f"; {said}"
@@ -59,7 +63,7 @@ def plan_tables(plan: Plan, request: Request) -> list[Any]:
     """A plan: its figures, where the load goes, what moves and why not."""
     scores = plan.scores
     rows = [
-        ("status", plan.status),
+        ("status", status_text(plan)),
         ("scheduler", f"{plan.provenance.scheduler} {plan.provenance.version}"),
         ("traffic between nodes", f"{percent(scores.share)} ({quantity(scores.inter_node)} {scores.unit})"),
         ("nodes used", f"{scores.nodes_used} of {len(request.cluster.nodes)}"),
@@ -77,6 +81,13 @@ def plan_tables(plan: Plan, request: Request) -> list[Any]:
     if plan.moves:
         tables.append(moves_table(plan))
     return tables
+
+
+def status_text(plan: Plan) -> str:
+    """The status; which topologies get nothing, where the scheduler starves some on purpose."""
+    if not plan.starves:
+        return str(plan.status)
+    return f"starves {', '.join(sorted({each.subject for each in plan.reasons if each.code == STARVED}))}"
 
 
 def moves_table(plan: Plan) -> Any:
