@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
 
 
+LOST = "headgate-abandoned-"
+"""Begins the name of a thread in which an abandoned run of a scheduler is still going."""
 ABANDONED = 3
 """So many abandoned runs of a scheduler may still be going; then it is not asked until one of them ends."""
 
@@ -77,6 +79,11 @@ def run_scheduler(
     return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
 
 
+def abandoned() -> bool:
+    """Whether an abandoned run of any scheduler is still going in this process."""
+    return any(thread.name.startswith(LOST) for thread in threading.enumerate())
+
+
 def _live(problem: Problem) -> FrozenMap[str, Slot]:
     """Where tasks run now, without those whose slot is gone."""
     running = problem.request.assignment
@@ -117,7 +124,7 @@ def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
 def _attempt(
     name: str, schedule: Callable[..., Any], request: Request, options: Any, wish: Wish | None
 ) -> tuple[Any, tuple[Reason, ...]]:
-    outcome, lost = _Outcome(), f"headgate-abandoned-{name}"
+    outcome, lost = _Outcome(), LOST + name
     going = sum(thread.name == lost for thread in threading.enumerate())
     if going >= ABANDONED:
         message = f"is not asked: {going} earlier runs that were abandoned are still going"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
 from typing import NoReturn
 
@@ -65,14 +67,25 @@ def main() -> NoReturn:
         code = headgate.main(standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
-        sys.exit(130)
+        _leave(130)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        _leave(error.exit_code)
     except HeadgateError as error:
         click.echo(f"headgate: {error}", err=True)
-        sys.exit(error.exit_code)
+        _leave(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    sys.exit(code if isinstance(code, int) else 0)
+    _leave(code if isinstance(code, int) else 0)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process; an abandoned scheduler may be in native code, or wait for threads, and must not hold it up."""
+    safety = sys.modules.get("headgate.safety")
+    if safety is not None and safety.abandoned():
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

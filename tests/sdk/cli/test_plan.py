@@ -13,6 +13,7 @@ from headgate.documents import dumps, loads, read, validate, write
 from headgate.host import PluginHost
 from headgate.model import Plan
 from memory_engine import Judge
+from plugin_folder import install
 from shell import headgate as run
 from small_requests import component, node, request, topology, word_count
 
@@ -139,3 +140,30 @@ def test_a_limit_of_the_request_is_kept_unless_another_is_given(place):
     asked = attrs.evolve(word_count(), seed=3)
     data = json.loads(invoke("-", "-s", "even", "--json", input=dumps(asked)).stdout)
     assert data["provenance"]["seed"] == 3
+
+
+LASTING = """
+import threading
+from headgate.hooks import Description, hookimpl
+
+class Plugin:
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="lasting")
+
+    @hookimpl
+    def headgate_schedule(self, request):
+        own = threading.Thread(target=threading.Event().wait, daemon=False)
+        own.start()
+        own.join()
+
+plugin = Plugin()
+"""
+
+
+def test_an_abandoned_scheduler_does_not_hold_up_the_end(tmp_path):
+    install(tmp_path, "lasting-plugin", {"lasting": LASTING})
+    done = run("plan", "dstorm:linear", "-s", "lasting", "--deadline", "0.5", "--json", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["status"] == "held"
+    assert "abandoned" in done.stderr + done.stdout
