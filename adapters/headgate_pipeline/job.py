@@ -111,15 +111,8 @@ def make(
     snapshot = hashlib.sha256(repr([(hour, inputs[hour]) for hour in hours]).encode()).hexdigest()[:16]
     place = store.stage(snapshot)
     files = [each for some in hours.values() for each in some]
-    rows = _write_tables(spark, files, known, place)
-    for hour, some in hours.items():
-        for each in some:
-            if each.reason:
-                rows[hour][each.reason] += each.rows
-        wanted = sum(each.rows for each in some if not each.reason and each.version > 1)
-        found = sum(rows[hour].values()) - sum(each.rows for each in some if each.reason)
-        if found < wanted:
-            rows[hour][UNREADABLE] += wanted - found
+    counts = _write_tables(spark, files, known, place)
+    rows = {hour: _endings(hour, some, counts) for hour, some in hours.items()}
     _write_bad_files(files, place)
     return {
         hour: Hour(inputs=inputs[hour], snapshot=snapshot, rows=FrozenMap(dict(sorted(rows[hour].items()))))
@@ -127,11 +120,33 @@ def make(
     }
 
 
+def _endings(hour: str, files: Sequence[SampleFile], counts: Counter[tuple[str, str, str]]) -> Counter[str]:
+    """How many rows of an hour ended how; those that a damaged file lacks are among them.
+
+    Only of the present version: rows of version 1 are added up when they are read.
+    """
+    rows: Counter[str] = Counter()
+    read: Counter[str] = Counter()
+    for (of, file, reason), count in counts.items():
+        if of == hour:
+            rows[reason] += count
+            read[file] += count
+    first = {each.path.rpartition("/")[2] for each in files if each.version == 1}
+    wanted = sum(each.rows for each in files if not each.reason and each.version > 1)
+    lacking = wanted - sum(count for file, count in read.items() if file not in first)
+    if lacking > 0:
+        rows[UNREADABLE] += lacking
+    for each in files:
+        if each.reason:
+            rows[each.reason] += each.rows
+    return rows
+
+
 def _write_tables(
     spark: SparkSession, files: Sequence[SampleFile], known: Known, place: Path
-) -> dict[str, Counter[str]]:
-    """Read raw rows once, and write every table; rows by hour and reason."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+) -> Counter[tuple[str, str, str]]:
+    """Read raw rows once, and write every table; rows by hour, file and reason."""
+    counts: Counter[tuple[str, str, str]] = Counter()
     if all(each.reason for each in files):
         return counts
     _suit(spark, sum(each.rows for each in files))
@@ -139,12 +154,12 @@ def _write_tables(
     again, jumped = repeated(judged).persist(), jumps(judged).persist()
     try:
         rows = compare(judged, jumped, again)
-        for hour, reason, count in rows.groupBy("hour", "reason").count().collect():
-            counts[hour][reason or ""] += count
+        for hour, file, reason, count in rows.groupBy("hour", "file", "reason").count().collect():
+            counts[hour, file, reason or ""] += count
         used = tables.prepared(rows)
         for name, table in MADE.items():
             _write(table(used), place / name)
-        if any(reason for some in counts.values() for reason in some):
+        if any(reason for _, _, reason in counts):
             _write(tables.quarantine(rows), place / "quarantine")
     finally:
         for each in (judged, again, jumped):

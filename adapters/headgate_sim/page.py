@@ -10,7 +10,7 @@ from headgate_sim.curves import Curve, Panel, curves_svg
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headgate_sim.experiment import Point, Summary
+    from headgate_sim.summary import Point, Summary
     from headgate_sim.trace import Trace
 
 MARKS = 40

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Description, hookimpl
+from headgate.hooks import hookimpl
+from headgate_sim.engine import SimEngine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,19 +14,12 @@ if TYPE_CHECKING:
     import click
 
     from headgate.hooks import Claim
-    from headgate.model import Observation, Plan, Receipt, Request
+    from headgate.model import Request
     from headgate_sim.target import SimTarget
 
 
-class Sim:
+class Sim(SimEngine):
     """Simulate a cluster: steady state in closed form, moves, stalls and failures over simulated time."""
-
-    @hookimpl
-    def headgate_describe(self) -> Description:
-        """Describe the adapter."""
-        return Description(
-            summary=self.__doc__ or "", paper="001 N-Storm (section 5.2), 003 priority thesis (use case 1)"
-        )
 
     @hookimpl
     def headgate_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[SimTarget]:
@@ -33,34 +27,6 @@ class Sim:
         from headgate_sim.application import open_application
 
         return open_application(application, address)
-
-    @hookimpl
-    def headgate_observe(self, target: SimTarget, window: float) -> Observation:
-        """See `headgate_sim.monitor.observe`."""
-        from headgate_sim.monitor import observe
-
-        return observe(target, window)
-
-    @hookimpl
-    def headgate_preflight(self, target: SimTarget, plan: Plan) -> Sequence[str]:
-        """See `headgate_sim.executor.preflight`."""
-        from headgate_sim.executor import preflight
-
-        return preflight(target, plan)
-
-    @hookimpl
-    def headgate_execute(self, target: SimTarget, plan: Plan) -> Receipt:
-        """See `headgate_sim.executor.execute`."""
-        from headgate_sim.executor import execute
-
-        return execute(target, plan)
-
-    @hookimpl
-    def headgate_rollback(self, target: SimTarget, receipt: Receipt) -> Receipt:
-        """See `headgate_sim.executor.rollback`."""
-        from headgate_sim.executor import rollback
-
-        return rollback(target, receipt)
 
     @hookimpl
     def headgate_claims(self) -> Sequence[Claim]:

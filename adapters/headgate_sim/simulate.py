@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from headgate.host import PluginHost
     from headgate.model import Request
-    from headgate_sim.experiment import Summary
+    from headgate_sim.summary import Summary
     from headgate_sim.trace import Trace
 
 ROWS = 20

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from headgate.loop import Control, Loop, Round
+    from headgate.loop import Control, Loop
+    from headgate.record import Round
 
 LOG = logging.getLogger("headgate.spark")
 

@@ -9,8 +9,8 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headgate.doctor import Finding
 from headgate.errors import EngineError
+from headgate.hooks import Finding
 from headgate_storm.bridge import HOST, Endpoint
 from headgate_storm.installation import Installation
 from headgate_storm.service import HOOKS, SCHEDULER

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from headgate.doctor import Finding
-    from headgate.hooks import Workload
+    from headgate.hooks import Finding, Workload
     from headgate.model import Observation, Plan, Receipt
     from headgate_storm.target import StormTarget
 

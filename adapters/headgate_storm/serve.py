@@ -154,7 +154,7 @@ def _yaml(conf: dict[str, Any]) -> str:
 def _record(snapshot: Snapshot, decision: Decision, journal: Journal, *, as_json: bool) -> None:
     """Show and journal a round of Nimbus in which executors were placed."""
     from headgate.documents import unstructure
-    from headgate.loop import Round
+    from headgate.record import Round
 
     answer = decision.answer
     message = f"Nimbus has {len(snapshot.unassigned)} executors without a slot"

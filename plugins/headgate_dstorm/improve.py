@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from headgate.model import Plan
     from headgate.problem import Problem
-    from headgate_dstorm.plus import PlusOptions
+    from headgate_dstorm.options import PlusOptions
 
 FEWEST, EACH, MOST = 1_500, 20, 400_000
 """Steps by default, one by one: `EACH` for each task, at least `FEWEST`, at most `MOST`."""

@@ -46,3 +46,16 @@ class Options:
     def printed_reading(self) -> bool:
         """Whether the incremental engine covers these options; the literal algorithm covers all."""
         return self.threshold_usage == "before" and self.costless == "first"
+
+
+@attrs.frozen(kw_only=True)
+class PlusOptions(Options):
+    """Options of D-Storm, which makes one of the starts, and of what follows it.
+
+    Attributes:
+        steps: Steps of annealing in all, 0 for none; by default they grow with the number of tasks, up to 3,000,000.
+        least_gain: Share of all traffic that a new placement has to win over the running one, if all tasks run.
+    """
+
+    steps: int | None = attrs.field(default=None, validator=check.optional(check.ge(0)))
+    least_gain: float = attrs.field(default=0.01, validator=[check.ge(0), check.le(1)])

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-from attrs import validators as check
-
 from headgate.hooks import Description, hookimpl
-from headgate_dstorm.options import Options
+from headgate_dstorm.options import PlusOptions
 
 if TYPE_CHECKING:
     from headgate.model import Plan, Request
-
-
-@attrs.frozen(kw_only=True)
-class PlusOptions(Options):
-    """Options of D-Storm, which makes one of the starts, and of what follows it.
-
-    Attributes:
-        steps: Steps of annealing in all, 0 for none; by default they grow with the number of tasks, up to 3,000,000.
-        least_gain: Share of all traffic that a new placement has to win over the running one, if all tasks run.
-    """
-
-    steps: int | None = attrs.field(default=None, validator=check.optional(check.ge(0)))
-    least_gain: float = attrs.field(default=0.01, validator=[check.ge(0), check.le(1)])
 
 
 class DStormPlus:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.model import Plan, Request
-    from headgate_hetero.plus import PlusOptions
+    from headgate_hetero.options import PlusOptions
 
     Counts = NDArray[np.int64]
 

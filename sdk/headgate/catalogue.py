@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headgate.api import Comparison
 from headgate.knowledge import Knowledge
-from headgate.loop import Round
 from headgate.model import Observation, Plan, Receipt, Request
+from headgate.record import Round
 
 
 def documents() -> dict[str, type]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from typing import Literal
-
-import attrs
 
 from headgate.errors import EngineError
+from headgate.hooks import Finding
 from headgate.host import PluginHost
 from headgate.java import GET_JAVA, find_java
 
@@ -21,16 +19,6 @@ PACKAGES = {
     "ortools": "the scheduler optimal: pip install 'headgate[exact]'",
     "hypothesis": "contract tests: pip install 'headgate[test]'",
 }
-
-
-@attrs.frozen(kw_only=True)
-class Finding:
-    """One thing that was looked at: `missing` things are optional, `broken` ones are not."""
-
-    subject: str
-    status: Literal["ok", "missing", "broken"]
-    detail: str = ""
-    fix: str = ""
 
 
 def examine() -> tuple[Finding, ...]:

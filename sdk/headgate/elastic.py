@@ -11,8 +11,8 @@ from headgate.model import FrozenMap, Status
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from headgate.loop import Round
     from headgate.model import Observation
+    from headgate.record import Round
 
 
 @attrs.frozen(kw_only=True)

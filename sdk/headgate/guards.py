@@ -14,8 +14,8 @@ from headgate.model import FrozenMap, Slot
 from headgate.score import score
 
 if TYPE_CHECKING:
-    from headgate.loop import Round
     from headgate.model import Plan, Request, Scores
+    from headgate.record import Round
 
 Goal = Literal["traffic", "nodes", "cost", "utilisation", "latency", "throughput"]
 """What a plan may be judged by. traffic: the share that goes between nodes; nodes, cost, utilisation: as in `Scores`;

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import click
 
-    from headgate.doctor import Finding
     from headgate.model import Observation, Plan, Receipt
 
 GROUP = "headgate"
@@ -34,6 +33,16 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 def _frozen(names: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """One thing that was looked at: `missing` things are optional, `broken` ones are not."""
+
+    subject: str
+    status: Literal["ok", "missing", "broken"]
+    detail: str = ""
+    fix: str = ""
 
 
 @attrs.frozen(kw_only=True)

@@ -13,7 +13,7 @@ import attrs
 import pluggy
 
 from headgate.errors import HeadgateError, PluginError
-from headgate.hooks import GROUP, HOOKSPEC_VERSION, SPECS, Claim, Description, Verdict, Workload
+from headgate.hooks import GROUP, HOOKSPEC_VERSION, SPECS, Claim, Description, Finding, Verdict, Workload
 from headgate.options import make_options
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import click
 
     from headgate.anytime import Wish
-    from headgate.doctor import Finding
     from headgate.model import Observation, Plan, Receipt, Request
 
 DISABLE = "HEADGATE_DISABLE_PLUGINS"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -18,72 +18,16 @@ from headgate.documents import unstructure
 from headgate.elastic import Fleet, idle_rounds, scale
 from headgate.errors import EngineEndedError, HeadgateError
 from headgate.guards import Guards, Memory, asked_again, judged, regret_reason, remember, wait_reason
-from headgate.hooks import Verdict
 from headgate.journal import NoJournal
 from headgate.model import FrozenMap, Limits, Observation, Plan, Receipt, Request, Slot, Status
+from headgate.record import Check, Outcome, Round
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from headgate.hooks import Verdict
     from headgate.host import PluginHost
     from headgate.journal import Journal
 
 LOG = logging.getLogger("headgate.loop")
-
-Outcome = Literal[
-    "quiet",
-    "unchanged",
-    "held",
-    "waiting",
-    "vetoed",
-    "failed",
-    "executed",
-    "missed",
-    "rolled-back",
-    "asserted",
-    "undone",
-    "answered",
-    "ended",
-]
-"""How a round ended.
-
-quiet: no plan was called for; unchanged: the plan moves nothing; held: no usable plan; waiting: a guard holds the plan
-back; vetoed: a reviewer objects; failed: monitor or executor broke, or what was seen contradicts itself; executed:
-every task was seen where asked; missed: carried out, but some task was not seen there; rolled-back: carrying out failed
-and was undone; asserted: tasks had left the places of an earlier plan, and were seen there again after a reminder;
-undone: an earlier plan had made things worse and was taken back; answered: the engine asked where to put tasks without
-a slot, and was told; ended: what the loop watched is over.
-"""
-
-
-@attrs.frozen(kw_only=True)
-class Check:
-    """Where tasks were seen against where they were asked."""
-
-    asked: int = 0
-    hits: int = 0
-    missed: tuple[str, ...] = ()
-
-
-@attrs.frozen(kw_only=True)
-class Round:
-    """What one round saw, decided and did: the record in the journal.
-
-    `request` is everything the scheduler was given, so that the plan can be made again; `notes` are what the monitor
-    said beyond figures; `scaling` is what was done to add or drain nodes, None if nothing was.
-    """
-
-    number: int
-    outcome: Outcome
-    message: str = ""
-    verdict: Verdict = Verdict(replan=False)
-    request: Request | None = None
-    plan: Plan | None = None
-    warnings: tuple[str, ...] = ()
-    receipt: Receipt | None = None
-    check: Check = Check()
-    notes: tuple[str, ...] = ()
-    scaling: Receipt | None = None
 
 
 @attrs.frozen(kw_only=True)

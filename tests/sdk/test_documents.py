@@ -32,7 +32,6 @@ from headgate.documents import (
 from headgate.errors import DocumentError
 from headgate.hooks import Verdict
 from headgate.knowledge import Demand, Drift, Fit, Knowledge, Link, NodeHealth
-from headgate.loop import Check, Round
 from headgate.model import (
     Cluster,
     FrozenMap,
@@ -49,6 +48,7 @@ from headgate.model import (
     Step,
     TopologySample,
 )
+from headgate.record import Check, Round
 from headgate.testing.strategies import requests
 from headgate.testing.variants import shuffled
 from small_requests import word_count

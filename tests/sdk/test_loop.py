@@ -10,8 +10,9 @@ import pytest
 from headgate.documents import dumps, loads, restore, validate
 from headgate.host import PluginHost
 from headgate.journal import FileJournal, read_journal
-from headgate.loop import Control, Loop, Outcome, Round, compare_assignments
+from headgate.loop import Control, Loop, compare_assignments
 from headgate.model import Limits, Metrics, Observation, TaskSample
+from headgate.record import Outcome, Round
 from headgate.testing import FirstFit
 from memory_engine import Engine, Judge, Listener, Machine, Reviewer
 from small_requests import at, component, node, request, topology

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from headgate.guards import Guards
     from headgate.journal import Journal
-    from headgate.loop import Control, Loop, Round
+    from headgate.loop import Control, Loop
+    from headgate.record import Round
 
 BAD = ("failed", "held")
 """Outcomes after which a command ends with exit code 1."""

@@ -12,7 +12,7 @@ from headgate.cli.output import Markup, emit, json_option, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headgate.doctor import Finding
+    from headgate.hooks import Finding
 
 MARK = {"ok": Markup("[green]ok[/]"), "missing": Markup("[yellow]missing[/]"), "broken": Markup("[red]BROKEN[/]")}
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)

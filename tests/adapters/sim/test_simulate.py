@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from headgate.documents import restore, write
 from headgate_sim.curves import Curve, Panel, curves_svg
-from headgate_sim.experiment import Summary
 from headgate_sim.simulate import simulate
+from headgate_sim.summary import Summary
 from small_requests import component, node, request, topology, word_count
 
 

@@ -14,8 +14,9 @@ import pytest
 
 from headgate.host import PluginHost
 from headgate.journal import FileJournal, read_journal
-from headgate.loop import Control, Loop, Round
+from headgate.loop import Control, Loop
 from headgate.model import Slot
+from headgate.record import Round
 from headgate.schema import schema_of
 from headgate_spark.flights import FlightsQuery
 from headgate_spark.recorder import EventRecorder

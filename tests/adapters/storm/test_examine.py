@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headgate.doctor import Finding
+    from headgate.hooks import Finding
 
 
 def conf_of(**more: Any) -> dict[str, Finding]:

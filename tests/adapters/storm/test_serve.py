@@ -15,7 +15,7 @@ import pytest
 
 from headgate import documents
 from headgate.errors import EngineError
-from headgate.loop import Round
+from headgate.record import Round
 from headgate_storm.bridge import Endpoint
 from headgate_storm.secret import read_or_make_secret
 from headgate_storm.service import HOOKS

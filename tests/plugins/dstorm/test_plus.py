@@ -16,8 +16,8 @@ from headgate_dstorm.engine import place
 from headgate_dstorm.fill import fill
 from headgate_dstorm.groups import Groups
 from headgate_dstorm.improve import improve
+from headgate_dstorm.options import PlusOptions
 from headgate_dstorm.placement import Placement
-from headgate_dstorm.plus import PlusOptions
 from headgate_dstorm.refine import refine
 from headgate_dstorm.workloads import Setting, micro_benchmark
 

@@ -10,8 +10,8 @@ from headgate.cli.main import headgate
 from headgate.documents import loads
 from headgate.host import PluginHost
 from headgate.journal import read_journal
-from headgate.loop import Round
 from headgate.model import Metrics, Observation, TaskSample
+from headgate.record import Round
 from headgate.samples_store import read_states
 from memory_engine import Engine, Judge, Machine
 from small_requests import component, node, request, topology
