@@ -112,7 +112,7 @@ def make(
     place = store.stage(snapshot)
     files = [each for some in hours.values() for each in some]
     counts = _write_tables(spark, files, known, place)
-    rows = {hour: _endings(hour, some, counts) for hour, some in hours.items()}
+    rows = {hour: endings(hour, some, counts) for hour, some in hours.items()}
     _write_bad_files(files, place)
     return {
         hour: Hour(inputs=inputs[hour], snapshot=snapshot, rows=FrozenMap(dict(sorted(rows[hour].items()))))
@@ -120,7 +120,7 @@ def make(
     }
 
 
-def _endings(hour: str, files: Sequence[SampleFile], counts: Counter[tuple[str, str, str]]) -> Counter[str]:
+def endings(hour: str, files: Sequence[SampleFile], counts: Counter[tuple[str, str, str]]) -> Counter[str]:
     """How many rows of an hour ended how; those that a damaged file lacks are among them.
 
     Only of the present version: rows of version 1 are added up when they are read.
