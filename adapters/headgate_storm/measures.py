@@ -67,11 +67,14 @@ def seen(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[str, Slot]:
 
 
 def lives(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[Life, Slot]:
-    """The worker processes that reported, each with its slot; those on unknown supervisors are left out."""
-    processes = _processes(reports)
-    slots = _slots(processes, snapshot)
-    found = zip(processes, slots, strict=True)
-    return FrozenMap({process.latest.process: slot for process, slot in found if slot is not None})
+    """All worker processes that reported, each with its slot, those of which a later one took over all tasks too.
+
+    Those on unknown supervisors are left out.
+    """
+    latest = {each.process: each for each in sorted(reports, key=lambda each: (each.received, each.number))}
+    processes = [_Process((report,), frozenset()) for report in latest.values()]
+    found = zip(latest, _slots(processes, snapshot), strict=True)
+    return FrozenMap({process: slot for process, slot in found if slot is not None})
 
 
 def metrics_of(reports: Iterable[Report], snapshot: Snapshot, window: float) -> Metrics:

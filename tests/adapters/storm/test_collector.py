@@ -197,6 +197,19 @@ def test_what_a_process_said_that_was_to_end_shows_nobody_alive(collector: Colle
     assert workers.alive(snapshot, past=lives) == {"wc/count/0": Slot("s1", 6700), "wc/lines/0": Slot("s1", 6700)}
 
 
+def test_processes_that_ended_earlier_show_nobody_alive_either(collector: Collector) -> None:
+    """A move that is taken back soon: the first process of the slot reported the same executors there."""
+    snapshot = read_snapshot(round_text([supervisor("s1")], [word_count()]))
+    workers = Workers(collector)
+    with closing(call(collector)) as client:
+        client.sendall(report_line(started=1))
+        client.sendall(report_line(started=2))
+        until(lambda: collector.tally.received == 2)
+    lives = workers.lives(snapshot)
+    assert {life[-1] for life in lives} == {1, 2}
+    assert workers.alive(snapshot, past=lives) == {}
+
+
 def test_what_is_kept_is_bounded() -> None:
     reports = Reports(kept=3, budget=1000)
     for number in range(1, 11):
