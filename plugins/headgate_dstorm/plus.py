@@ -8,6 +8,9 @@ from headgate.hooks import Description, hookimpl
 from headgate_dstorm.options import PlusOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate.hooks import Improvement
     from headgate.model import Plan, Request
 
 
@@ -30,6 +33,13 @@ class DStormPlus:
         from headgate_dstorm.improve import improve
 
         return improve(request.problem(measured=options.measured), options)
+
+    @hookimpl
+    def headgate_improvements(self) -> Sequence[Improvement]:
+        """Name settings of the micro-benchmark."""
+        from headgate_dstorm.improvements import improvements
+
+        return improvements()
 
 
 dstorm_plus = DStormPlus()

@@ -8,6 +8,9 @@ from headgate.hooks import Description, hookimpl
 from headgate_hetero.options import PlusOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate.hooks import Improvement
     from headgate.model import Plan, Request
 
 
@@ -29,6 +32,13 @@ class HeteroPlus:
         from headgate_hetero.at_once import improved
 
         return improved(request, options)
+
+    @hookimpl
+    def headgate_improvements(self) -> Sequence[Improvement]:
+        """Name topologies of the evaluation."""
+        from headgate_hetero.improvements import improvements
+
+        return improvements()
 
 
 hetero_plus = HeteroPlus()

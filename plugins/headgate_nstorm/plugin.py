@@ -10,7 +10,7 @@ from headgate_nstorm.options import Options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headgate.hooks import Claim, Verdict, Workload
+    from headgate.hooks import Claim, Improvement, Verdict, Workload
     from headgate.model import Observation, Plan, Request
 
 
@@ -57,6 +57,13 @@ class Otd:
         from headgate_nstorm.claims import claims
 
         return claims()
+
+    @hookimpl
+    def headgate_improvements(self) -> Sequence[Improvement]:
+        """Name the application that the guard helps."""
+        from headgate_nstorm.improvements import improvements
+
+        return improvements()
 
 
 otd = Otd()

@@ -10,7 +10,7 @@ from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headgate.hooks import Claim, Workload
+    from headgate.hooks import Claim, Improvement, Workload
     from headgate.model import Plan, Request
 
 THESIS = "Chakraborty: thesis on priority-based scheduling for Storm (in part: Chakraborty, Majumdar, SPECTS 2016)"
@@ -101,6 +101,13 @@ class SpsV2:
         from headgate_priority.schedulers import sps_v2
 
         return sps_v2(request, options)
+
+    @hookimpl
+    def headgate_improvements(self) -> Sequence[Improvement]:
+        """Name clusters of the two use cases."""
+        from headgate_priority.improvements import improvements
+
+        return improvements()
 
 
 def _describe(plugin: object, options: type, paper: str) -> Description:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headgate.api import Comparison, compare, plan
     from headgate.errors import DocumentError, EngineError, HeadgateError, OptionError, PluginError
-    from headgate.hooks import Claim, Description, Verdict, Workload, hookimpl
+    from headgate.hooks import Claim, Description, Improvement, Verdict, Workload, hookimpl
     from headgate.host import PluginHost
     from headgate.model import Observation, Plan, Receipt, Request
 
@@ -25,6 +25,7 @@ _HOME = {
     "DocumentError": "errors",
     "EngineError": "errors",
     "HeadgateError": "errors",
+    "Improvement": "hooks",
     "Observation": "model",
     "OptionError": "errors",
     "Plan": "model",
@@ -46,6 +47,7 @@ __all__ = [
     "DocumentError",
     "EngineError",
     "HeadgateError",
+    "Improvement",
     "Observation",
     "OptionError",
     "Plan",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from headgate.hooks import Claim
+    from headgate.improvements import Improved
 
 Standing = Literal["exact", "predicted", "calibrated", "not reproducible", "differs"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
@@ -83,7 +84,7 @@ def summary(results: Iterable[Result]) -> str:
     return f"{sum(counts.values())} figures: {', '.join(parts)}"
 
 
-def number_notes(results: Sequence[Result]) -> dict[str, int]:
+def number_notes(results: Sequence[Result | Improved]) -> dict[str, int]:
     """A number for each note, in order of appearance; equal notes share one."""
     notes: dict[str, int] = {}
     for result in results:
@@ -94,8 +95,14 @@ def number_notes(results: Sequence[Result]) -> dict[str, int]:
 
 def standing(result: Result, notes: Mapping[str, int]) -> str:
     """How a figure stands, with the number of its note."""
-    text = {"calibrated": f"calibrated ({result.fitted})", "differs": "DIFFERS"}.get(result.status, str(result.status))
-    return f"{text} [{notes[result.note]}]" if result.note else text
+    status = f"calibrated ({result.fitted})" if result.status == "calibrated" else result.status
+    return marked(status, result.note, notes)
+
+
+def marked(status: str, note: str, notes: Mapping[str, int]) -> str:
+    """A status with the number of its note; one that must not be, in capitals."""
+    text = status.upper() if status == "differs" else status
+    return f"{text} [{notes[note]}]" if note else text
 
 
 def amount(figure: float | str | None) -> str:

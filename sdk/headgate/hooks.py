@@ -7,22 +7,22 @@ An implementation may take any subset of a hook's arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import pluggy
 
-from headgate.model import Request
+from headgate.model import Plan, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     import click
 
-    from headgate.model import Observation, Plan, Receipt
+    from headgate.model import Observation, Receipt
 
 GROUP = "headgate"
 HOOKSPEC_VERSION = 1
@@ -128,6 +128,39 @@ class Claim:
     point: Point | None = None
 
 
+@attrs.frozen(kw_only=True)
+class Improvement:
+    """A request on which an improved variant stands beside the published scheduler that it comes from, and the optimum.
+
+    The variant is the plugin that names the improvement. It is never worse; `headgate reproduce` says so if it is.
+
+    Attributes:
+        statement: What is compared, with its unit, and on which request.
+        build: Makes the request.
+        published: The published scheduler, by name.
+        figure: What a plan of the request reaches; None where it reaches nothing that compares.
+        more: Whether more of it is better.
+        exact: Another scheduler, by name, whose plan carries a bound on the figure.
+        effort: The options of `exact`.
+        bound: What no plan passes, where that follows from the request alone.
+        options: What makes a variant of the published scheduler, where the plugin is that scheduler itself.
+        rounds: How often the two schedulers plan, each from its own plan before, at most; they end when nothing moves.
+    """
+
+    id: str
+    statement: str
+    build: Callable[[], Request]
+    published: str
+    figure: Callable[[Plan], float | None]
+    more: bool = False
+    exact: str = ""
+    effort: Mapping[str, Any] = attrs.field(factory=dict)
+    bound: Callable[[Request], float] | None = None
+    options: Mapping[str, Any] = attrs.field(factory=dict)
+    rounds: int = attrs.field(default=1, validator=attrs.validators.ge(1))
+    note: str = ""
+
+
 class Spec:
     """Hooks of every plugin."""
 
@@ -162,6 +195,10 @@ class SchedulerSpec:
     @hookspec
     def headgate_claims(self) -> Sequence[Claim]:  # type: ignore[empty-body]
         """Name the printed figures that `headgate reproduce` recomputes. Optional; cheap."""
+
+    @hookspec
+    def headgate_improvements(self) -> Sequence[Improvement]:  # type: ignore[empty-body]
+        """Name requests on which a variant stands beside the published scheduler and the optimum. Optional; cheap."""
 
 
 class MonitorSpec:

@@ -13,7 +13,7 @@ import attrs
 import pluggy
 
 from headgate.errors import HeadgateError, PluginError
-from headgate.hooks import GROUP, HOOKSPEC_VERSION, SPECS, Claim, Description, Finding, Verdict, Workload
+from headgate.hooks import GROUP, HOOKSPEC_VERSION, SPECS, Claim, Description, Finding, Improvement, Verdict, Workload
 from headgate.options import make_options
 
 if TYPE_CHECKING:
@@ -210,6 +210,10 @@ class PluginHost:
     def claims(self, name: str) -> tuple[Claim, ...]:
         """The printed figures that a scheduler says it reproduces."""
         return tuple(self._call(name, "headgate_claims") or ()) if self._has(name, "claims") else ()
+
+    def improvements(self, name: str) -> tuple[Improvement, ...]:
+        """The requests on which a variant is shown beside the published scheduler and the optimum."""
+        return tuple(self._call(name, "headgate_improvements") or ()) if self._has(name, "improvements") else ()
 
     def commands(self) -> tuple[click.Command, ...]:
         """Commands that plugins add to the command line, in order of plugin name; a plugin that fails adds none."""

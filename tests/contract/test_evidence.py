@@ -9,12 +9,16 @@ import pytest
 
 from headgate.claims import reproduce
 from headgate.host import PluginHost
+from headgate.improvements import improve
 from headgate.model import Status
 
 PATIENCE = 120.0
 """Seconds to plan: whether a plan is there in time is for benchmarks to say."""
 HOST = PluginHost.load()
 CLAIMS = [(name, claim) for name in HOST.having("headgate_claims") for claim in HOST.claims(name)]
+IMPROVEMENTS = [(name, each) for name in HOST.having("headgate_improvements") for each in HOST.improvements(name)]
+LITTLE = 0.001
+"""Effort of the exact scheduler: enough to prove what is easy, and to have a bound on the rest."""
 WORKLOADS = [(name, each) for name in HOST.having("headgate_workloads") for each in HOST.workloads(name)]
 
 
@@ -32,8 +36,21 @@ def test_a_figure_is_what_its_plugin_says_of_it(name, claim):
     assert claim.statement
 
 
+@pytest.mark.parametrize(("name", "improvement"), IMPROVEMENTS, ids=named(IMPROVEMENTS, "id"))
+def test_a_variant_is_never_worse_than_the_published_scheduler(name, improvement):
+    effort = {**improvement.effort, "effort": LITTLE} if improvement.exact else {}
+    row = improve(attrs.evolve(improvement, effort=effort), name, HOST)
+    assert row.status in ("proved", "bound"), row
+    assert row.paper is not None
+    assert row.statement
+
+
+def test_every_improved_variant_is_shown_beside_the_optimum():
+    assert {"dstorm-plus", "hetero-plus", "otd", "sps-v2"} <= set(HOST.having("headgate_improvements"))
+
+
 def test_claims_have_names_of_their_own():
-    twice = [name for name, number in Counter(named(CLAIMS, "id")).items() if number > 1]
+    twice = [name for name, number in Counter(named(CLAIMS + IMPROVEMENTS, "id")).items() if number > 1]
     assert not twice
 
 

@@ -11,6 +11,7 @@ from headgate.chart import Dot, chart_svg
 from headgate.claims import reproduce
 from headgate.evidence import charts, evidence_page
 from headgate.hooks import Claim, Point
+from headgate.improvements import Improved
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -86,3 +87,17 @@ def test_the_page_has_every_figure_its_note_and_its_chart():
     assert "[1] needs &lt;the&gt; cluster" in text
     assert text.count("<svg") == 1
     assert "<script" not in text
+
+
+def test_the_page_shows_variants_beside_the_optimum():
+    row = Improved(
+        plugin="plus", id="i", variant="plus", published="paper", statement="tuples/s & more", paper=1.5, ours=2.0,
+        bound=4.0, more=True, status="bound", note="a <note>",
+    )  # fmt: skip
+    text = evidence_page({}, {}, [row])
+    assert "plus, an improved variant of paper" in text
+    assert "<td>1.5</td><td>2</td><td>&lt;= 4</td><td>62.5%</td><td>50.0%</td>" in text
+    assert "bound [1]" in text
+    assert "[1] a &lt;note&gt;" in text
+    assert "1 improvements; optimum: 1 bound" in text
+    assert "figures:" not in text

@@ -1,4 +1,4 @@
-"""Printed and recomputed figures as tables of a terminal."""
+"""Printed and recomputed figures, and improved variants beside the optimum, as tables of a terminal."""
 
 from __future__ import annotations
 
@@ -6,33 +6,65 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from headgate.claims import STANDINGS, amount, count, distance, number_notes, standing, summary
+from headgate.claims import STANDINGS, amount, count, distance, marked, number_notes, standing, summary
 from headgate.cli.output import WIDTH, Markup, table
+from headgate.improvements import COLUMNS, by_variant, cells, tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from headgate.claims import Result
+    from headgate.improvements import Improved
 
-COLOUR = {"not reproducible": "yellow", "differs": "red"}
+COLOUR = {"not reproducible": "yellow", "bound": "yellow", "no bound": "yellow", "differs": "red"}
 FIGURE = 12
 """Columns of a printed figure, or of ours, at most."""
 STATEMENT = 30
 """Columns of a statement, at least; it has what the others leave of the page."""
 
 
-def evidence(found: Mapping[str, Sequence[Result]]) -> Iterator[Any]:
-    """Tables of every plugin's figures by source with notes below, then the counts."""
+def evidence(found: Mapping[str, Sequence[Result]], improved: Sequence[Improved]) -> Iterator[Any]:
+    """Tables of every plugin's figures by source with notes below, then variants and optima, then the counts."""
     from rich.text import Text
 
     for plugin, results in found.items():
         notes = number_notes(results)
         yield _figures(plugin, results, notes)
-        if notes:
-            yield Text("\n".join([*map(_footnote, notes.values(), notes), ""]))
+        yield from _footnotes(notes)
+    for title, rows in by_variant(improved).items():
+        notes = number_notes(rows)
+        yield _variants(title, rows, notes)
+        yield from _footnotes(notes)
     if len(found) > 1:
         yield _counts(found)
-    yield Text(summary(result for results in found.values() for result in results))
+    if found:
+        yield Text(summary(result for results in found.values() for result in results))
+    if improved:
+        yield Text(tally(improved))
+
+
+def _footnotes(notes: Mapping[str, int]) -> Iterator[Any]:
+    from rich.text import Text
+
+    if notes:
+        yield Text("\n".join([*map(_footnote, notes.values(), notes), ""]))
+
+
+def _variants(title: str, improved: Sequence[Improved], notes: Mapping[str, int]) -> Any:
+    rows = [
+        (each.id, each.statement, *cells(each), _coloured(each.status, marked(each.status, each.note, notes)))
+        for each in improved
+    ]
+    made = table(title, ("improvement", "figure", *COLUMNS, "status"), rows, numbers=COLUMNS)
+    made.padding = (0, 1, 0, 0)
+    _fit(made.columns)
+    return made
+
+
+def _coloured(status: str, text: str) -> Markup:
+    from rich.markup import escape
+
+    return Markup(f"[{COLOUR.get(status, 'green')}]{escape(text)}[/]")
 
 
 def _figures(plugin: str, results: Sequence[Result], notes: Mapping[str, int]) -> Any:
@@ -42,9 +74,8 @@ def _figures(plugin: str, results: Sequence[Result], notes: Mapping[str, int]) -
     for source, group in groupby(results, key=lambda each: each.source):
         rows.append(("", Markup(f"[bold]{escape(source)}[/]"), "", "", "", ""))
         for each in group:
-            colour, text = COLOUR.get(each.status, "green"), escape(standing(each, notes))
             ours = "" if each.ours is None else amount(each.ours)
-            status = Markup(f"[{colour}]{text}[/]")
+            status = _coloured(each.status, standing(each, notes))
             rows.append((each.id, each.statement, amount(each.printed), ours, distance(each), status))
     columns = ("claim", "figure", "printed", "ours", "off", "status")
     made = table(plugin, columns, rows, numbers=("printed", "ours", "off"))

@@ -1,25 +1,28 @@
-"""`headgate reproduce`: printed figures of the papers beside what this code finds."""
+"""`headgate reproduce`: printed figures of the papers, and improved variants, beside what this code finds."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from headgate.cli.output import console, emit, json_option, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from headgate.claims import Result
-    from headgate.hooks import Claim
+    from headgate.hooks import Claim, Improvement
     from headgate.host import PluginHost
+    from headgate.improvements import Improved
+
+Asked = TypeVar("Asked", "Claim", "Improvement")
 
 
 @click.command("reproduce")
 @click.argument("plugin", required=False)
-@click.option("--claim", "wanted", multiple=True, help="Only this claim, repeatable.")
+@click.option("--claim", "wanted", multiple=True, help="Only this claim or improvement, repeatable.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the charts here.")
 @json_option
 @click.pass_context
@@ -29,52 +32,73 @@ def command(
     """Recompute the figures that the paper of PLUGIN prints, of every plugin by default.
 
     A figure that is computed from the paper alone is exact; predicted, if from a model that was not fitted to it;
-    calibrated (k), if from one with k fitted numbers; not reproducible, because of what the note says. Exit code 1:
-    some figure differs from what its plugin expects.
+    calibrated (k), if from one with k fitted numbers; not reproducible, because of what the note says. An improved
+    variant is shown beside the published scheduler and the optimum, proved or bounded. Exit code 1: some figure
+    differs from what its plugin expects, or a variant is worse than the published scheduler.
     """
     from headgate.cli.evidence import evidence
     from headgate.documents import unstructure, write_text
     from headgate.host import PluginHost
 
     host = PluginHost.load()
-    names = [plugin] if plugin else host.having("headgate_claims")
-    claims = {name: _claims(host, name, wanted) for name in names}
-    claims = {name: made for name, made in claims.items() if made}
-    if not claims:
+    claims, improvements = _asked(host, plugin, wanted)
+    if not claims and not improvements:
         what = f"claim {', '.join(wanted)}" if wanted else "claims"
         say(f"{plugin} has no {what}" if plugin else f"no plugin has {what}")
         context.exit(2)
-    found = _recompute(claims)
+    found, improved = _recompute(host, claims, improvements)
     results = [result for each in found.values() for result in each]
-    emit(unstructure(results), *([] if as_json else evidence(found)), as_json=as_json)
+    emit(unstructure([*results, *improved]), *([] if as_json else evidence(found, improved)), as_json=as_json)
     if html is not None:
         from headgate.evidence import evidence_page
 
         papers = {name: host.describe(name).paper for name in found}
-        write_text(html, evidence_page(found, papers))
+        write_text(html, evidence_page(found, papers, improved))
         say(f"wrote {html}")
-    context.exit(1 if any(each.status == "differs" for each in results) else 0)
+    context.exit(1 if "differs" in {each.status for each in results} | {each.status for each in improved} else 0)
 
 
-def _claims(host: PluginHost, name: str, wanted: Sequence[str]) -> list[Claim]:
-    return [claim for claim in host.claims(name) if not wanted or claim.id in wanted]
+def _asked(
+    host: PluginHost, plugin: str | None, wanted: Sequence[str]
+) -> tuple[dict[str, list[Claim]], dict[str, list[Improvement]]]:
+    """What the plugins name, by plugin; those that name nothing that is wanted are left out."""
+    claiming = [plugin] if plugin else host.having("headgate_claims")
+    improving = [plugin] if plugin else host.having("headgate_improvements")
+    claims = {name: [each for each in host.claims(name) if not wanted or each.id in wanted] for name in claiming}
+    improvements = {
+        name: [each for each in host.improvements(name) if not wanted or each.id in wanted] for name in improving
+    }
+    return (
+        {name: each for name, each in claims.items() if each},
+        {name: each for name, each in improvements.items() if each},
+    )
 
 
-def _recompute(claims: dict[str, list[Claim]]) -> dict[str, list[Result]]:
-    """Every claim, with a bar on stderr, or a line a plugin where stderr is no terminal."""
+def _recompute(
+    host: PluginHost, claims: dict[str, list[Claim]], improvements: dict[str, list[Improvement]]
+) -> tuple[dict[str, list[Result]], list[Improved]]:
+    """Every claim and improvement, with a bar on stderr, or a line a plugin where stderr is no terminal."""
     from rich.progress import Progress
 
     from headgate.claims import reproduce
+    from headgate.improvements import improve
 
-    found: dict[str, list[Result]] = {name: [] for name in claims}
     out = console(stderr=True)
     with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
-        at = bar.add_task("", total=sum(map(len, claims.values())))
-        for name, each in claims.items():
+        at = bar.add_task("", total=sum(map(len, claims.values())) + sum(map(len, improvements.values())))
+
+        def each(name: str, asked: Sequence[Asked], what: str) -> Iterator[Asked]:
             if bar.disable:
-                say(f"{name}: {len(each)} figures")
-            for claim in each:
-                bar.update(at, description=f"{name}: {claim.id}")
-                found[name].append(reproduce(claim, name))
+                say(f"{name}: {len(asked)} {what}")
+            for one in asked:
+                bar.update(at, description=f"{name}: {one.id}")
+                yield one
                 bar.advance(at)
-    return found
+
+        found = {name: [reproduce(one, name) for one in each(name, asked, "figures")] for name, asked in claims.items()}
+        improved = [
+            improve(one, name, host)
+            for name, asked in improvements.items()
+            for one in each(name, asked, "improvements")
+        ]
+    return found, improved

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import attrs
 import jsonschema
 import pytest
 from click.testing import CliRunner
@@ -11,8 +12,9 @@ from click.testing import CliRunner
 from headgate.catalogue import documents
 from headgate.cli.main import headgate
 from headgate.cli.output import WIDTH
-from headgate.hooks import Claim, Description, Workload, hookimpl
+from headgate.hooks import Claim, Description, Improvement, Workload, hookimpl
 from headgate.host import PluginHost
+from headgate.model import Cluster, Resources
 from small_requests import word_count
 
 
@@ -31,6 +33,36 @@ class Paper:
     @hookimpl
     def headgate_workloads(self):
         return (Workload(name="words", summary="Count words.", build=word_count),)
+
+
+class Variant:
+    """An improved variant of `even`."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Everything on one node.")
+
+    @hookimpl
+    def headgate_schedule(self, request, options):
+        problem = request.problem()
+        return problem.plan([0] * problem.n)
+
+    @hookimpl
+    def headgate_improvements(self):
+        given = {"statement": "traffic", "build": roomy, "published": "even"}
+        less = Improvement(id="less", figure=between, bound=lambda asked: 0.0, **given)
+        worse = Improvement(id="worse", figure=between, more=True, note="on purpose", **given)
+        return (less, worse)
+
+
+def roomy():
+    found = word_count()
+    wide = tuple(attrs.evolve(each, capacity=Resources(cpu=500.0, memory=1000.0)) for each in found.cluster.nodes)
+    return attrs.evolve(found, cluster=Cluster(nodes=wide))
+
+
+def between(plan):
+    return plan.scores.inter_node
 
 
 @pytest.fixture
@@ -79,6 +111,26 @@ def test_without_a_plugin_all_figures_are_shown_with_their_counts(paper, tmp_pat
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
     assert "4 figures: 2 exact, 2 differs" in page.read_text()
     assert {each["plugin"] for each in json.loads(invoke("reproduce", "--json").stdout)} == {"other", "paper"}
+
+
+def test_variants_stand_beside_the_published_scheduler_and_the_optimum(monkeypatch, tmp_path):
+    host = PluginHost.load().with_plugin("near", Variant())
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls, names=None: host))
+    done = invoke("reproduce", "near", "--json")
+    less, worse = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert (less["ours"], less["optimum"], less["bound"], less["status"]) == (0.0, 0.0, 0.0, "proved")
+    assert less["paper"] > 0
+    assert (worse["status"], worse["note"]) == ("differs", "near is worse than even; on purpose")
+    page = tmp_path / "page.html"
+    done = invoke("reproduce", "near", "--claim", "less", "--html", str(page))
+    assert (done.exit_code, done.stderr) == (0, f"near: 1 improvements\nwrote {page}\n")
+    assert "near, an improved variant of even" in done.stdout
+    assert done.stdout.splitlines()[-1] == "1 improvements; optimum: 1 proved"
+    text = page.read_text()
+    assert "near, an improved variant of even" in text
+    assert "proved" in text
+    assert "0 figures" not in text
 
 
 def test_without_any_claim_there_is_nothing_to_reproduce(monkeypatch):
