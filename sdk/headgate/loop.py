@@ -15,7 +15,7 @@ import attrs
 
 from headgate.check import check_request
 from headgate.documents import unstructure
-from headgate.elastic import Fleet, idle_rounds, scale
+from headgate.elastic import Fleet, FleetMemory, gave_back, scale, watch
 from headgate.errors import EngineEndedError, HeadgateError
 from headgate.guards import Guards, Memory, asked_again, judged, regret_reason, remember, wait_reason
 from headgate.journal import NoJournal
@@ -97,7 +97,7 @@ class Loop:
         self._memory = Memory()
         self._notes: tuple[str, ...] = ()
         self._seen = Observation()
-        self._idle: FrozenMap[str, int] = FrozenMap()
+        self._nodes = FleetMemory()
 
     def round(self, *, replan: bool = False) -> Round:
         """Do one round and record it.
@@ -143,8 +143,8 @@ class Loop:
         fleet, engine = self._control.fleet, self._control.engine
         if fleet is None or self._control.shadow or done.outcome in ("failed", "ended"):
             return done
-        self._idle = idle_rounds(self._seen, self._idle)
-        wanted = scale(done, self._seen, self._idle, fleet)
+        self._nodes = watch(self._nodes, self._seen)
+        wanted = scale(done, self._seen, self._nodes, fleet)
         notes = (*done.notes, f"nodes: {wanted.why}") if wanted.why else done.notes
         if not wanted.add and not wanted.drain:
             return attrs.evolve(done, notes=notes)
@@ -152,6 +152,8 @@ class Loop:
             receipt = self._host.scale(engine, self._target, add=wanted.add, drain=wanted.drain)
         except Exception as error:  # noqa: BLE001 - an executor
             return attrs.evolve(done, notes=(*notes, f"nodes could not be changed: {_say(error)}"))
+        if wanted.drain:
+            self._nodes = gave_back(self._nodes, self._seen)
         said = tuple(f"{step.action} {step.subject}: {step.message or 'done'}" for step in receipt.steps)
         return attrs.evolve(done, notes=(*notes, *said), scaling=receipt)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.elastic import Fleet
+from headgate.elastic import Fleet, FleetMemory, gave_back, watch
 from headgate.hooks import Verdict, hookimpl
 from headgate.host import PluginHost
 from headgate.loop import Control, Loop
@@ -90,6 +90,35 @@ def test_an_unsatisfactory_state_asks_for_a_node_when_none_is_empty(places, expe
     judge.state = "unsatisfactory"
     loop(target, judge, maximum=9).round()
     assert nodes(target) == expected
+
+
+def test_a_scheduler_that_packs_is_not_given_a_node_and_deprived_of_it_for_ever():
+    """Its nodes are asked back after 8 rounds, then after 16."""
+    target = machine("a", "a", nodes="ab")
+    judge = Analyst([0, 0], replan=False)
+    judge.state = "unsatisfactory"
+    made = loop(target, judge, minimum=1, maximum=2)
+    rounds = [made.round() for _ in range(30)]
+    acted = [(at, step.action) for at, done in enumerate(rounds) if done.scaling for step in done.scaling.steps]
+    assert acted == [(1, "drain"), (9, "add"), (11, "drain"), (27, "add"), (29, "drain")]
+    assert "another one is asked for in 7 rounds" in rounds[2].notes[0]
+
+
+def test_a_lack_of_room_is_met_at_once_though_nodes_were_given_back():
+    target = machine("a", "a", nodes="ab")
+    judge = Judge([0, 0])
+    made = loop(target, judge, minimum=1, maximum=2)
+    made.round()
+    assert [step.action for step in made.round().scaling.steps] == ["drain"]
+    judge.node_of = [0, -1]
+    assert [step.action for step in made.round().scaling.steps] == ["add"]
+
+
+def test_a_node_that_is_used_after_all_ends_the_waiting():
+    seen = machine("a", "b", nodes="ab").seen
+    memory = gave_back(FleetMemory(), machine("a", "a", nodes="ab").seen)
+    assert (memory.enough, memory.wait, memory.pause) == (1, 8, 16)
+    assert watch(memory, seen) == FleetMemory()
 
 
 def test_too_few_nodes_are_filled_up():

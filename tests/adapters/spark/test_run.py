@@ -53,6 +53,25 @@ def test_a_stranger_s_query_is_placed_while_it_runs(java, tmp_path):
 
 
 @pytest.mark.spark
+@pytest.mark.slow
+def test_nodes_that_a_scheduler_emptied_are_given_back(java, tmp_path):
+    application = ROOT / "examples" / "spark" / "word_count.py"
+    options = ("-s", "dstorm", "--elastic", "1:3", "--rounds", 4, "--window", 1, "--interval", 0)
+    done = run(*options, "--journal", tmp_path / "journal.jsonl", application, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    records = list(read_journal(tmp_path / "journal.jsonl"))
+    steps = [step for record in records for step in record.get("scaling", {}).get("steps", ())]
+    assert steps, [(record["outcome"], record.get("notes")) for record in records]
+    assert {step["action"] for step in steps} == {"drain"}
+    assert all(step.get("done", True) for step in steps), steps
+    plan = next(record["plan"] for record in records if record["outcome"] == "executed")
+    used = {slot.rpartition(":")[0] for slot in plan["assignment"].values()}
+    assert not used & {step["subject"] for step in steps}
+    for record in records:
+        jsonschema.validate(record, schema_of(Round))
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("text", "said"), [(None, "is none"), ("pass", "started no streaming query"), ("1 / 0", "division by zero")]
 )
