@@ -8,11 +8,11 @@ import signal
 import time
 
 import pytest
-from pyarrow import parquet
 
 from headgate_pipeline.run import KNOWLEDGE, REQUEST
 from headgate_pipeline.store import TABLES, Store
 from pipeline_command import LOCAL, PATIENCE, pipeline
+from pipeline_tables import rows
 from shell import gone, start
 
 pytestmark = pytest.mark.spark
@@ -63,13 +63,3 @@ def half_written(folder):
     """Whether there is a snapshot with tables that the manifest does not name."""
     named = {each.snapshot for each in Store(folder=folder).manifest().hours.values()}
     return any(each.parent.name not in named for each in (folder / "data").glob("*/cells"))
-
-
-def rows(folder, table):
-    """The rows of a table, each with its hour, in no order that the files have."""
-    store = Store(folder=folder)
-    files = store.files(store.manifest(), table)
-    found = [
-        (each.parent.name, row) for each in files for row in parquet.read_table(each, partitioning=None).to_pylist()
-    ]
-    return sorted(map(repr, found))

@@ -1,0 +1,40 @@
+"""Tables of a folder of results, as tests compare them."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from pyarrow import parquet
+
+from headgate_pipeline.run import KNOWLEDGE, REQUEST
+from headgate_pipeline.store import Store
+
+
+def rows(folder, table):
+    """The rows of a table, each with its hour, in no order that the files have."""
+    store = Store(folder=folder)
+    files = store.files(store.manifest(), table)
+    found = [
+        (each.parent.name, row) for each in files for row in parquet.read_table(each, partitioning=None).to_pylist()
+    ]
+    return sorted(map(repr, found))
+
+
+def near(one, other):
+    """Whether two documents are the same but for the last digits: sums in another order end in other bits."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(near(each, other[name]) for name, each in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(near, one, other))
+    return math.isclose(one, other, rel_tol=1e-9) if isinstance(one, float) else one == other
+
+
+def same(folder, other):
+    """Whether two folders of results know the same, and set the same rows aside."""
+    documents = [[json.loads((each / name).read_text()) for name in (KNOWLEDGE, REQUEST)] for each in (folder, other)]
+    counted = [
+        {name: each.rows for name, each in Store(folder=one).manifest().hours.items()} for one in (folder, other)
+    ]
+    aside = [rows(each, "quarantine") for each in (folder, other)]
+    return near(*documents) and counted[0] == counted[1] and aside[0] == aside[1]
