@@ -8,13 +8,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.repair import repair
 from headgate_dstorm.anneal import anneal, suits
+from headgate_dstorm.availability import by_availability
 from headgate_dstorm.engine import place
 from headgate_dstorm.fill import fill
 from headgate_dstorm.groups import Groups
 from headgate_dstorm.literal import place_literally
 from headgate_dstorm.refine import refine
-from headgate_dstorm.repair import repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +100,9 @@ def _starts(problem: Problem, options: PlusOptions) -> Iterator[Candidate]:
 
 
 def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions) -> NDArray[np.int64]:
-    return repair(problem, node_of) if options.fallback == "repair" and (node_of < 0).any() else node_of
+    if options.fallback == "none" or (node_of >= 0).all():
+        return node_of
+    return repair(problem, node_of, by_availability(problem))
 
 
 def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate]) -> Iterator[Candidate]:

@@ -30,9 +30,10 @@ class DStorm:
     @hookimpl
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Run Algorithm 1; its Failure is an infeasible plan with a reason for each task left over."""
+        from headgate.repair import repair
+        from headgate_dstorm.availability import by_availability
         from headgate_dstorm.engine import place
         from headgate_dstorm.literal import place_literally
-        from headgate_dstorm.repair import repair
 
         problem = request.problem(measured=options.measured)
         node_of = (place if options.printed_reading else place_literally)(problem, options)
@@ -42,7 +43,7 @@ class DStorm:
         said = f"Algorithm 1 failed: {left} of {problem.n} tasks were left when the nodes ran out"
         if options.fallback == "none":
             return problem.plan(node_of, said)
-        node_of = repair(problem, node_of)
+        node_of = repair(problem, node_of, by_availability(problem))
         return problem.plan(node_of, f"{said}; repair placed {left - int((node_of < 0).sum())} of them")
 
     @hookimpl

@@ -77,6 +77,22 @@ class Room:
         self.free[node] -= self._problem.demand[task]
         self._open_worker(self._topology[task], node, self._heap[task])
 
+    def remove(self, task: int) -> None:
+        """Take a placed task off its node; what is left of its topology there is packed again."""
+        node = int(self.node_of[task])
+        self.node_of[task] = -1
+        self.free[node] += self._problem.demand[task]
+        self.repack(self._topology[task], node)
+
+    def repack(self, topology: int, node: int) -> None:
+        """Pack the tasks of a topology on a node as if they came in order: those that are fixed, then by index."""
+        here = np.flatnonzero((self.node_of == node) & (self._problem.topology == topology))
+        self.free_slots[node] += len(self._workers[node].pop(topology, ()))
+        if topology in self._widest:
+            self._widest[topology][node] = -np.inf
+        for task in sorted(here.tolist(), key=lambda each: self._problem.fixed[each] < 0):
+            self._open_worker(topology, node, self._heap[task])
+
     def _open_worker(self, topology: int, node: int, heap: float) -> None:
         workers = self._workers[node].setdefault(topology, [])
         for number, left in enumerate(workers):
