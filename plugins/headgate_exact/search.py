@@ -10,6 +10,7 @@ import numpy as np
 
 from headgate.model import Bound, Reason, Status
 from headgate_exact.solver import Budget
+from headgate_exact.start import start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,11 +45,14 @@ def least_traffic(problem: Problem, options: Options, budget: Budget) -> Plan:
     """The placement with the least traffic between nodes; what runs stays if it is as good."""
     from headgate_exact.placement import place
 
-    greedy = first_fit(problem)
+    greedy = start(problem)
     found = place(problem, greedy, options, budget)
     if found is None:
-        said = f"more than {options.max_columns} columns: not searched, first fit"
-        return _bounded(problem, greedy, 0, said, proven=False)
+        node_of = min((problem.current, greedy), key=lambda each: _worth(problem, each))
+        said = (
+            f"more than {options.max_columns} columns: not searched, {'first fit' if node_of is greedy else 'as it is'}"
+        )
+        return _bounded(problem, node_of, 0, said, proven=False)
     if found.infeasible:
         return _no_placement(problem, greedy, "it is proven that no placement holds every task")
     ways = [each for each in (problem.current, found.node_of, greedy) if each is not None]
@@ -58,13 +62,13 @@ def least_traffic(problem: Problem, options: Options, budget: Budget) -> Plan:
     return _bounded(problem, node_of, found.bound, said, proven=proven)
 
 
-def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[bool, int, int]:
-    """What a placement is judged by: whole and within capacity, traffic between nodes, nodes."""
+def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[int, int, int, int]:
+    """What a placement is judged by: overloaded nodes, tasks without a node, traffic between nodes, nodes."""
     used = np.zeros_like(problem.capacity)
     placed = node_of >= 0
     np.add.at(used, node_of[placed], problem.demand[placed])
-    over = bool(problem.n) and not (placed.all() and (used <= problem.capacity).all())
-    return over, problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
+    over = int((used > problem.capacity).any(axis=1).sum())
+    return over, int((~placed).sum()), problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
 
 
 def _bounded(problem: Problem, node_of: NDArray[np.int64], bound: int, said: str, *, proven: bool) -> Plan:
@@ -86,14 +90,3 @@ def _no_placement(problem: Problem, node_of: NDArray[np.int64], said: str) -> Pl
     reason = Reason(code="capacity", subject="tasks", message=message, resource=name, need=amount, have=whole)
     limited = any(each.code == "move-limit" for each in plan.reasons)
     return plan if limited else attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason, *plan.reasons))
-
-
-def first_fit(problem: Problem) -> NDArray[np.int64]:
-    """Each task, by index, on the first node with room, nodes with most CPU first."""
-    room = problem.room()
-    order = np.lexsort((np.arange(problem.m), -problem.capacity[:, 0]))
-    for task in np.flatnonzero(problem.fixed < 0).tolist():
-        fits = room.fits(task)[order]
-        if fits.any():
-            room.place(task, int(order[fits.argmax()]))
-    return room.node_of

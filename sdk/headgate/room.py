@@ -68,8 +68,12 @@ class Room:
         problem = self._problem
         topology, heap = int(problem.topology[task]), problem.heap[task]
         fresh = (self.free_slots > 0) if heap <= problem.heap_limit[topology] else np.zeros(problem.m, bool)
-        widest = self._widest.get(topology)
-        return fresh if widest is None else fresh | (widest >= heap)
+        return fresh | self.joins_worker(task)
+
+    def joins_worker(self, task: int) -> NDArray[np.bool_]:
+        """Whether each node has a worker of the task's topology with heap left for it, bool (m,)."""
+        widest = self._widest.get(self._topology[task])
+        return np.zeros(self._problem.m, bool) if widest is None else widest >= self._heap[task]
 
     def place(self, task: int, node: int) -> None:
         """Put the task on the node, whether it fits or not; a worker is opened where none has heap left."""
