@@ -10,6 +10,7 @@ import pytest
 
 from headgate.host import PluginHost
 from headgate.model import Status
+from headgate_dstorm.workloads import Setting, micro_benchmark
 from headgate_exact.options import Options
 from headgate_exact.plugin import optimal
 from headgate_exact.start import packings, start
@@ -100,6 +101,13 @@ def test_no_order_helps_where_there_is_too_little():
     plan = unsearched(asked)
     assert plan.status is Status.INFEASIBLE
     assert [reason.subject for reason in plan.reasons] == ["tasks", "t/c/2"]
+
+
+def test_of_two_whole_packings_it_is_the_one_with_less_traffic():
+    problem = micro_benchmark("star", Setting(ts=12)).problem()
+    one, two = list(packings(problem))[:2]
+    assert problem.traffic.inter_node(two) < problem.traffic.inter_node(one)
+    assert start(problem).tolist() == two.tolist()
 
 
 def test_what_runs_stays_where_a_packing_is_no_better():
