@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-from headgate_spark.events import Progress, QueryEnded, StageCompleted, parse
+from headgate_spark.events import JobEnd, Progress, QueryEnded, StageCompleted, parse
 from headgate_spark.history import History, Shuffle
 from headgate_spark.listening import listen
 from headgate_spark.shuffle import read_sizes
@@ -132,7 +132,8 @@ class EventRecorder:
             return
         with self._changed:
             self._history.add(event)
-            self._changed.notify_all()
+            if isinstance(event, JobEnd):  # what `wait` waits for
+                self._changed.notify_all()
         if isinstance(event, StageCompleted):
             self._ask_tracker(event)
 

@@ -23,6 +23,8 @@ import org.apache.spark.util.JsonProtocol;
 public final class EventQueue extends SparkListener {
     private static final String QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$";
 
+    private static final long STEP = 10;
+
     private final ArrayBlockingQueue<SparkListenerEvent> queue;
     private final AtomicLong dropped = new AtomicLong();
     private volatile boolean closed = false;
@@ -42,15 +44,20 @@ public final class EventQueue extends SparkListener {
     }
 
     /**
-     * Wait for an event, at most `millis`, and take it and those behind it, at most `most`.
+     * Wait for an event, at most `millis`, then `linger` for others, and take them all, at most `most`.
+     *
+     * Without lingering a job of short tasks would cost a call for almost each of them.
      *
      * @return one JSON object a line, in Spark's own form; a line that starts with "!" says what could not be written
      */
-    public String take(int most, long millis) throws InterruptedException {
+    public String take(int most, long millis, long linger) throws InterruptedException {
         List<Object> events = new ArrayList<Object>();
         Object first = queue.poll(closed ? 0 : millis, TimeUnit.MILLISECONDS);
         if (first != null) {
             events.add(first);
+            for (long left = linger; left > 0 && !closed && queue.size() < most - 1; left -= STEP) {
+                Thread.sleep(Math.min(left, STEP));
+            }
             ((java.util.concurrent.BlockingQueue) queue).drainTo(events, most - 1);
         }
         StringBuilder text = new StringBuilder();
