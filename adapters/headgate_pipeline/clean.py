@@ -92,7 +92,7 @@ def tests(known: Known) -> list[tuple[str, str]]:
         ("incomplete", " or ".join(f"(kind = '{kind}' and {_null(names)})" for kind, names in NEEDED.items())),
         ("not a number", f"greatest({amounts}) > {MOST}"),
         ("negative amount", f"least({amounts}) < 0"),
-        ("clock", f"{seconds} <= 0 or {seconds} > {LONGEST} or date_format(`end`, \"yyyy-MM-dd'T'HH\") != hour"),
+        ("clock", f"{seconds} <= 0 or {seconds} > {LONGEST} or floor(cast(`end` as double) / 3600) != moment"),
         ("unknown task", f"kind in ('task', 'flow') and (component is null or {_unknown('task', known)})"),
         ("unknown task", f"kind = 'flow' and (target_component is null or {_unknown('target', known)})"),
     ]

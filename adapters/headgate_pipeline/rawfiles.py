@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.samples import COLUMNS, VERSION
@@ -47,13 +48,17 @@ def read_rows(spark: SparkSession, files: Sequence[SampleFile]) -> DataFrame:
 def _present(spark: SparkSession, paths: Sequence[str]) -> DataFrame | None:
     if not paths:
         return None
-    return spark.read.schema(SCHEMA).parquet(*paths).selectExpr("*", *_place())
+    return _placed(spark, SCHEMA, paths)
 
 
-def _place() -> tuple[str, ...]:
-    path = "_metadata.file_path"
-    return (
-        f"concat(regexp_extract({path}, 'day=([0-9-]+)', 1), 'T', regexp_extract({path}, 'hour=([0-9]+)', 1)) as hour",
+def _placed(spark: SparkSession, schema: str, paths: Sequence[str]) -> DataFrame:
+    """Day and hour are columns that Spark makes of a file's folder."""
+    base = str(Path(paths[0]).parents[2])
+    rows = spark.read.schema(f"{schema}, day string, hour string").option("basePath", base).parquet(*paths)
+    return rows.selectExpr(
+        *(f"`{name}`" for name in rows.columns if name not in ("day", "hour")),
+        "concat(day, 'T', hour) as hour",
+        "24L * unix_date(cast(day as date)) + cast(hour as int) as moment",
         "_metadata.file_name as file",
         "xxhash64(_metadata.file_name, _metadata.row_index) as row",
     )
@@ -65,4 +70,4 @@ def _first(spark: SparkSession, paths: Sequence[str]) -> DataFrame | None:
 
     if not paths:
         return None
-    return present_columns(spark.read.schema(FIRST_SCHEMA).parquet(*paths).selectExpr("*", *_place()))
+    return present_columns(_placed(spark, FIRST_SCHEMA, paths))

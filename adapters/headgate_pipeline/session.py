@@ -107,6 +107,7 @@ def settings(place: Place) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.files.ignoreCorruptFiles": "true",
         "spark.sql.files.ignoreMissingFiles": "true",
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.ansi.enabled": "false",
         "spark.sql.streaming.stopTimeout": "20s",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-KEYS = ("hour", "file", "engine", "origin", "number", "start", "end", "topology", "node", "port", "seconds")
+KEYS = ("hour", "moment", "file", "engine", "origin", "number", "start", "end", "topology", "node", "port", "seconds")
 PARTS = ("kind", "origin", "number", "task", "target")
 
 
@@ -28,7 +28,8 @@ def present_columns(first: DataFrame) -> DataFrame:
     node = f.coalesce("supervisor", "host")
     micros = (f.col("time").cast("double") - f.col("window")).cast("timestamp")
     rows = first.select(
-        *("hour", "file", "row", "kind", "topology", "number", "port", "task", "name", "target", "target_name"),
+        *(name for name, _ in PLACE),
+        *("kind", "topology", "number", "port", "task", "name", "target", "target_name"),
         *("cpu", "heap", "queue", "received", "emitted", "acked", "latencies", "latency", "tuples", "bytes"),
         f.lit("storm").alias("engine"),
         f.concat_ws(":", "topology", node, "port", "started").alias("origin"),

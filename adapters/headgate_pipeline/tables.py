@@ -109,7 +109,9 @@ def quarantine(rows: DataFrame) -> DataFrame:
     """Rows with a reason other than that they came before."""
     from headgate_pipeline.clean import DUPLICATE
 
-    content = ", ".join(f"`{name}`" for name in rows.columns if name not in {"hour", "file", "row", "reason", "sample"})
+    content = ", ".join(
+        f"`{name}`" for name in rows.columns if name not in {"hour", "moment", "file", "row", "reason", "sample"}
+    )
     return rows.where(f"reason != '{DUPLICATE}'").selectExpr(
         "hour", "reason", "file", f"to_json(struct({content})) as content"
     )
