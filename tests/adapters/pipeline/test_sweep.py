@@ -11,8 +11,6 @@ from headgate.cli.main import headgate
 from headgate_pipeline.charts import sweep_page
 from headgate_pipeline.experiments import Experiment, Sweep, sized, try_out
 from headgate_pipeline.sweep import RESULTS, summary, sweep
-from pipeline_command import LOCAL, PATIENCE
-from shell import headgate as run
 from small_requests import word_count
 
 SMALL = Sweep(workloads=("dstorm:linear",), schedulers=("even", "dstorm"), nodes=(0, 4), seeds=2, seconds=30.0)
@@ -91,13 +89,3 @@ def test_a_wrong_name_is_told_at_once(words, tmp_path):
     done = CliRunner().invoke(headgate, ["sweep", *words, "-o", str(tmp_path / "new")], standalone_mode=True)
     assert done.exit_code != 0
     assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.spark
-def test_spark_finds_the_same(tmp_path):
-    words = ("sweep", "-w", "dstorm:linear", "-s", "even", "-s", "dstorm", "--seeds", "2", "--seconds", "30", "--json")
-    one = run(*words, "-o", tmp_path / "one", "--one-process")
-    spread = run(*words, "-o", tmp_path / "spread", *LOCAL, timeout=PATIENCE)
-    assert (one.returncode, spread.returncode) == (0, 0), spread.stderr
-    assert json.loads(spread.stdout) == json.loads(one.stdout)
-    assert (tmp_path / "spread" / RESULTS).read_text() == (tmp_path / "one" / RESULTS).read_text()

@@ -28,7 +28,8 @@ cluster = LocalStorm(supervisor_specs(((400.0, 4096.0, 2),)), version={version!r
 SILENT = """
 def wait(cluster):
     print(json.dumps([each.pid for each in cluster.daemons]), flush=True)
-    time.sleep(300)
+    while True:  # a signal that comes just before a long sleep is only looked at after it
+        time.sleep(0.1)
 LocalStorm._wait_for_supervisors = wait
 with cluster:
     pass
@@ -36,7 +37,8 @@ with cluster:
 STARTED = """
 with cluster:
     print(json.dumps([each.pid for each in cluster.daemons]), flush=True)
-    time.sleep(300)
+    while True:  # a signal that comes just before a long sleep is only looked at after it
+        time.sleep(0.1)
 """
 
 
