@@ -62,11 +62,14 @@ def test_nodes_that_a_scheduler_emptied_are_given_back(java, tmp_path):
     records = list(read_journal(tmp_path / "journal.jsonl"))
     steps = [step for record in records for step in record.get("scaling", {}).get("steps", ())]
     assert steps, [(record["outcome"], record.get("notes")) for record in records]
-    assert {step["action"] for step in steps} == {"drain"}
+    assert "drain" in {step["action"] for step in steps}
     assert all(step.get("done", True) for step in steps), steps
-    plan = next(record["plan"] for record in records if record["outcome"] == "executed")
-    used = {slot.rpartition(":")[0] for slot in plan["assignment"].values()}
-    assert not used & {step["subject"] for step in steps}
+    used = set()
+    for record in records:
+        if record.get("plan", {}).get("assignment"):
+            used = {slot.rpartition(":")[0] for slot in record["plan"]["assignment"].values()}
+        drained = [step for step in record.get("scaling", {}).get("steps", ()) if step["action"] == "drain"]
+        assert not used & {step["subject"] for step in drained}
     for record in records:
         jsonschema.validate(record, schema_of(Round))
 
