@@ -94,7 +94,8 @@ def _quietly(handler: Callable[[int, FrameType | None], object]) -> Callable[[in
 def settings(place: Place) -> dict[str, str]:
     """Settings of a session.
 
-    Few partitions, because samples shrink at the first step. A file that cannot be read to its end is not fatal.
+    Few partitions, because samples shrink at the first step. A file that cannot be read to its end is not fatal. The
+    driver lists files itself: their paths are known, and a job that looks for them costs more.
     """
     own = {
         "spark.master": place.master,

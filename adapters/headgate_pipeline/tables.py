@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headgate_pipeline.columns import PLACE
 from headgate_pipeline.levels import NOTHING, RATE_STEPS, STEPS
 
 if TYPE_CHECKING:
@@ -109,9 +110,8 @@ def quarantine(rows: DataFrame) -> DataFrame:
     """Rows with a reason other than that they came before."""
     from headgate_pipeline.clean import DUPLICATE
 
-    content = ", ".join(
-        f"`{name}`" for name in rows.columns if name not in {"hour", "moment", "file", "row", "reason", "sample"}
-    )
+    added = {*(name for name, _ in PLACE), "reason", "sample"}
+    content = ", ".join(f"`{name}`" for name in rows.columns if name not in added)
     return rows.where(f"reason != '{DUPLICATE}'").selectExpr(
         "hour", "reason", "file", f"to_json(struct({content})) as content"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import itertools
 import os
@@ -113,18 +114,18 @@ def patience(daemons: Callable[[], Iterable[Daemon]], seconds: float, complaint:
     raise EngineError(f"{complaint} after {seconds:.0f} s")
 
 
-class LocalCluster:
+class LocalCluster(abc.ABC):
     """Daemons that start when their `with` block is entered and stop when it is left, also by SIGTERM."""
 
     _guard: contextlib.ExitStack
 
+    @abc.abstractmethod
     def start(self) -> object:
         """Start the daemons, and wait until they serve; if that fails, none is left."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def stop(self) -> object:
         """End every process that was started."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as guard:

@@ -152,7 +152,7 @@ class Loop:
             receipt = self._host.scale(engine, self._target, add=wanted.add, drain=wanted.drain)
         except Exception as error:  # noqa: BLE001 - an executor
             return attrs.evolve(done, notes=(*notes, f"nodes could not be changed: {_say(error)}"))
-        if wanted.drain:
+        if wanted.drain and receipt.done:
             self._nodes = gave_back(self._nodes, self._seen)
         said = tuple(f"{step.action} {step.subject}: {step.message or 'done'}" for step in receipt.steps)
         return attrs.evolve(done, notes=(*notes, *said), scaling=receipt)

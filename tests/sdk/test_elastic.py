@@ -7,7 +7,7 @@ from headgate.elastic import Fleet, FleetMemory, gave_back, watch
 from headgate.hooks import Verdict, hookimpl
 from headgate.host import PluginHost
 from headgate.loop import Control, Loop
-from headgate.model import FrozenMap, Observation
+from headgate.model import FrozenMap, Observation, Receipt, Step
 from memory_engine import ElasticEngine, Engine, Judge, Machine
 from small_requests import at, component, node, request, topology
 
@@ -102,6 +102,24 @@ def test_a_scheduler_that_packs_is_not_given_a_node_and_deprived_of_it_for_ever(
     acted = [(at, step.action) for at, done in enumerate(rounds) if done.scaling for step in done.scaling.steps]
     assert acted == [(1, "drain"), (9, "add"), (11, "drain"), (27, "add"), (29, "drain")]
     assert "another one is asked for in 7 rounds" in rounds[2].notes[0]
+
+
+def test_a_node_that_could_not_be_drained_was_not_given_back():
+    class Stubborn(ElasticEngine):
+        @hookimpl
+        def headgate_scale(self, target, add, drain):
+            return Receipt(done=False, steps=(Step(action="add" if add else "drain", subject="b", done=False),))
+
+    target = machine("a", "a", nodes="ab")
+    judge = Analyst([0, 0], replan=False)
+    judge.state = "unsatisfactory"
+    made = loop(target, judge, Stubborn(), minimum=1, maximum=2)
+    made.round()
+    assert [step.action for step in made.round().scaling.steps] == ["drain"]
+    target.seen = attrs.evolve(
+        target.seen, cluster=attrs.evolve(target.seen.cluster, nodes=target.seen.cluster.nodes[:1])
+    )
+    assert [step.action for step in made.round().scaling.steps] == ["add"]
 
 
 def test_a_lack_of_room_is_met_at_once_though_nodes_were_given_back():

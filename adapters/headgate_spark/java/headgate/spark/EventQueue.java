@@ -22,7 +22,7 @@ import org.apache.spark.util.JsonProtocol;
  */
 public final class EventQueue extends SparkListener {
     private static final String QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$";
-
+    /** Milliseconds between two looks at the queue while it waits for others. */
     private static final long STEP = 10;
 
     private final ArrayBlockingQueue<SparkListenerEvent> queue;
