@@ -24,6 +24,8 @@ ROUNDS = 2
 """Rounds of Nimbus that a fault has to last."""
 HALTING = 5.0
 """Seconds within which a supervisor that halts itself is gone."""
+NOT_ALIVE = "] not alive"
+"""How Nimbus ends the line in which it gives up an executor."""
 TOO_LONG = 2.0
 """Seconds, more than a round of this cluster waits for its answer."""
 
@@ -283,14 +285,21 @@ def look_after_supervisors(cluster):
 
 
 def test_a_worker_that_is_killed_comes_back_where_it_was(cluster):
+    """Where its supervisor misses it before Nimbus does; that takes long after the supervisor itself was restarted."""
     before = cluster.settled()
+    missed = cluster.log().count(NOT_ALIVE)
     with cluster.serve():
         pid, port = min(before.workers)
         cluster.storm.kill_worker(port)
         wait_for("a new worker", lambda: (pid, port) not in cluster.state().workers)
         after = cluster.settled()
-    assert (after.nimbus, after.slots) == (before.nimbus, before.slots), cluster.story()
+    stayed = {executor: slot for executor, slot in before.slots.items() if slot[1] != port}
+    assert after.nimbus == before.nimbus
+    assert after.slots.keys() == before.slots.keys()
+    assert stayed.items() <= after.slots.items(), cluster.story()
     assert after.workers >= before.workers - {(pid, port)}
+    if cluster.log().count(NOT_ALIVE) == missed:
+        assert after.slots == before.slots, cluster.story()
 
 
 def test_a_supervisor_that_dies_with_its_workers_and_comes_back(cluster):
