@@ -14,6 +14,7 @@ from headgate.samples_store import read_states
 from headgate_pipeline import tables
 from headgate_pipeline.clean import Known, compare, judge, jumps, repeated
 from headgate_pipeline.intake import UNREADABLE, SampleFile, Stamp, digest, inspect, listing
+from headgate_pipeline.kept import in_file, in_memory
 from headgate_pipeline.rawfiles import read_rows
 from headgate_pipeline.store import Hour, Manifest, Store
 
@@ -149,10 +150,12 @@ def _write_tables(
     counts: Counter[tuple[str, str, str]] = Counter()
     if all(each.reason for each in files):
         return counts
-    _suit(spark, sum(each.rows for each in files))
-    judged = judge(read_rows(spark, files), known).persist()
-    again, jumped = repeated(judged).persist(), jumps(judged).persist()
-    try:
+    few = sum(each.rows for each in files) < FEW
+    _suit(spark, few=few)
+    judged = judge(read_rows(spark, files), known)
+    with contextlib.ExitStack() as stack:
+        judged = stack.enter_context(in_memory(judged) if few else in_file(judged, place / "judged"))
+        again, jumped = (stack.enter_context(in_memory(found(judged))) for found in (repeated, jumps))
         rows = compare(judged, jumped, again)
         for hour, file, reason, count in rows.groupBy("hour", "file", "reason").count().collect():
             counts[hour, file, reason or ""] += count
@@ -161,16 +164,11 @@ def _write_tables(
             _write(table(used), place / name)
         if any(reason for _, _, reason in counts):
             _write(tables.quarantine(rows), place / "quarantine")
-    finally:
-        for each in (judged, again, jumped):
-            with contextlib.suppress(Exception):  # a run that is cut off; its JVM may be gone
-                each.unpersist()
     return counts
 
 
-def _suit(spark: SparkSession, rows: int) -> None:
+def _suit(spark: SparkSession, *, few: bool) -> None:
     """Few rows are summed up faster than the code for many is compiled."""
-    few = rows < FEW
     spark.conf.set("spark.sql.codegen.wholeStage", str(not few).lower())
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if few else "FALLBACK")
     spark.conf.set("spark.sql.adaptive.enabled", str(not few).lower())

@@ -1,9 +1,11 @@
-"""The stream as a user runs it: what it learns file by file is what the batch job learns at once."""
+"""The stream as a user runs it: what it learns file by file is what is learnt at once, in memory or in a file."""
 
 from __future__ import annotations
 
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 
@@ -11,15 +13,17 @@ import pytest
 
 from headgate_pipeline.run import KNOWLEDGE, REQUEST
 from headgate_pipeline.store import Store
-from pipeline_command import LOCAL, PATIENCE, pipeline
+from pipeline_command import LOCAL, PATIENCE
 from pipeline_samples import DUPLICATES, FIRST, task_row, write
+from pipeline_tables import same
 from shell import gone, start
 
 pytestmark = pytest.mark.spark
 
-
 LATE = 20
 """Rows of a second file for an old hour; five are there already."""
+MANY = "from headgate_pipeline import job; job.FEW = 0; from headgate.cli.main import main; main()"
+"""The program, for which any rows are many: they are kept in a file, not in memory."""
 
 
 def test_a_stream_learns_what_batches_learn(folder, made, tmp_path):
@@ -40,8 +44,10 @@ def test_a_stream_learns_what_batches_learn(folder, made, tmp_path):
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert gone(mark) == []
-    pipeline(tmp_path / "raw", tmp_path / "scratch", "--available")
-    assert documents(tmp_path / "scratch") == documents(out)
+    at_once = ("pipeline", "run", str(tmp_path / "raw"), "-o", str(tmp_path / "once"), *LOCAL, "--available")
+    subprocess.run([sys.executable, "-c", MANY, *at_once], check=True, timeout=PATIENCE)
+    assert same(tmp_path / "once", out)
+    assert not list(tmp_path.glob("once/**/judged"))
 
 
 def documents(folder):

@@ -1,0 +1,38 @@
+"""Rows that several tables are made of, read and judged once: few are kept in memory, many in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+
+
+@contextlib.contextmanager
+def in_memory(rows: DataFrame) -> Iterator[DataFrame]:
+    """These rows, computed at their first use."""
+    rows.persist()
+    try:
+        yield rows
+    finally:
+        with contextlib.suppress(Exception):  # a run that is cut off; its JVM may be gone
+            rows.unpersist()
+
+
+@contextlib.contextmanager
+def in_file(rows: DataFrame, folder: Path) -> Iterator[DataFrame]:
+    """These rows, computed now and written to a folder that goes with the block.
+
+    A table reads from there only the columns that it needs; in memory, to build all columns of millions of rows costs
+    several times as much as to write them.
+    """
+    try:
+        rows.write.parquet(str(folder))
+        yield rows.sparkSession.read.schema(rows.schema).parquet(str(folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
