@@ -1,6 +1,7 @@
-"""One scheduler object in one process, through Storm and through Spark: `python both_engines.py NAME [FILE]`.
+"""Two scheduler objects in one process, through Storm and through Spark: `python both_engines.py FILE`.
 
-NAME is an installed scheduler, or with FILE the object `plugin` of that Python file. Prints one line of JSON.
+They are `dstorm`, and as `backwards` the object `plugin` of that Python file. Prints one line of JSON: for each engine, what
+one round by each did, on the same cluster.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from headgate_storm.local import SupervisorSpec
 from headgate_storm.workload import describe
 
 QUERY = Path(__file__).parents[1] / "examples" / "spark" / "word_count.py"
+SCHEDULERS = ("dstorm", "backwards")
 NODES = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=200.0, memory_mb=2048.0, slots=2) for last in (41, 42, 43))
 TASK = Resources(cpu=20, memory=64)
 TOPOLOGY = Topology(
@@ -32,14 +34,12 @@ TOPOLOGY = Topology(
 )
 
 
-def load(name, file):
-    """The host, with the plugin of the file under the name if there is a file."""
-    if file is None:
-        return PluginHost.load()
+def load(file):
+    """The host, with the plugin of the file."""
     spec = importlib.util.spec_from_file_location("stranger", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return PluginHost.load().with_plugin(name, module.plugin)
+    return PluginHost.load().with_plugin("backwards", module.plugin)
 
 
 def told(done, nodes):
@@ -59,13 +59,11 @@ def told(done, nodes):
     }
 
 
-def on_storm(host, name):
-    """Storm places the topology; one round of the loop places it anew; Nimbus tells where its executors are."""
-    with tempfile.TemporaryDirectory() as folder, experiment(host, NODES, Path(folder), fill=name) as cluster:
+def on_storm(host):
+    """`backwards` places the topology as Nimbus asks; rounds of the loop place it anew; Nimbus tells where executors are."""
+    with tempfile.TemporaryDirectory() as folder, experiment(host, NODES, Path(folder), fill="backwards") as cluster:
         cluster.run(describe(TOPOLOGY))
         cluster.service.target.rounds.shadow = False
-        loop = Loop(host, Control(scheduler=name, engine="storm", window=5.0), cluster.service.target)
-        done = loop.round(replan=True)
 
         def nodes():
             count = {}
@@ -73,13 +71,12 @@ def on_storm(host, name):
                 count[each.host] = count.get(each.host, 0) + 1
             return count
 
-        return told(done, nodes)
+        return rounds(host, "storm", cluster.service.target, nodes)
 
 
-def on_spark(host, name):
+def on_spark(host):
     """The same with a streaming query that knows nothing of Headgate; Spark's own events tell."""
     with host.open("spark", [str(QUERY)], None) as target:
-        done = Loop(host, Control(scheduler=name, engine="spark", window=5.0), target).round(replan=True)
 
         def nodes():
             count, seen = {}, {}
@@ -89,15 +86,22 @@ def on_spark(host, name):
                 count[slot.node] = count.get(slot.node, 0) + 1
             return count
 
-        return told(done, nodes)
+        return rounds(host, "spark", target, nodes)
+
+
+def rounds(host, engine, target, nodes):
+    """A round by each scheduler, one after the other."""
+    found = {}
+    for name in SCHEDULERS:
+        done = Loop(host, Control(scheduler=name, engine=engine, window=5.0), target).round(replan=True)
+        found[name] = told(done, nodes)
+    return found
 
 
 def main():
     """Both engines, one after the other, with one host."""
-    name, file = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
-    host = load(name, file)
-    found = {"storm": on_storm(host, name), "spark": on_spark(host, name)}
-    sys.stdout.write(json.dumps(found) + "\n")
+    host = load(sys.argv[1])
+    sys.stdout.write(json.dumps({"storm": on_storm(host), "spark": on_spark(host)}) + "\n")
 
 
 if __name__ == "__main__":
