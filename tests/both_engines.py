@@ -1,7 +1,7 @@
 """Two scheduler objects in one process, through Storm and through Spark: `python both_engines.py FILE`.
 
-They are `dstorm`, and as `backwards` the object `plugin` of that Python file. Prints one line of JSON: for each engine, what
-one round by each did, on the same cluster.
+They are `dstorm`, and as `backwards` the object `plugin` of that Python file. Prints one line of JSON: for each engine,
+what one round by each did, on the same cluster.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def told(done, nodes):
 
 
 def on_storm(host):
-    """`backwards` places the topology as Nimbus asks; rounds of the loop place it anew; Nimbus tells where executors are."""
+    """`backwards` answers Nimbus first; rounds of the loop place tasks anew; Nimbus tells where executors are."""
     with tempfile.TemporaryDirectory() as folder, experiment(host, NODES, Path(folder), fill="backwards") as cluster:
         cluster.run(describe(TOPOLOGY))
         cluster.service.target.rounds.shadow = False

@@ -7,10 +7,12 @@ import logging
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
+from headgate.class_data import ClassData
 from headgate.errors import EngineError
 from headgate.java import find_java
 
@@ -101,7 +103,9 @@ def settings(place: Place) -> dict[str, str]:
         "spark.master": place.master,
         "spark.driver.memory": place.driver_memory,
         "spark.executor.memory": place.executor_memory,
-        "spark.driver.extraJavaOptions": f"{SERIAL} {QUICK}" if place.quick else SERIAL,
+        "spark.driver.extraJavaOptions": " ".join(
+            (SERIAL, *((QUICK,) if place.quick else ()), *_class_data().options())
+        ),
         "spark.log.level": "FATAL",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -116,6 +120,13 @@ def settings(place: Place) -> dict[str, str]:
     if _is_here(place.master):
         own |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return own
+
+
+def _class_data() -> ClassData:
+    """The archive that `headgate spark prepare` makes."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    return ClassData.of(find_java().program, Path(_find_spark_home(), "jars"))
 
 
 def _is_here(master: str) -> bool:

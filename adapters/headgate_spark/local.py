@@ -20,6 +20,7 @@ from headgate.daemon import Daemon, LocalCluster, end, patience
 from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_spark.jar import SparkHome, spark_home
+from headgate_spark.jvm import jvm_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 MASTER_HOST = "127.0.0.1"
-SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
 MASTER_UI = re.compile(r"Successfully started service 'MasterUI' on port (\d+)")
 
@@ -99,7 +99,7 @@ class LocalSpark(LocalCluster):
         self._home = spark_home()
         find_java(self._home.java)
         self._work = self.folder or Path(tempfile.mkdtemp(prefix="headgate-spark-"))
-        (self._work / "conf").mkdir(parents=True, exist_ok=True)
+        self._work.mkdir(parents=True, exist_ok=True)
         try:
             self._start_master()
             for spec in self.workers:
@@ -203,15 +203,18 @@ class LocalSpark(LocalCluster):
         return daemon
 
     def _environment(self, host: str) -> dict[str, str]:
-        """The caller's environment without its Spark settings, which are meant for another cluster."""
+        """The caller's environment without its Spark settings, which are meant for another cluster.
+
+        There is no folder of settings: one would come before the jars in the class path, and hide the class data.
+        """
         own = {
             "SPARK_HOME": str(self._home.path),
-            "SPARK_CONF_DIR": str(self._work / "conf"),
+            "SPARK_CONF_DIR": str(self._work / "none"),
             "SPARK_LOCAL_IP": host,
             "SPARK_PUBLIC_DNS": host,
             "SPARK_LOCAL_DIRS": str(self._work / f"scratch-{host}"),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": f"{SMALL_JVM} -Dspark.decommission.enabled=true",
+            "SPARK_DAEMON_JAVA_OPTS": f"{jvm_options(self._home)} -Dspark.decommission.enabled=true",
         }
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
         return kept | own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from headgate.errors import EngineError
 from headgate_spark.driver import running_gateway, scala_context, session_runs
 from headgate_spark.jar import MANAGER, SparkHome, scheduler_jar, spark_home
+from headgate_spark.jvm import jvm_options
 from headgate_spark.usage import PLUGIN
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -32,13 +34,8 @@ SETTINGS = {
 """One job a query (adaptive execution makes several, so stages could not be told by ordinal), one try a task;
 executors that are told to go end their tasks first."""
 
-LOOPBACK_SETTINGS = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-    "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-}
-"""Every node of a local cluster shares this machine's few cores."""
+BEHIND = "SPARK_DIST_CLASSPATH"
+"""What this variable names comes last in the class path of a JVM that Spark's scripts start."""
 
 
 def session(
@@ -71,13 +68,11 @@ def session(
     jar = str(scheduler_jar(home))
     _refuse_running(jar)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    loopback = LOOPBACK_SETTINGS if address.startswith(("127.", "localhost")) else {}
+    loopback = _loopback(home) if address.startswith(("127.", "localhost")) else {}
     plugin = {"spark.plugins": PLUGIN, "spark.jars": jar} if usage else {}
     settings = SETTINGS | loopback | plugin | conf
-    settings["spark.driver.extraClassPath"] = os.pathsep.join(
-        filter(None, [jar, conf.get("spark.driver.extraClassPath")])
-    )
-    spark = _start(home, PREFIX + address, app_name, settings)
+    with _behind(jar):
+        spark = _start(home, PREFIX + address, app_name, settings)
     try:
         _wait_for_executors(spark, hosts, timeout)
     except BaseException:
@@ -113,6 +108,29 @@ def host_of(address: str) -> str:
     """The host of `host:port`; an executor that has just registered has no port yet."""
     host, _, last = address.rpartition(":")
     return host or last
+
+
+def _loopback(home: SparkHome) -> dict[str, str]:
+    options = jvm_options(home)
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": options,
+        "spark.executor.extraJavaOptions": options,
+    }
+
+
+@contextlib.contextmanager
+def _behind(jar: str) -> Iterator[None]:
+    """Put a jar behind Spark's own in the class path of the driver: in front, it would hide the class data."""
+    before = os.environ.get(BEHIND)
+    os.environ[BEHIND] = os.pathsep.join(filter(None, [before, jar]))
+    try:
+        yield
+    finally:
+        os.environ.pop(BEHIND)
+        if before is not None:
+            os.environ[BEHIND] = before
 
 
 def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]) -> SparkSession:

@@ -105,7 +105,7 @@ def asked(stage, shift):
 
 
 def by_the_loop(target, disturb):
-    """A round that moves tasks; on a busy machine some miss their host, as may be at this level, and it is tried again."""
+    """A round that moves tasks; at this level some miss their host on a busy machine, and it is tried again."""
     control = Control(scheduler="even", options={"rebalance": True}, engine="spark", window=2.0)
     for _ in range(5):
         done = Loop(PluginHost.load(["spark", "even"]), control, target).round(replan=True)

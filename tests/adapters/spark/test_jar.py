@@ -24,7 +24,9 @@ with LocalSpark(worker_specs((1, 1, 1))) as cluster:
     spark = session(cluster.master_url, hosts=HOSTS)
     Placement.of(spark).push("group", rotation(1, 3))
     hits = three_stages(spark, "group") == rotation(1, 3)
-    print("jar:", spark.conf.get("spark.driver.extraClassPath"), "level:", level_of(spark), "hits:", hits)
+    manager = spark.sparkContext._jvm.java.lang.Class.forName("headgate.spark.ClusterManager")
+    place = manager.getProtectionDomain().getCodeSource().getLocation().getPath()
+    print("jar:", place, "level:", level_of(spark), "hits:", hits)
     spark.stop()
 """
 

@@ -156,6 +156,12 @@ def test_up_status_down(java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert json.loads(runner.invoke(commands, ["down", "--json"]).stdout) == {"ended": []}
 
 
+@pytest.mark.spark
+def test_prepare_says_whether_there_is_an_archive(java: None) -> None:
+    """It was made before this test."""
+    assert json.loads(CliRunner().invoke(commands, ["prepare", "--json"]).stdout)["archive"] is True
+
+
 @pytest.mark.parametrize("cores", ["", "4,", "0", "a,b", "-1"])
 def test_a_list_of_cores_that_is_none_is_refused(cores: str) -> None:
     result = CliRunner().invoke(commands, ["up", "--workers", cores])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from adapters.spark.spark_jobs import HOSTS
+from adapters.spark.spark_jobs import HOSTS, executor_pid
 from headgate.errors import EngineError
+from headgate_spark.jar import spark_home
+from headgate_spark.jvm import jvm_options
 from headgate_spark.session import executors, host_of, level_of, session
 
 if TYPE_CHECKING:
@@ -64,6 +68,14 @@ def test_a_session_of_ours_is_hard_and_has_an_executor_a_host(spark: SparkSessio
 def test_tasks_run_on_the_driver_s_python(spark: SparkSession) -> None:
     found = spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("sys").executable).collect()
     assert found == [sys.executable]
+
+
+@pytest.mark.spark
+def test_jvms_map_their_classes_from_the_archive(spark: SparkSession, cluster: LocalSpark) -> None:
+    (archive,) = re.findall(r"SharedArchiveFile=(\S+)", jvm_options(spark_home()))
+    pids = [executor_pid(spark, host) for host in HOSTS] + [daemon.pid for daemon in cluster.daemons]
+    pids.append(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
+    assert [pid for pid in pids if archive not in Path(f"/proc/{pid}/maps").read_text()] == []
 
 
 @pytest.mark.spark

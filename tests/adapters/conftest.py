@@ -1,0 +1,22 @@
+"""Engines of all tests start as on a machine that was prepared: their JVMs find their classes in an archive."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+
+from headgate.errors import EngineError
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("spark"):
+        prepare_spark()
+
+
+@functools.cache
+def prepare_spark():
+    with contextlib.suppress(EngineError, ImportError):
+        from headgate_spark.jar import spark_home
+        from headgate_spark.jvm import make_class_data
+
+        make_class_data(spark_home())
