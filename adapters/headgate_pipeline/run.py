@@ -12,7 +12,7 @@ from headgate.documents import write
 from headgate.errors import DocumentError
 from headgate.model import Observation, Request
 from headgate.samples_store import read_states
-from headgate_pipeline.intake import listing
+from headgate_pipeline.intake import inspect, listing
 from headgate_pipeline.learn import HISTORY, RECENT, Period, learn, table
 from headgate_pipeline.requests import request_of
 from headgate_pipeline.store import Store
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from headgate.knowledge import Knowledge
     from headgate_pipeline.job import Update
 
-SHORT = 20 * 2**20
-"""Bytes of files, some million rows."""
+SHORT = 2_000_000
+"""Rows."""
 KNOWLEDGE, REQUEST = "knowledge.json", "request.json"
 
 
@@ -49,8 +49,14 @@ class Job:
 
 
 def is_short(job: Job) -> bool:
-    """Whether all files together are few: a job of seconds."""
-    return sum(each.size for stamps in listing(job.samples).values() for each in stamps) < SHORT
+    """Whether all files together have few rows: a job of seconds."""
+    rows = 0
+    for hour, stamps in listing(job.samples).items():
+        for stamp in stamps:
+            rows += inspect(hour, stamp).rows
+            if rows > SHORT:
+                return False
+    return True
 
 
 def run(spark: SparkSession, job: Job, tell: Callable[[str], None] = lambda _: None) -> tuple[Update, Knowledge]:

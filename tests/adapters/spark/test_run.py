@@ -78,11 +78,11 @@ def test_nodes_that_a_scheduler_emptied_are_given_back(java, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"), [(None, "is none"), ("pass", "started no streaming query"), ("1 / 0", "division by zero")]
 )
-def test_a_file_that_starts_no_query_is_told_so(java, tmp_path, text, said):
+def test_a_file_that_starts_no_query_is_told_so(cluster, tmp_path, text, said):
     application = tmp_path / "application.py"
     if text is not None:
         application.write_text(text)
-    done = run(application, folder=tmp_path)
+    done = run("--master", cluster.master_url, application, folder=tmp_path)
     assert done.returncode == 4
     assert said in done.stderr
     assert "Traceback" not in done.stderr
