@@ -90,7 +90,7 @@ def run_command(
     from headgate_pipeline.session import Place, session
 
     job = Job(samples=samples, output=output, history=history, recent=recent, chunk=chunk)
-    with exit_on_sigterm(), session(Place(**place, quick=is_short(job))) as spark:
+    with exit_on_sigterm(), session(Place(**place, quick=is_short(job)), output) as spark:
         if follow is None and not available:
             _show(*run(spark, job, say), as_json=as_json)
         else:
@@ -130,7 +130,7 @@ def profile(
     from headgate_pipeline.session import Place, session
 
     job = Job(samples=samples, output=output, history=history, recent=recent, chunk=chunk)
-    with session(Place(**place, quick=is_short(job))) as spark:
+    with session(Place(**place, quick=is_short(job)), output) as spark:
         _, knowledge = run(spark, job, say)
     shown = [] if as_json else [_profiles(knowledge)]
     emit([unstructure(each) for each in knowledge.profiles], *shown, as_json=as_json)

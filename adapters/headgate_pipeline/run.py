@@ -49,7 +49,12 @@ class Job:
 
 
 def is_short(job: Job) -> bool:
-    """Whether all files together have few rows: a job of seconds."""
+    """Whether all files together have few rows: a job of seconds.
+
+    Raises:
+        DocumentError: There is no such folder of samples.
+    """
+    _check(job)
     rows = 0
     for hour, stamps in listing(job.samples).items():
         for stamp in stamps:
@@ -68,12 +73,16 @@ def run(spark: SparkSession, job: Job, tell: Callable[[str], None] = lambda _: N
     """
     from headgate_pipeline.job import CHUNK, update
 
-    if not job.samples.is_dir():
-        raise DocumentError("", f"{job.samples} is no folder of samples: `headgate run --samples` writes one")
+    _check(job)
     store = Store(folder=job.output)
     with store.locked():
         done = update(spark, job.samples, store, chunk=job.chunk or CHUNK, tell=tell)
         return done, publish(job, store)
+
+
+def _check(job: Job) -> None:
+    if not job.samples.is_dir():
+        raise DocumentError("", f"{job.samples} is no folder of samples: `headgate run --samples` writes one")
 
 
 def publish(job: Job, store: Store) -> Knowledge:

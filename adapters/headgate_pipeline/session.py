@@ -15,6 +15,7 @@ import attrs
 from headgate.class_data import ClassData
 from headgate.errors import EngineError
 from headgate.java import find_java
+from headgate.quiet import output_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,8 +47,12 @@ class Place:
 
 
 @contextlib.contextmanager
-def session(place: Place) -> Iterator[SparkSession]:
+def session(place: Place, folder: Path) -> Iterator[SparkSession]:
     """A session with the settings of the jobs; it ends with the block.
+
+    Args:
+        place: Where it runs.
+        folder: Where `spark.log` goes, which has what Spark's JVM prints.
 
     Raises:
         EngineError: PySpark or Java is missing, or the master cannot be reached.
@@ -64,10 +69,16 @@ def session(place: Place) -> Iterator[SparkSession]:
     for key, value in settings(place).items():
         builder = builder.config(key, value)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    log = folder / "spark.log"
     try:
-        spark = builder.getOrCreate()
+        folder.mkdir(parents=True, exist_ok=True)
+        with output_to(log):
+            spark = builder.getOrCreate()
+    except OSError as error:
+        raise EngineError(f"{log} cannot be written: {error.strerror}") from None
     except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
-        raise EngineError(f"no Spark session on {place.master}: {str(error).partition(chr(10))[0]}") from None
+        said = " ".join(str(error).splitlines()[:2])
+        raise EngineError(f"no Spark session on {place.master}: {said} ({log} has what Spark printed)") from None
     for number, handler in handlers.items():  # PySpark's own for Ctrl-C calls the JVM in the middle of another call
         signal.signal(number, _quietly(handler) if callable(handler) else handler)
     try:

@@ -84,7 +84,7 @@ def sweep(
     asked = Sweep(workloads=workloads, schedulers=schedulers, nodes=nodes, seeds=seeds, seconds=seconds, engine=engine)
     _check(asked)
     with exit_on_sigterm(), contextlib.ExitStack() as stack:
-        spark = None if one_process else _spark(stack, place)
+        spark = None if one_process else _spark(stack, place, output)
         outcomes = run(asked, output, spark, _teller())
     cells = summary(outcomes)
     write_text(output / "sweep.html", sweep_page(cells, seconds))
@@ -108,13 +108,13 @@ def _check(asked: Any) -> None:
     host.describe(asked.engine)
 
 
-def _spark(stack: contextlib.ExitStack, place: dict[str, Any]) -> Any:
+def _spark(stack: contextlib.ExitStack, place: dict[str, Any], output: Path) -> Any:
     """A session, or None where PySpark or Java is missing."""
     from headgate.errors import EngineError
     from headgate_pipeline.session import LOCAL, Place, session
 
     try:
-        return stack.enter_context(session(Place(**place, quick=True)))
+        return stack.enter_context(session(Place(**place, quick=True), output))
     except EngineError as error:
         if place["master"] != LOCAL:
             raise

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.errors import EngineError
+from headgate.quiet import output_to
 from headgate_spark.discovery import discover
 from headgate_spark.local import LocalSpark
-from headgate_spark.quiet import output_to
 from headgate_spark.recorder import EventRecorder
 from headgate_spark.session import session
 from headgate_spark.target import SparkTarget

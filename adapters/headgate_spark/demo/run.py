@@ -108,7 +108,7 @@ def _query(
     cluster: LocalSpark, workers: Sequence[WorkerSpec], folder: Path, say: Callable[[str], None]
 ) -> Iterator[tuple[SparkTarget, FlightsQuery, Any]]:
     """The session with the running flights query; both are stopped at the end."""
-    from headgate_spark.quiet import output_to
+    from headgate.quiet import output_to
     from headgate_spark.recorder import EventRecorder
     from headgate_spark.session import session
 

@@ -1,4 +1,4 @@
-"""Keeps the driver JVM's own messages out of the terminal."""
+"""Keeps what a JVM says of itself out of the terminal."""
 
 from __future__ import annotations
 
