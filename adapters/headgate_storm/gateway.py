@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import attrs
 
 from headgate.errors import EngineError
-from headgate_storm.home import SMALL_JVM
+from headgate_storm.jvm import SMALL_JVM, class_data
 from headgate_storm.summary import ClusterSummary, StoredAssignment, TopologyInfo
 from headgate_storm.thrift import Struct, read_struct
 
@@ -204,8 +204,10 @@ class NimbusGateway:
 
     def _launch(self, py4j: str) -> tuple[int, str]:
         """Start py4j's server in a JVM; returns its port and the token that it asks for."""
-        path = os.pathsep.join((py4j, os.fspath(self.lib / "*")))
-        command = [os.fspath(self.java), *FLAGS, "-cp", path, "py4j.GatewayServer", *SERVER]
+        lib = self.lib.resolve()
+        path = os.pathsep.join((os.fspath(lib / "*"), py4j))
+        flags = (*FLAGS, *class_data(self.java, lib))
+        command = [os.fspath(self.java), *flags, "-cp", path, "py4j.GatewayServer", *SERVER]
         try:
             self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, start_new_session=True)
         except OSError as error:
@@ -217,10 +219,19 @@ class NimbusGateway:
         return int(port), token
 
     @property
-    def _storm(self) -> Any:
+    def jvm(self) -> Any:
+        """The JVM with the classes of Storm's client, as py4j shows it.
+
+        Raises:
+            EngineError: It is not started, or died.
+        """
         if self._gateway is None or self._process.poll() is not None:
             raise EngineError(GONE if self._gateway else "the gateway to Nimbus is not started")
-        return self._gateway.jvm.org.apache.storm
+        return self._gateway.jvm
+
+    @property
+    def _storm(self) -> Any:
+        return self.jvm.org.apache.storm
 
     def _read(self, struct: Any) -> Struct:
         thrift = self._storm.thrift

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from headgate_storm.artefacts import Distribution
+from headgate_storm.jvm import SMALL_JVM, class_data
+from headgate_storm.release import release_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-LOG4J2 = Path(__file__).with_name("log4j2")
-SMALL_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
-"""Flags that keep a JVM light: no parallel collector, no second compiler, small stacks."""
 
 
 @attrs.frozen(kw_only=True)
@@ -28,11 +25,17 @@ class StormHome:
         path: The folder.
         distribution: Whose jars it has in `lib` and `lib-worker`.
         java: The program that runs its daemons.
+        release: What it has in common with all homes of this distribution; daemons take it for their `storm.home`.
     """
 
     path: Path
     distribution: Distribution
     java: Path
+    release: Path = attrs.field(init=False)
+
+    @release.default
+    def _release(self) -> Path:
+        return release_folder(self.distribution)
 
     def lay_out(self, *, extlib: Iterable[Path] = (), extlib_daemon: Iterable[Path] = ()) -> None:
         """Make the folders.
@@ -41,17 +44,23 @@ class StormHome:
             extlib: Jars that daemons and workers have in addition.
             extlib_daemon: Jars that only daemons have in addition.
         """
-        jars = self.distribution
-        folders = {"lib": jars.lib, "lib-worker": jars.lib_worker, "extlib": extlib, "extlib-daemon": extlib_daemon}
-        for name, files in ({"conf": (), "public": ()} | folders).items():
+        folders = {"conf": (), "public": (), "extlib": extlib, "extlib-daemon": extlib_daemon}
+        for name, files in folders.items():
             folder = self.path / name
             folder.mkdir(parents=True, exist_ok=True)
             for file in files:
                 (folder / file.name).symlink_to(file.resolve())
-        shutil.copytree(LOG4J2, self.path / "log4j2", dirs_exist_ok=True)
+        for shared in self.release.iterdir():
+            (self.path / shared.name).symlink_to(shared)
 
     def command(
-        self, main: str, *arguments: str, conf: Path, heap_mb: int, properties: Mapping[str, Path] | None = None
+        self,
+        main: str,
+        *arguments: str,
+        conf: Path,
+        heap_mb: int,
+        properties: Mapping[str, Path] | None = None,
+        options: Iterable[str] = (),
     ) -> list[str]:
         """The command that runs one of Storm's classes.
 
@@ -61,16 +70,29 @@ class StormHome:
             conf: The one `storm.yaml` it reads.
             heap_mb: Most memory in MB that its objects may take.
             properties: System properties in addition.
+            options: JVM options in addition.
         """
         own = {
-            "storm.home": self.path,
+            "storm.home": self.release,
             "storm.log.dir": conf.parent / "logs",
             "storm.conf.file": conf,
-            "log4j.configurationFile": self.path / "log4j2" / "cluster.xml",
+            "log4j.configurationFile": self.release / "log4j2" / "cluster.xml",
         }
-        path = os.pathsep.join(str(self.path / each) for each in ("lib/*", "extlib/*", "extlib-daemon/*"))
+        lib = self.release / "lib"
+        path = os.pathsep.join(str(each / "*") for each in (lib, self.path / "extlib", self.path / "extlib-daemon"))
         defined = (f"-D{key}={value}" for key, value in {**own, **(properties or {})}.items())
-        return [str(self.java), *SMALL_JVM, f"-Xmx{heap_mb}m", *defined, "-cp", path, main, *arguments]
+        jvm = (*SMALL_JVM, *class_data(self.java, lib), f"-Xmx{heap_mb}m", *options)
+        return [str(self.java), *jvm, *defined, "-cp", path, main, *arguments]
+
+    def worker_settings(self) -> dict[str, str]:
+        """What `storm.yaml` says of the JVMs of workers and of their log writers."""
+        options = (*SMALL_JVM, *class_data(self.java, self.release / "lib-worker"))
+        heaps = {"worker.childopts": "-Xmx%HEAP-MEM%m", "topology.worker.logwriter.childopts": "-Xmx16m"}
+        return {key: " ".join((heap, *options)) for key, heap in heaps.items()}
+
+    def environment(self) -> dict[str, str]:
+        """Variables by which a supervisor finds what this home has for workers beside the release."""
+        return {"STORM_CONF_DIR": str(self.path / "conf"), "STORM_EXT_CLASSPATH": str(self.path / "extlib" / "*")}
 
 
 def write_conf(file: Path, conf: Mapping[str, Any]) -> Path:

@@ -19,7 +19,7 @@ from headgate.errors import EngineError
 from headgate.java import find_java
 from headgate_storm.artefacts import STORM, distribution
 from headgate_storm.gateway import NimbusGateway
-from headgate_storm.home import SMALL_JVM, StormHome, write_conf
+from headgate_storm.home import StormHome, write_conf
 from headgate_storm.ports import Ports
 from headgate_storm.workers import WorkerProcess, resident_mb, workers_of
 
@@ -42,8 +42,6 @@ FAST = {
     "executor.metrics.frequency.secs": 3,
     "storm.zookeeper.session.timeout": 10_000,
     "storm.zookeeper.connection.timeout": 10_000,
-    "worker.childopts": " ".join(("-Xmx%HEAP-MEM%m", *SMALL_JVM)),
-    "topology.worker.logwriter.childopts": " ".join(("-Xmx16m", *SMALL_JVM)),
     "topology.spout.wait.progressive.level3.sleep.millis": 5,
     "topology.bolt.wait.progressive.level2.count": 10,
     "topology.bolt.wait.progressive.level3.sleep.millis": 5,
@@ -85,9 +83,10 @@ class LocalStorm(LocalCluster):
     Attributes:
         supervisors: The supervisors to start.
         version: Release of Storm.
-        conf: Settings for `storm.yaml` of every daemon and of clients; they win over `FAST`.
+        conf: Settings for `storm.yaml` of every daemon and of clients; they win over what is set here.
         extlib: Jars that daemons and workers have beside Storm's own.
         extlib_daemon: Jars that only daemons have.
+        options: Further options of a daemon's JVM, by its name, such as `nimbus`.
         timeout: Seconds that the cluster, or a daemon that joins it, may take to be ready.
         folder: Where logs and state go; a temporary folder by default.
         gateway: Nimbus, once started.
@@ -98,6 +97,7 @@ class LocalStorm(LocalCluster):
     conf: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     extlib: tuple[Path, ...] = attrs.field(default=(), kw_only=True)
     extlib_daemon: tuple[Path, ...] = attrs.field(default=(), kw_only=True)
+    options: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, kw_only=True)
     timeout: float = attrs.field(default=120.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
     gateway: NimbusGateway = attrs.field(default=None, init=False)
@@ -234,7 +234,7 @@ class LocalStorm(LocalCluster):
             "nimbus.seeds": [NIMBUS_HOST],
             "nimbus.thrift.port": nimbus,
         }
-        self._base = where | FAST | dict(self.conf)
+        self._base = where | FAST | self._home.worker_settings() | dict(self.conf)
         self._own["zookeeper"] = ZOOKEEPER, {"dev.zookeeper.path": str(self._work / "zookeeper" / "data")}
         self._own["nimbus"] = NIMBUS, {"storm.local.hostname": NIMBUS_HOST}
         self._own["standby"] = NIMBUS, {"storm.local.hostname": STANDBY_HOST, "nimbus.thrift.port": standby}
@@ -258,9 +258,10 @@ class LocalStorm(LocalCluster):
         folder = self._work / name
         state = {"storm.local.dir": str(folder / "state")}
         conf = write_conf(folder / "storm.yaml", self._base | state | own)
-        command = self._home.command(main, conf=conf, heap_mb=HEAP_MB[main])
+        command = self._home.command(main, conf=conf, heap_mb=HEAP_MB[main], options=self.options.get(name, ()))
         kept = {key: value for key, value in os.environ.items() if not key.startswith("STORM_")}
-        self._running[name] = Daemon.start(name, command, log=self._work / f"{name}.log", env=kept)
+        env = kept | self._home.environment()
+        self._running[name] = Daemon.start(name, command, log=self._work / f"{name}.log", env=env)
 
     def _kill(self, name: str, *, whole: bool) -> None:
         daemon = self._running.pop(name, None)
