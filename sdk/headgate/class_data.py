@@ -71,6 +71,7 @@ class ClassData:
                 draft = self.file.with_suffix(".draft")
                 draft.unlink(missing_ok=True)
                 if not (train((f"-XX:ArchiveClassesAtExit={draft}", *QUIET)) and draft.is_file()):
+                    draft.unlink(missing_ok=True)
                     draft.write_bytes(b"")
                 self.file.with_suffix(".jars").write_text(str(self.jars))
                 draft.replace(self.file)
