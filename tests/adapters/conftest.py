@@ -11,6 +11,8 @@ from headgate.errors import EngineError
 def pytest_runtest_setup(item):
     if item.get_closest_marker("spark"):
         prepare_spark()
+    if item.get_closest_marker("storm"):
+        prepare_storm()
 
 
 @functools.cache
@@ -20,3 +22,12 @@ def prepare_spark():
         from headgate_spark.jvm import make_class_data
 
         make_class_data(spark_home())
+
+
+@functools.cache
+def prepare_storm():
+    with contextlib.suppress(EngineError, ImportError):
+        from headgate_storm.training import make_class_data
+        from storm_cluster import RELEASE
+
+        make_class_data(RELEASE)

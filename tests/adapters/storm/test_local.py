@@ -10,11 +10,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from headgate.errors import EngineError
+from headgate.java import find_java
 from headgate_storm.artefacts import versions
+from headgate_storm.jvm import class_data
 from headgate_storm.local import LocalStorm, SupervisorSpec, supervisor_specs
 from headgate_storm.ports import Ports
+from headgate_storm.storm_commands import storm as commands
 from storm_cluster import RELEASE
 from storm_words import alive, eventually, submit_words
 
@@ -50,6 +54,16 @@ def runs(pid: int) -> bool:
         return False
 
 
+def archive(cluster: LocalStorm, folder: str) -> str:
+    """The class data archive made from the jars of a folder."""
+    options = class_data(find_java().program, (cluster.home / folder).resolve())
+    return options[0].removeprefix("-XX:SharedArchiveFile=")
+
+
+def mapped(pid: int) -> str:
+    return Path(f"/proc/{pid}/maps").read_text()
+
+
 @pytest.fixture(scope="module")
 def words(cluster: LocalStorm) -> str:
     """A running topology of nine executors on three workers."""
@@ -82,6 +96,13 @@ class TestOneCluster:
     def test_the_memory_of_the_whole_cluster(self, cluster: LocalStorm, words: str) -> None:
         resident = cluster.memory_mb()
         assert 11 * 30 < resident < 2500  # eleven JVMs are no less
+
+    def test_jvms_map_their_classes_from_the_archives(self, cluster: LocalStorm, words: str) -> None:
+        gateway = cluster.gateway.jvm.java.lang.ProcessHandle.current().pid()
+        workers = [pid for each in cluster.workers() for pid in (each.pid, each.writer)]
+        pids = {"lib": [*(each.pid for each in cluster.daemons), gateway], "lib-worker": workers}
+        assert {folder: len(found) for folder, found in pids.items()} == {"lib": 6, "lib-worker": 6}
+        assert [pid for folder in pids for pid in pids[folder] if archive(cluster, folder) not in mapped(pid)] == []
 
     def test_a_killed_worker_comes_back_in_its_place(self, cluster: LocalStorm, words: str) -> None:
         before = pids(cluster)
@@ -136,6 +157,15 @@ class TestOneCluster:
             cluster.start_supervisor("127.0.0.11")
         with pytest.raises(EngineError, match=r"no worker runs on port 1: \["):
             cluster.kill_worker(1)
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+def test_prepare_says_whether_there_are_archives(java: None) -> None:
+    """They were made before this test."""
+    done = CliRunner().invoke(commands, ["prepare", "--version", RELEASE, "--json"])
+    assert json.loads(done.stdout) == {"storm": RELEASE, "archive": True}
 
 
 @pytest.mark.storm
