@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """Every node of a local cluster shares this machine's few cores."""
-SECONDS = 180.0
+SECONDS = 600.0
 """An application that has not ended by then is given up."""
 APPLICATION = """
 import sys
@@ -55,7 +55,7 @@ def jvm_options(home: SparkHome) -> str:
 
 
 def make_class_data(home: SparkHome) -> bool:
-    """Make the archive for this Spark and its Java unless that was tried before; it takes the time of two sessions.
+    """Make the archive for this Spark and its Java if it is not there; it takes the time of two sessions.
 
     Returns:
         Whether it is there.

@@ -20,7 +20,7 @@ from headgate_storm.words import all_run, submit_words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SECONDS = 180.0
+SECONDS = 600.0
 """What has not happened by then does not happen."""
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
 SLOW = {"supervisor.worker.shutdown.sleep.secs": 60}
@@ -28,7 +28,7 @@ SLOW = {"supervisor.worker.shutdown.sleep.secs": 60}
 
 
 def make_class_data(version: str = STORM) -> bool:
-    """Make the archives for a release and the Java that is found, unless that was tried before.
+    """Make the archives for a release and the Java that is found, if they are not there.
 
     Nimbus and a worker of the same cluster each write one as they end; it takes about half a minute.
 
@@ -41,6 +41,8 @@ def make_class_data(version: str = STORM) -> bool:
     jars = distribution(version)
     program, release = find_java(jars.java).program, release_folder(jars)
     daemons, workers = (ClassData.of(program, release / folder) for folder in ("lib", "lib-worker"))
+    if not daemons.options():
+        workers.file.unlink(missing_ok=True)  # they are made together
     return daemons.make(lambda first: workers.make(lambda second: _train(version, first, second)))
 
 

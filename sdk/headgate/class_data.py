@@ -44,17 +44,12 @@ class ClassData:
 
     def options(self) -> tuple[str, ...]:
         """Options of a JVM that uses the archive; none while it is not there."""
-        return (f"-XX:SharedArchiveFile={self.file}", *QUIET) if self._serves() else ()
-
-    def _serves(self) -> bool:
-        with contextlib.suppress(OSError):
-            return self.file.stat().st_size > 0
-        return False
+        return (f"-XX:SharedArchiveFile={self.file}", *QUIET) if self.file.is_file() else ()
 
     def make(self, train: Callable[[tuple[str, ...]], bool]) -> bool:
-        """Make the archive if nobody has tried to; also removes those whose jars are gone.
+        """Make the archive if it is not there; also removes those whose jars are gone.
 
-        It appears whole or not at all: a JVM dies of half an archive. Where it cannot be made an empty file says so.
+        It appears whole or not at all: a JVM dies of half an archive.
 
         Args:
             train: Runs a JVM with these options, which loads the classes that will be wanted and ends by itself; tells
@@ -65,17 +60,15 @@ class ClassData:
         """
         if any(letter.isspace() for letter in str(self.file)):
             return False  # engines split the options of a JVM at blanks
+        draft = self.file.with_suffix(".draft")
         with contextlib.suppress(OSError), self._alone() as alone:
             if alone and not self.file.exists():
                 self._tidy()
-                draft = self.file.with_suffix(".draft")
                 draft.unlink(missing_ok=True)
-                if not (train((f"-XX:ArchiveClassesAtExit={draft}", *QUIET)) and draft.is_file()):
-                    draft.unlink(missing_ok=True)
-                    draft.write_bytes(b"")
-                self.file.with_suffix(".jars").write_text(str(self.jars))
-                draft.replace(self.file)
-        return self._serves()
+                if train((f"-XX:ArchiveClassesAtExit={draft}", *QUIET)) and draft.is_file():
+                    self.file.with_suffix(".jars").write_text(str(self.jars))
+                    draft.replace(self.file)
+        return self.file.is_file()
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[bool]:
