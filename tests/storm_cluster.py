@@ -81,12 +81,14 @@ class Cluster:
         """The state once every executor is stored, and reported again by its worker while nothing changed.
 
         What an executor reported last outlives its worker, so one report says nothing. And while a worker starts it
-        must not be disturbed: if it dies, Nimbus does not miss it before `nimbus.task.launch.secs` are over.
+        must not be disturbed: if it dies, Nimbus does not miss it before `nimbus.task.launch.secs` are over. And a
+        supervisor that halts itself is started again, as on a real cluster: nobody else tells Nimbus of its workers.
         """
         earlier = None
 
         def look():
             nonlocal earlier
+            self.storm.restart_halted()
             state = self.state()
             uptimes = [each.uptime for each in self.storm.gateway.topology(self.name).executors]
             ports = {port for _, port in state.slots.values()}

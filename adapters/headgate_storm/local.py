@@ -267,8 +267,8 @@ class LocalStorm(LocalCluster):
         daemon = self._running.pop(name, None)
         if daemon is None:
             raise EngineError(f"no {name} runs on this cluster: {', '.join(self._running)} do")
-        if whole:
-            end([daemon], grace=0)
+        if whole:  # with what an earlier process of this name left
+            end([daemon, *(each for each in self._killed if each.name == name)], grace=0)
         else:
             os.kill(daemon.pid, signal.SIGKILL)
             self._killed.append(daemon)

@@ -128,10 +128,11 @@ class TestOneCluster:
         assert pids(cluster) == before
 
     def test_a_machine_without_power_is_missed_and_comes_back(self, cluster: LocalStorm, words: str) -> None:
-        cluster.kill_supervisor("127.0.0.13", workers=True)
-        assert set(pids(cluster)) == {"127.0.0.11", "127.0.0.12"}
-        eventually(lambda: known(cluster) == {"127.0.0.11", "127.0.0.12"})
-        cluster.start_supervisor("127.0.0.13")
+        """Its worker, which an earlier supervisor started, is gone as well."""
+        cluster.kill_supervisor("127.0.0.12", workers=True)
+        assert set(pids(cluster)) == {"127.0.0.11", "127.0.0.13"}
+        eventually(lambda: known(cluster) == {"127.0.0.11", "127.0.0.13"})
+        cluster.start_supervisor("127.0.0.12")
         assert known(cluster) == {"127.0.0.11", "127.0.0.12", "127.0.0.13"}
         eventually(lambda: set(pids(cluster)) == known(cluster))  # Storm spreads the topology anew
         assert len(alive(cluster, words).executors) == 9
