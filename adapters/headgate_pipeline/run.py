@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headgate_pipeline.job import Update
 
 SHORT = 2_000_000
-"""Rows."""
+"""Rows of a job that ends before a better compiler has paid."""
 KNOWLEDGE, REQUEST = "knowledge.json", "request.json"
 
 

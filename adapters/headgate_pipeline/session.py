@@ -72,10 +72,12 @@ def session(place: Place, folder: Path) -> Iterator[SparkSession]:
     log = folder / "spark.log"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with output_to(log):
-            spark = builder.getOrCreate()
+        log.touch()
     except OSError as error:
         raise EngineError(f"{log} cannot be written: {error.strerror}") from None
+    try:
+        with output_to(log):
+            spark = builder.getOrCreate()
     except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
         said = " ".join(str(error).splitlines()[:2])
         raise EngineError(f"no Spark session on {place.master}: {said} ({log} has what Spark printed)") from None

@@ -65,9 +65,12 @@ class ClassData:
             if alone and not self.file.exists():
                 self._tidy()
                 draft.unlink(missing_ok=True)
-                if train((f"-XX:ArchiveClassesAtExit={draft}", *QUIET)) and draft.is_file():
-                    self.file.with_suffix(".jars").write_text(str(self.jars))
-                    draft.replace(self.file)
+                try:
+                    if train((f"-XX:ArchiveClassesAtExit={draft}", *QUIET)) and draft.is_file():
+                        self.file.with_suffix(".jars").write_text(str(self.jars))
+                        draft.replace(self.file)
+                finally:
+                    draft.unlink(missing_ok=True)
         return self.file.is_file()
 
     @contextlib.contextmanager

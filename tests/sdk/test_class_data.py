@@ -52,6 +52,7 @@ def test_it_is_made_once(data):
 def test_half_an_archive_is_none(data, train):
     assert not data.make(train)
     assert data.options() == ()
+    assert not list(data.file.parent.glob("*.draft"))
     assert data.make(write)
 
 

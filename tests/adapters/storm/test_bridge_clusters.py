@@ -28,7 +28,7 @@ def jvm(tmp_path_factory):
     try:
         java = jdk()
     except EngineError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"needs a JDK: {error}")
     port, token, process = launch_gateway(
         classpath=class_path("ProductionClusters", tmp_path_factory.mktemp("classes")),
         java_path=str(java.program),

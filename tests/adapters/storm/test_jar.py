@@ -46,7 +46,7 @@ def load(jar: Path, *others: Path) -> subprocess.CompletedProcess[str]:
 def javac_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     java = find_java()
     if java.compiler is None:
-        pytest.skip(f"{java.program} is no JDK")
+        pytest.skip(f"needs a JDK: {java.program} has no javac")
     return compile_classes(tmp_path_factory.mktemp("javac") / "classes.jar", java=java)
 
 
