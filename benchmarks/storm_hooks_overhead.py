@@ -1,13 +1,14 @@
 """What counting costs: tuples a second of a topology with the task hooks and without, and CPU time of its workers.
 
-Runs alternate. The bolts do nothing but count what they receive, so the cost of a hook is as large a part as it can be.
-Arguments: number of pairs, tuples a second of each of the two spouts. 0 is full speed, where a machine of few cores
-swings by more than any hook costs; at a steady rate that it can bear, the CPU time for each tuple tells.
-Needs the sources of the tests, where the topology is.
+Runs alternate. WordCount over a text, acked, at full speed; with `--bare` bolts that do nothing but count what they
+receive, unacked, so that the cost of a hook is as large a part as it can be. Full speed swings by more than hooks cost
+on a machine of few cores; at a steady rate that it can bear (`--rate`, each of two bare spouts), the CPU time for each
+tuple tells. Needs the sources of the tests, where the topologies are.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import sys
@@ -20,6 +21,7 @@ from headgate.cli.output import console, table
 from headgate_storm.artefacts import STORM
 from headgate_storm.collector import Collector
 from headgate_storm.service import HOOKS
+from headgate_storm.wanted import default_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from storm_tally import Tally, hooked_storm
@@ -28,17 +30,18 @@ if TYPE_CHECKING:
     from headgate_storm.local import LocalStorm
 
 TOKEN = "benchmark"
-PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-RATE = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
 WARM_UP = 10.0
 SECONDS = 15.0
 
 
-def run(storm: LocalStorm, folder: Path, name: str, *, hooks: bool) -> tuple[float, float]:
-    """Tuples a second that bolts receive, and CPU microseconds of workers for each."""
+def run(storm: LocalStorm, folder: Path, name: str, asked: argparse.Namespace, *, hooks: bool) -> tuple[float, float]:
+    """Tuples a second that counting bolts receive, and CPU microseconds of workers for each."""
     folder.mkdir()
-    tally = Tally(storm, folder)
-    tally.submit(name, rate=RATE, acked=False, **(HOOKS if hooks else {}))
+    tally, conf = Tally(storm, folder), HOOKS if hooks else {}
+    if asked.bare or asked.rate:
+        tally.submit(name, rate=asked.rate, acked=False, **conf)
+    else:
+        tally.submit_words(name, default_text(), **conf)
     while not tally.counts():
         time.sleep(0.5)
     time.sleep(WARM_UP)
@@ -60,14 +63,21 @@ def cpu(storm: LocalStorm) -> float:
 
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--bare", action="store_true", help="bolts that do nothing, unacked")
+    parser.add_argument("--rate", type=float, default=0.0, help="tuples a second of each bare spout; 0: all it can")
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place, Collector(token=TOKEN) as collector:
         folder = Path(place)
         (folder / "token").write_text(TOKEN)
         rows, speeds, costs = [], [], []
         with hooked_storm(collector, folder / "token", STORM, hooks=False, seconds=5) as storm:
-            for pair in range(PAIRS):
+            for pair in range(asked.pairs):
                 order = (False, True) if pair % 2 == 0 else (True, False)
-                runs = {each: run(storm, folder / f"{pair}-{each}", f"t{pair}-{each}", hooks=each) for each in order}
+                runs = {
+                    each: run(storm, folder / f"{pair}-{each}", f"t{pair}-{each}", asked, hooks=each) for each in order
+                }
                 (speed, cost), (hooked_speed, hooked_cost) = runs[False], runs[True]
                 speeds.append(hooked_speed / speed)
                 costs.append(hooked_cost / cost)

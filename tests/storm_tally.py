@@ -1,4 +1,4 @@
-"""A topology that counts for itself which task had how many tuples of which, on a real cluster, for tests."""
+"""Topologies that count for themselves which task had how many tuples of which, on a real cluster, for tests."""
 
 from __future__ import annotations
 
@@ -39,16 +39,20 @@ def hooked_storm(
 
 @attrs.frozen
 class Tally:
-    """The topology, and the folder in which its bolts write down their counts."""
+    """The topologies, and the folder in which its bolts write down their counts."""
 
     storm: LocalStorm
     folder: Path
 
     def submit(self, name: str, *, tuples: int = 0, rate: float = 0.0, acked: bool = True, **conf: Any) -> None:
         """Compile and submit it: so many tuples of each of two spouts (0: no end), and tuples per second (0: all)."""
-        self.counts_folder.mkdir(exist_ok=True)
-        arguments = [name, str(self.counts_folder), str(tuples), str(rate), str(acked).lower(), json.dumps(conf)]
-        submit_jar(self._jar(), "TallyTopology", arguments, self.storm.client_conf, version=self.storm.version)
+        self._submit("TallyTopology", name, str(tuples), str(rate), str(acked).lower(), json.dumps(conf))
+
+    def submit_words(self, name: str, text: str, **conf: Any) -> None:
+        """Compile and submit WordCount over a text, acked, as fast as it can."""
+        file = self.folder / "text"
+        file.write_text(text)
+        self._submit("WordTallyTopology", name, str(file), json.dumps(conf))
 
     @property
     def counts_folder(self) -> Path:
@@ -64,15 +68,20 @@ class Tally:
                     found[source, int(file.name)] = count
         return found
 
+    def _submit(self, main: str, name: str, *arguments: str) -> None:
+        self.counts_folder.mkdir(exist_ok=True)
+        words = [name, str(self.counts_folder), *arguments]
+        submit_jar(self._jar(), main, words, self.storm.client_conf, version=self.storm.version)
+
     def _jar(self) -> Path:
         jar = self.folder / "tally.jar"
         if not jar.exists():
             jars = distribution(self.storm.version)
             java = find_java(jars.java)
             classes = self.folder / "classes"
-            source = Path(__file__).parent / "adapters" / "storm" / "java" / "TallyTopology.java"
+            sources = [str(each) for each in (Path(__file__).parent / "adapters" / "storm" / "java").glob("*.java")]
             path = os.pathsep.join(map(str, jars.lib))
-            command = [str(java.compiler), "--release", "11", "-nowarn", "-d", str(classes), "-cp", path, str(source)]
-            subprocess.run(command, check=True)
+            command = [str(java.compiler), "--release", "11", "-nowarn", "-d", str(classes), "-cp", path]
+            subprocess.run([*command, *sources], check=True)
             subprocess.run([str(java.compiler.with_name("jar")), "cf", str(jar), "-C", str(classes), "."], check=True)
         return jar

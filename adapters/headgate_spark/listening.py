@@ -14,8 +14,8 @@ MOST = 2_000
 """Events that are taken in one call."""
 WAIT = 0.5
 """Seconds that a call waits for an event."""
-LINGER = 0.05
-"""Seconds that it then waits for others, so that a job of short tasks costs 20 calls a second at most."""
+LINGER = 0.5
+"""Seconds that it then waits for others, unless the end of a stage, a job or a micro-batch comes first."""
 HEARD = frozenset(
     {
         "onTaskEnd",

@@ -85,7 +85,7 @@ public final class TallyTopology {
         }
     }
 
-    static final class Tally extends BaseRichBolt {
+    static class Tally extends BaseRichBolt {
         private static final long serialVersionUID = 1L;
 
         private final String folder;

@@ -3,6 +3,7 @@ package headgate.spark;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.scheduler.SparkListener;
@@ -22,10 +23,10 @@ import org.apache.spark.util.JsonProtocol;
  */
 public final class EventQueue extends SparkListener {
     private static final String QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$";
-    /** Milliseconds between two looks at the queue while it waits for others. */
-    private static final long STEP = 10;
 
     private final ArrayBlockingQueue<SparkListenerEvent> queue;
+    /** A permit says that something is in the queue that somebody may wait for. */
+    private final Semaphore urgent = new Semaphore(0);
     private final AtomicLong dropped = new AtomicLong();
     private volatile boolean closed = false;
 
@@ -41,12 +42,14 @@ public final class EventQueue extends SparkListener {
     /** Let `take` return at once from now on, with what is left. */
     public void close() {
         closed = true;
+        urgent.release();
     }
 
     /**
      * Wait for an event, at most `millis`, then `linger` for others, and take them all, at most `most`.
      *
-     * Without lingering a job of short tasks would cost a call for almost each of them.
+     * Ends of tasks linger, so that a job of short tasks does not cost a call for almost each of them. The end of a
+     * stage, of a job or of a micro-batch ends the lingering.
      *
      * @return one JSON object a line, in Spark's own form; a line that starts with "!" says what could not be written
      */
@@ -55,9 +58,10 @@ public final class EventQueue extends SparkListener {
         Object first = queue.poll(closed ? 0 : millis, TimeUnit.MILLISECONDS);
         if (first != null) {
             events.add(first);
-            for (long left = linger; left > 0 && !closed && queue.size() < most - 1; left -= STEP) {
-                Thread.sleep(Math.min(left, STEP));
+            if (!closed && queue.size() < most - 1) {
+                urgent.tryAcquire(linger, TimeUnit.MILLISECONDS);
             }
+            urgent.drainPermits();
             ((java.util.concurrent.BlockingQueue) queue).drainTo(events, most - 1);
         }
         StringBuilder text = new StringBuilder();
@@ -86,6 +90,11 @@ public final class EventQueue extends SparkListener {
         }
     }
 
+    private void addUrgent(SparkListenerEvent event) {
+        add(event);
+        urgent.release();
+    }
+
     public void onTaskEnd(SparkListenerTaskEnd event) {
         add(event);
     }
@@ -95,25 +104,25 @@ public final class EventQueue extends SparkListener {
     }
 
     public void onJobEnd(SparkListenerJobEnd event) {
-        add(event);
+        addUrgent(event);
     }
 
     public void onStageCompleted(SparkListenerStageCompleted event) {
-        add(event);
+        addUrgent(event);
     }
 
     public void onExecutorAdded(SparkListenerExecutorAdded event) {
-        add(event);
+        addUrgent(event);
     }
 
     public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
-        add(event);
+        addUrgent(event);
     }
 
     /** Events of streaming queries come this way. */
     public void onOtherEvent(SparkListenerEvent event) {
         if (event.getClass().getName().startsWith(QUERY)) {
-            add(event);
+            addUrgent(event);
         }
     }
 }

@@ -28,7 +28,9 @@ final class Counts {
     private final long sample;
     /** Never changed, but replaced: a reader has one whole map or the other. */
     private volatile Map<String, Output> outputs = Map.of();
+    /** The last two: a bolt sends its tuples and its acknowledgements in turn. */
     private Output latest;
+    private Output earlier;
     /** The reporter's: what the reports had so far. */
     private final long[] told = new long[6];
 
@@ -42,10 +44,14 @@ final class Counts {
     void emitted(String stream, List<Object> values, Collection<Integer> targets, Sizes sizes) {
         Output output = latest;
         if (output == null || !output.stream.equals(stream)) {
-            output = output(stream);
-            if (output == null) {
-                return;
+            output = earlier;
+            if (output == null || !output.stream.equals(stream)) {
+                output = output(stream);
+                if (output == null) {
+                    return;
+                }
             }
+            earlier = latest;
             latest = output;
         }
         output.add(values, targets, sizes);
