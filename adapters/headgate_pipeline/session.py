@@ -112,13 +112,12 @@ def settings(place: Place) -> dict[str, str]:
     Few partitions, because samples shrink at the first step. A file that cannot be read to its end is not fatal. The
     driver lists files itself: their paths are known, and a job that looks for them costs more.
     """
+    options = " ".join((SERIAL, *((QUICK,) if place.quick else ()), *_class_data().options()))
     own = {
         "spark.master": place.master,
         "spark.driver.memory": place.driver_memory,
         "spark.executor.memory": place.executor_memory,
-        "spark.driver.extraJavaOptions": " ".join(
-            (SERIAL, *((QUICK,) if place.quick else ()), *_class_data().options())
-        ),
+        "spark.driver.extraJavaOptions": options,
         "spark.log.level": "FATAL",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -131,7 +130,8 @@ def settings(place: Place) -> dict[str, str]:
         "spark.sql.streaming.stopTimeout": "20s",
     }
     if _is_here(place.master):
-        own |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        own |= loopback | {"spark.executor.extraJavaOptions": options}  # they share this machine's cores
     return own
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 
+from headgate.cache import cache_folder
 from headgate.errors import EngineError
 
 
@@ -17,7 +19,7 @@ def pytest_runtest_setup(item):
 
 @functools.cache
 def prepare_spark():
-    with contextlib.suppress(EngineError, ImportError):
+    with contextlib.suppress(EngineError, ImportError), one_process():
         from headgate_spark.jar import spark_home
         from headgate_spark.jvm import make_class_data
 
@@ -26,8 +28,18 @@ def prepare_spark():
 
 @functools.cache
 def prepare_storm():
-    with contextlib.suppress(EngineError, ImportError):
+    with contextlib.suppress(EngineError, ImportError), one_process():
         from headgate_storm.training import make_class_data
         from storm_cluster import RELEASE
 
         make_class_data(RELEASE)
+
+
+@contextlib.contextmanager
+def one_process():
+    """While one of the processes that share the tests makes an archive, the others wait for it."""
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -17,6 +17,8 @@ import headgate_spark
 from headgate.host import PluginHost
 from headgate.loop import Control, Loop
 from headgate_spark.eventlog import replay
+from headgate_spark.jar import spark_home
+from headgate_spark.jvm import jvm_options
 from headgate_spark.local import LocalSpark, worker_specs
 from headgate_spark.session import executors
 from headgate_spark.soft import pin, pin_frame, place_source, placed_batches
@@ -143,7 +145,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder, LocalSpark(worker_specs((2, 1, 1))) as cluster:
         os.environ["PYSPARK_PYTHON"] = sys.executable
         builder = SparkSession.builder.master(cluster.master_url)
+        quick = jvm_options(spark_home())
         for key, value in {
+            "spark.driver.extraJavaOptions": quick,
+            "spark.executor.extraJavaOptions": quick,
+            "spark.ui.enabled": "false",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": str(N),
