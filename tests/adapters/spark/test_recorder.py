@@ -7,6 +7,7 @@ import time
 import pytest
 
 from adapters.spark.spark_jobs import HOSTS
+from headgate_spark import listening
 from headgate_spark.driver import scala_context
 from headgate_spark.placement import Placement
 from headgate_spark.recorder import EventRecorder
@@ -52,6 +53,13 @@ def test_jobs_are_told_apart_by_scope_and_time(spark):
         assert [job.start.scope for job in recorder.jobs()] == ["a", "b"]
         assert [job.start.scope for job in recorder.jobs(since=between)] == ["b"]
         assert recorder.wait("a", 2, since=0, timeout=0.2) == recorder.jobs("a")
+
+
+def test_the_ends_of_stages_and_jobs_do_not_linger_nor_does_the_end_of_listening(spark, monkeypatch):
+    monkeypatch.setattr(listening, "LINGER", 400.0)
+    with EventRecorder(spark) as recorder:
+        count(spark, "at once")
+        assert len(recorder.wait("at once", 1, since=0, timeout=60)) == 1
 
 
 def test_it_leaves_no_listener_behind_and_stops_twice(spark):
