@@ -36,13 +36,15 @@ def sweep_page(cells: Sequence[Cell], seconds: float) -> str:
 
 
 def table(cells: Sequence[Cell]) -> Table:
-    """The means of every figure."""
+    """The means of every figure, and what each is."""
     names = _names(cells)
     rows = tuple(
         (cell.workload, nodes_text(cell.nodes), cell.scheduler, cell.runs, cell.failed, *(mean(cell, n) for n in names))
         for cell in cells
     )
-    return Table(columns=("workload", "nodes", "scheduler", "runs", "failed", *names), rows=rows)
+    columns = ("workload", "nodes", "scheduler", "runs", "failed", *names)
+    units = "; ".join(f"{name}: {UNITS[name]}" for name in names if name in UNITS)
+    return Table(columns=columns, rows=rows, notes=(units,))
 
 
 def nodes_text(nodes: int) -> str:
@@ -51,8 +53,9 @@ def nodes_text(nodes: int) -> str:
 
 
 def mean(cell: Cell, name: str) -> str:
-    """A mean in few digits."""
-    return f"{cell.means[name]:,.4g}" if name in cell.means else ""
+    """A mean in few digits, none of them an exponent's if it is a large one."""
+    value = cell.means.get(name)
+    return "" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _names(cells: Sequence[Cell]) -> list[str]:
