@@ -30,8 +30,8 @@ from headgate.model import (
     TaskSample,
     Topology,
 )
+from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.engine import place
-from headgate_dstorm.literal import place_literally
 from headgate_dstorm.options import Options
 
 if TYPE_CHECKING:

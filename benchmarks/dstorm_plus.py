@@ -18,14 +18,14 @@ from dstorm_engines import build
 from rich.console import Console
 from rich.table import Table
 
-from headgate_dstorm.anneal import anneal
 from headgate_dstorm.engine import place
-from headgate_dstorm.fill import fill
+from headgate_dstorm.evidence.workloads import SHAPES, Setting, micro_benchmark
 from headgate_dstorm.groups import Groups
-from headgate_dstorm.improve import improve
 from headgate_dstorm.options import PlusOptions
-from headgate_dstorm.refine import refine
-from headgate_dstorm.workloads import SHAPES, Setting, micro_benchmark
+from headgate_dstorm.plus.anneal import anneal
+from headgate_dstorm.plus.fill import fill
+from headgate_dstorm.plus.refine import refine
+from headgate_dstorm.plus.starts import improve
 
 if TYPE_CHECKING:
     from headgate.problem import Problem

@@ -5,7 +5,7 @@
 Each topology of section 5.5 is submitted, placed by Storm's own scheduler, measured, placed anew by D-Storm from what
 was measured, and measured again. It differs from the paper in this: six nodes, two of each type, in place of twelve,
 all on this machine; spouts emit a tenth of the printed rate at three tenths of the cost, and the measured CPU is
-multiplied to be what the workload declares in all (its costs are calibrated, see `headgate_dstorm.workloads`).
+multiplied to be what the workload declares in all (its costs are calibrated, see `headgate_dstorm.evidence.workloads`).
 For the falling input the multiplier is found at the high rate and kept. Storm 2 sends shuffled tuples to tasks in the
 same worker as long as these are not busy, which the Storm of the paper did not: that is off without `load-aware`.
 """
@@ -23,7 +23,7 @@ from headgate.cli.output import Progress, console, table
 from headgate.growth import scaled
 from headgate.host import PluginHost
 from headgate.model import Resources
-from headgate_dstorm.workloads import FLAVOURS, Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import FLAVOURS, Setting, micro_benchmark
 from headgate_storm.demo.experiment import experiment
 from headgate_storm.local import SupervisorSpec
 from headgate_storm.workload import Load, describe

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from headgate.cli.output import console, table
 from headgate_nstorm.engine import Engine, rounds
+from headgate_nstorm.evidence.workloads import computation
 from headgate_nstorm.options import Options
-from headgate_nstorm.workloads import computation
 from headgate_priority.claimants import Claimant
 from headgate_priority.options import SpsOptions, SpsV2Options
 from headgate_priority.shares import sps, sps_v2

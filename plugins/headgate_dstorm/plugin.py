@@ -31,9 +31,9 @@ class DStorm:
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Run Algorithm 1; its Failure is an infeasible plan with a reason for each task left over."""
         from headgate.repair import repair
+        from headgate_dstorm.algorithm1 import place_literally
         from headgate_dstorm.availability import by_availability
         from headgate_dstorm.engine import place
-        from headgate_dstorm.literal import place_literally
 
         problem = request.problem(measured=options.measured)
         node_of = (place if options.printed_reading else place_literally)(problem, options)
@@ -56,14 +56,14 @@ class DStorm:
     @hookimpl
     def headgate_workloads(self) -> Sequence[Workload]:
         """Name the micro-benchmark of section 5.5."""
-        from headgate_dstorm.workloads import workloads
+        from headgate_dstorm.evidence.workloads import workloads
 
         return workloads()
 
     @hookimpl
     def headgate_claims(self) -> Sequence[Claim]:
         """Name the printed figures."""
-        from headgate_dstorm.claims import claims
+        from headgate_dstorm.evidence.claims import claims
 
         return claims()
 

@@ -47,21 +47,21 @@ class Otd:
     @hookimpl
     def headgate_workloads(self) -> Sequence[Workload]:
         """Name the word count of section 5.1."""
-        from headgate_nstorm.workloads import workloads
+        from headgate_nstorm.evidence.workloads import workloads
 
         return workloads()
 
     @hookimpl
     def headgate_claims(self) -> Sequence[Claim]:
         """Name the printed figures."""
-        from headgate_nstorm.claims import claims
+        from headgate_nstorm.evidence.claims import claims
 
         return claims()
 
     @hookimpl
     def headgate_improvements(self) -> Sequence[Improvement]:
         """Name the application that the guard helps."""
-        from headgate_nstorm.improvements import improvements
+        from headgate_nstorm.evidence.improvements import improvements
 
         return improvements()
 

@@ -7,19 +7,19 @@ import pytest
 
 from headgate.check import check_plan
 from headgate.model import Status
-from headgate_dstorm import vectors
+from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.engine import place
-from headgate_dstorm.literal import place_literally
+from headgate_dstorm.evidence import examples
+from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 from headgate_dstorm.options import Options
 from headgate_dstorm.plugin import dstorm
-from headgate_dstorm.workloads import Setting, micro_benchmark
 
 ENGINES = pytest.mark.parametrize("engine", [place, place_literally])
 
 
 @ENGINES
 def test_c1_the_chain_is_cut_where_it_is_thin(engine) -> None:
-    problem = vectors.chain().problem()
+    problem = examples.chain().problem()
     node_of = engine(problem, Options())
     assert node_of.tolist() == [1, 0, 0, 1]
     assert problem.plan(node_of).scores.inter_node == 20
@@ -28,7 +28,7 @@ def test_c1_the_chain_is_cut_where_it_is_thin(engine) -> None:
 
 @ENGINES
 def test_c2_failure_on_a_request_that_can_be_placed(engine) -> None:
-    problem = vectors.false_failure().problem()
+    problem = examples.false_failure().problem()
     assert engine(problem, Options()).tolist() == [-1, 0, 0, 0]
     assert problem.plan([0, 1, 0, 0]).status is Status.OK
 
@@ -36,7 +36,7 @@ def test_c2_failure_on_a_request_that_can_be_placed(engine) -> None:
 @ENGINES
 @pytest.mark.parametrize(("threshold", "first"), [(0.8, "q"), (1.0, "p")])
 def test_c4_beta_counts_up_to_the_threshold(engine, threshold: float, first: str) -> None:
-    problem = vectors.nearly_full().problem()
+    problem = examples.nearly_full().problem()
     node_of = engine(problem, Options(threshold=threshold))
     placed = {task.component for task, node in zip(problem.tasks, node_of.tolist(), strict=True) if node == 0}
     assert placed == {"x", first}
@@ -62,7 +62,7 @@ def test_c5_machines_and_traffic_of_the_micro_benchmark(shape: str, ps: float, u
 
 
 def test_failure_is_a_plan_with_reasons() -> None:
-    request = vectors.false_failure()
+    request = examples.false_failure()
     plan = dstorm.headgate_schedule(request, Options(fallback="none"))
     assert plan.status is Status.INFEASIBLE
     assert [(reason.subject, reason.resource, reason.need) for reason in plan.reasons] == [("t/t0/0", "memory", 60)]
@@ -71,7 +71,7 @@ def test_failure_is_a_plan_with_reasons() -> None:
 
 
 def test_repair_exchanges_one_task() -> None:
-    request = vectors.false_failure()
+    request = examples.false_failure()
     plan = dstorm.headgate_schedule(request, Options())
     assert plan.status is Status.OK
     assert check_plan(request.problem(), plan) == ()
@@ -80,7 +80,7 @@ def test_repair_exchanges_one_task() -> None:
 
 
 def test_repair_gives_up_with_reasons() -> None:
-    request = vectors.request(tasks={"a": (70, 0), "b": (70, 0)}, traffic={}, nodes={"n": (100, 1)})
+    request = examples.request(tasks={"a": (70, 0), "b": (70, 0)}, traffic={}, nodes={"n": (100, 1)})
     plan = dstorm.headgate_schedule(request, Options(fallback="repair"))
     assert plan.status is Status.INFEASIBLE
     assert plan.reasons
@@ -88,7 +88,7 @@ def test_repair_gives_up_with_reasons() -> None:
 
 def test_the_threshold_may_be_taken_after_the_candidate() -> None:
     """Big brings more than small may bring, but ends above the threshold, where what may follow counts nothing."""
-    request = vectors.request(
+    request = examples.request(
         tasks={"big": (90, 0), "small": (10, 0), "far": (200, 0)},
         traffic={("big", "far"): 90, ("small", "far"): 5},
         nodes={"n": (100, 1)},
@@ -110,7 +110,7 @@ def _only_one_fits(request):
 @pytest.mark.parametrize(("costless", "first"), [("first", "q"), ("last", "p")])
 def test_what_costs_nothing_comes_first_or_last(costless: str, first: str) -> None:
     """Memory is critical; q needs none and so divides by zero. Both talk to x; one heap is left."""
-    request = vectors.request(
+    request = examples.request(
         tasks={"p": (1, 1), "q": (1, 0), "x": (1, 80)},
         traffic={("p", "x"): 100, ("q", "x"): 1},
         nodes={"n": (100, 100)},
@@ -135,7 +135,7 @@ def test_options_are_checked(wrong) -> None:
 def test_declared_demands_can_be_asked_for() -> None:
     from headgate.model import Metrics, TaskSample
 
-    request = attrs.evolve(vectors.chain(), metrics=Metrics(tasks=(TaskSample(task="t/a/0", cpu=500),)))
+    request = attrs.evolve(examples.chain(), metrics=Metrics(tasks=(TaskSample(task="t/a/0", cpu=500),)))
     assert dstorm.headgate_schedule(request, Options()).status is Status.INFEASIBLE
     problem = request.problem(measured=False)
     assert place(problem, Options(measured=False)).tolist() == [1, 0, 0, 1]

@@ -16,8 +16,8 @@ import headgate_dstorm.heaps as heaps_module
 import headgate_dstorm.scan as scan_module
 from dstorm_instances import instance, shuffled
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.engine import place
-from headgate_dstorm.literal import place_literally
 from headgate_dstorm.options import Options
 
 READINGS = (

@@ -14,7 +14,7 @@ from headgate.host import PluginHost
 from headgate.model import Flow, Limits, Metrics, Resources, Status
 from headgate.profiled import FULL, Profiled
 from headgate.testing.build import SMALL, SeededDice, build_request
-from headgate_dstorm.workloads import Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 from headgate_exact.classes import Classes
 from headgate_exact.options import Options
 from headgate_exact.plugin import optimal

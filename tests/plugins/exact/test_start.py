@@ -10,7 +10,7 @@ import pytest
 
 from headgate.host import PluginHost
 from headgate.model import Status
-from headgate_dstorm.workloads import Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 from headgate_exact.options import Options
 from headgate_exact.plugin import optimal
 from headgate_exact.start import packings, start

@@ -15,10 +15,10 @@ from headgate.testing.build import SeededDice, build_request
 from headgate_nstorm.cases import case_of, loads
 from headgate_nstorm.deployment import deal, decide
 from headgate_nstorm.engine import Engine, Fit, pinned, rounds
+from headgate_nstorm.evidence.workloads import computation, word_count
 from headgate_nstorm.gains import FreshGains
 from headgate_nstorm.options import Options
 from headgate_nstorm.plugin import otd
-from headgate_nstorm.workloads import computation, word_count
 from small_requests import component, node, request, topology
 
 EAGER = Options(threshold=0.0, low_load=0.7, high_load=0.75)

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Claim, Point
+from headgate_dstorm.evidence.workloads import FLAVOURS, SHAPES, Setting, micro_benchmark
 from headgate_dstorm.options import Options
-from headgate_dstorm.workloads import FLAVOURS, SHAPES, Setting, micro_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -207,9 +207,9 @@ NOT_COMPUTED = (
 
 
 def _vector(name: str) -> Request:
-    from headgate_dstorm import vectors
+    from headgate_dstorm.evidence import examples
 
-    make: Callable[[], Request] = getattr(vectors, name)
+    make: Callable[[], Request] = getattr(examples, name)
     return make()
 
 

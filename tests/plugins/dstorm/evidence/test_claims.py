@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from headgate.claims import reproduce
+from headgate_dstorm.evidence.workloads import SHAPES, Setting, micro_benchmark
 from headgate_dstorm.plugin import dstorm
-from headgate_dstorm.workloads import SHAPES, Setting, micro_benchmark
 
 CLAIMS = {claim.id: claim for claim in dstorm.headgate_claims()}
 WORKLOADS = {workload.name: workload for workload in dstorm.headgate_workloads()}

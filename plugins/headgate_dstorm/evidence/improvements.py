@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headgate.hooks import Improvement
 from headgate.model import Status
-from headgate_dstorm.workloads import Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

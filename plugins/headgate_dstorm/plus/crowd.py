@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate_dstorm.placement import Workers
+from headgate_dstorm.plus.placement import Workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate_dstorm.crowd import Crowd
+from headgate_dstorm.plus.crowd import Crowd
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.problem import Problem
-    from headgate_dstorm.crowd import Floats, Ints
     from headgate_dstorm.groups import Groups
+    from headgate_dstorm.plus.crowd import Floats, Ints
 
 LEVELS = 32
 """Temperatures; after each the placement is noted if it is the best so far."""

@@ -29,15 +29,15 @@ class DStormPlus:
 
     @hookimpl
     def headgate_schedule(self, request: Request, options: PlusOptions) -> Plan:
-        """Make the starts, anneal them, and choose; see `headgate_dstorm.improve`."""
-        from headgate_dstorm.improve import improve
+        """Make the starts, anneal them, and choose; see `headgate_dstorm.plus.starts`."""
+        from headgate_dstorm.plus.starts import improve
 
         return improve(request.problem(measured=options.measured), options)
 
     @hookimpl
     def headgate_improvements(self) -> Sequence[Improvement]:
         """Name settings of the micro-benchmark."""
-        from headgate_dstorm.improvements import improvements
+        from headgate_dstorm.evidence.improvements import improvements
 
         return improvements()
 

@@ -6,7 +6,7 @@ import pytest
 
 from headgate.host import PluginHost
 from headgate.improvements import improve
-from headgate_dstorm.plus import dstorm_plus
+from headgate_dstorm.plus.plugin import dstorm_plus
 
 IMPROVEMENTS = {each.id: each for each in dstorm_plus.headgate_improvements()}
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.repair import repair
-from headgate_dstorm.anneal import anneal, suits
+from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.availability import by_availability
 from headgate_dstorm.engine import place
-from headgate_dstorm.fill import fill
 from headgate_dstorm.groups import Groups
-from headgate_dstorm.literal import place_literally
-from headgate_dstorm.refine import refine
+from headgate_dstorm.plus.anneal import anneal, suits
+from headgate_dstorm.plus.fill import fill
+from headgate_dstorm.plus.refine import refine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

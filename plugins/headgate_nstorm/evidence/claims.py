@@ -168,7 +168,7 @@ def _balancing() -> Course:
 def _course(name: str, options: Options) -> Course:
     """Run OTD until it rests."""
     from headgate_nstorm.engine import Engine, rounds
-    from headgate_nstorm.workloads import workloads
+    from headgate_nstorm.evidence.workloads import workloads
 
     problem = next(each for each in workloads() if each.name == name).build().problem()
     engine = Engine(problem, problem.current, options)

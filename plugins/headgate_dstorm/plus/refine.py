@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate_dstorm.placement import Placement
+from headgate_dstorm.plus.placement import Placement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

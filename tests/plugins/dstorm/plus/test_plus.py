@@ -10,16 +10,16 @@ import pytest
 
 from dstorm_instances import instance
 from headgate.model import Cluster, Request, Status
-from headgate_dstorm.anneal import anneal
-from headgate_dstorm.crowd import Crowd
 from headgate_dstorm.engine import place
-from headgate_dstorm.fill import fill
+from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 from headgate_dstorm.groups import Groups
-from headgate_dstorm.improve import improve
 from headgate_dstorm.options import PlusOptions
-from headgate_dstorm.placement import Placement
-from headgate_dstorm.refine import refine
-from headgate_dstorm.workloads import Setting, micro_benchmark
+from headgate_dstorm.plus.anneal import anneal
+from headgate_dstorm.plus.crowd import Crowd
+from headgate_dstorm.plus.fill import fill
+from headgate_dstorm.plus.placement import Placement
+from headgate_dstorm.plus.refine import refine
+from headgate_dstorm.plus.starts import improve
 
 STEPS = PlusOptions(steps=400)
 

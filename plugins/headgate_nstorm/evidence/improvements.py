@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Improvement
-from headgate_nstorm.workloads import computation
+from headgate_nstorm.evidence.workloads import computation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,1 @@
+"""Evidence of D-Storm: workloads, worked examples, printed figures, comparisons with the optimum."""

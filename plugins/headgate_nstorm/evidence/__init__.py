@@ -1,0 +1,1 @@
+"""Evidence of OTD: workloads, printed figures, comparison of the guard with the paper."""
