@@ -6,21 +6,19 @@ import hashlib
 import json
 import os
 import tempfile
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from headgate.errors import DocumentError, pointer
+from headgate.convert import converter
+from headgate.errors import DocumentError
 from headgate.jsontext import parse
-from headgate.model import Flow, FrozenMap, Observation, Plan, Profile, Request, Resources, Scores, Slot, Stream
+from headgate.model import Flow, Observation, Profile, Request, Stream
+from headgate.schema import schema_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import cattrs
-    from jsonschema import ValidationError
 
 T = TypeVar("T")
 
@@ -73,56 +71,18 @@ def restore(data: Any, kind: type[T]) -> T:
     if isinstance(data, dict):
         data = {key: value for key, value in data.items() if key != "$schema"}
     try:
-        validate(data, kind)
-        value = _converter().structure(data, kind)
-    except DocumentError:
-        raise
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise DocumentError("", f"this is no {kind.__name__.lower()}: {error}") from None
+        value: T = converter().structure(data, kind)
+    except DocumentError as error:
+        if error.pointer:
+            raise
+        raise DocumentError("", f"this is no {kind.__name__.lower()}: {error.message}") from None
     if isinstance(value, Request | Observation):
         check_request(value if isinstance(value, Request) else Request.of(value))
     return value
 
 
-def validate(data: Any, kind: type) -> None:
-    """Check plain data against the JSON Schema of a class.
-
-    Raises:
-        DocumentError: With a pointer to the part that breaks the schema.
-    """
-    from jsonschema.exceptions import best_match
-
-    error = best_match(_validator(kind).iter_errors(data))
-    if error is not None:
-        raise _fault(error)
-
-
-def _fault(error: ValidationError) -> DocumentError:
-    """The pointer of an unknown key is that of the key, not of the object around it."""
-    if error.validator == "additionalProperties" and isinstance(error.schema, dict):
-        known = sorted(error.schema.get("properties", {}))
-        key = next(key for key in dict(error.instance) if key not in known)  # type: ignore[arg-type]
-        return DocumentError(pointer(*error.absolute_path, key), f"unknown key; known here: {', '.join(known)}")
-    message = error.message
-    if error.validator == "pattern" and isinstance(error.schema, dict):
-        message = f"{error.instance!r} is not {error.schema.get('description', 'as expected')}"
-    message = message if len(message) < 200 else message[:200] + " ..."
-    return DocumentError(pointer(*error.absolute_path), message)
-
-
-@cache
-def _validator(kind: type) -> Any:
-    import jsonschema
-
-    from headgate.schema import schema_of
-
-    return jsonschema.Draft7Validator(schema_of(kind))
-
-
 def dumps(value: Any, *, indent: int | None = 2) -> str:
     """Write a value of the model as a JSON document; fields that hold their default are left out."""
-    from headgate.schema import schema_id
-
     data = {"$schema": schema_id(type(value)), **unstructure(value)}
     return json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -162,7 +122,7 @@ def _replace(path: Path, text: str) -> None:
 
 def unstructure(value: Any) -> Any:
     """A value of the model as plain data, ready for JSON."""
-    return _converter().unstructure(value)
+    return converter().unstructure(value)
 
 
 def canonical(request: Request) -> str:
@@ -213,38 +173,3 @@ def _by(values: Iterable[T], *names: str) -> tuple[T, ...]:
         return tuple((each is not None, each) for each in found)
 
     return tuple(sorted(values, key=key))
-
-
-def _plain(amount: float | None) -> float | None:
-    """One spelling for equal amounts, 1 and 1.0, 0.0 and -0.0."""
-    return None if amount is None else amount + 0.0
-
-
-@cache
-def _converter() -> cattrs.Converter:
-    import cattrs
-    from cattrs.gen import make_dict_unstructure_fn
-
-    converter = cattrs.Converter(omit_if_default=True, detailed_validation=False)
-    converter.register_structure_hook_func(lambda kind: kind is object, lambda item, _: item)
-    converter.register_structure_hook(Slot, lambda text, _: Slot.parse(text))
-    converter.register_unstructure_hook(Slot, str)
-    converter.register_structure_hook(
-        Resources, lambda amounts, _: Resources({name: float(amount) for name, amount in amounts.items()})
-    )
-    converter.register_unstructure_hook(
-        Resources, lambda amounts: {name: _plain(amount) for name, amount in amounts.items()}
-    )
-    for number in (float, float | None):
-        converter.register_unstructure_hook(number, _plain)
-    converter.register_structure_hook_func(
-        lambda kind: getattr(kind, "__origin__", None) is FrozenMap,
-        lambda data, kind: FrozenMap({key: converter.structure(item, kind.__args__[1]) for key, item in data.items()}),
-    )
-    converter.register_unstructure_hook_func(
-        lambda kind: getattr(kind, "__origin__", kind) is FrozenMap,
-        lambda data: {key: converter.unstructure(item) for key, item in data.items()},
-    )
-    for whole in (Plan, Scores):  # readers of plans and tables want every figure, defaults included
-        converter.register_unstructure_hook(whole, make_dict_unstructure_fn(whole, converter))
-    return converter

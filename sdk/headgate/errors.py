@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class HeadgateError(Exception):
     """Base of every error that is raised on purpose; its text is meant for the user."""
@@ -48,3 +54,10 @@ class EngineEndedError(EngineError):
 def pointer(*parts: str | int) -> str:
     """Join parts to a JSON pointer, escaped as RFC 6901 asks."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the one that was perhaps meant, and all that there are."""
+    known = sorted(known)
+    close = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.66)
+    return f"{f', did you mean {close[0]}?' if close else ';'} known here: {', '.join(known) or 'none'}"

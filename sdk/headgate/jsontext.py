@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
-
-import attrs
 
 from headgate.errors import DocumentError, pointer
 
-
-@attrs.frozen
-class _Fault:
-    """Stands where a part of the text is at fault, until the whole is read and its place is known."""
-
-    message: str
-    key: tuple[str, ...] = ()
+_Faults = dict[int, tuple[Any, tuple[str, ...], str]]
+"""Parts of the data at fault by identity: the part, the key below it, and the message. Their places are known only once
+the whole text is read."""
 
 
 def parse(text: str | bytes) -> Any:
@@ -24,42 +19,39 @@ def parse(text: str | bytes) -> Any:
     Raises:
         DocumentError: It is no JSON, or it holds NaN, Infinity, a key twice in one object, or half a character.
     """
-    faults: list[_Fault] = []
+    faults: _Faults = {}
 
-    def fault(message: str, *key: str) -> _Fault:
-        faults.append(_Fault(message, key))
-        return faults[-1]
-
-    def pairs(found: list[tuple[str, Any]]) -> Any:
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(found)
-        return made if len(made) == len(found) else fault("this key stands twice in one object", _twice(found))
+        if len(made) < len(found):
+            ((key, _),) = Counter(name for name, _ in found).most_common(1)
+            faults[id(made)] = made, (key,), "this key stands twice in one object"
+        return made
 
-    def constant(name: str) -> _Fault:
-        return fault(f"{name} is not an amount; leave out what is not known")
+    def constant(name: str) -> float:
+        made = float(name)
+        faults[id(made)] = made, (), f"{name} is not an amount; leave out what is not known"
+        return made
 
     try:
         plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         data = json.loads(plain, object_pairs_hook=pairs, parse_constant=constant)
         if not faults and "\\u" in plain:
-            json.dumps(data, ensure_ascii=False).encode()
+            json.dumps(data, ensure_ascii=False).encode()  # refuses half of a surrogate pair
     except (ValueError, RecursionError) as error:
         raise DocumentError("", f"this is no JSON in UTF-8: {error}") from None
     if faults:
-        raise _first(data)
+        raise _first(data, faults)
     return data
 
 
-def _twice(pairs: list[tuple[str, Any]]) -> str:
-    seen: set[str] = set()
-    return next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-
-
-def _first(data: Any) -> DocumentError:
+def _first(data: Any, faults: _Faults) -> DocumentError:
+    """The fault that comes first; one inside a value that a repeated key hides is behind the fault of that key."""
     stack: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
-    while stack:
+    while id(stack[-1][1]) not in faults:
         where, part = stack.pop()
-        if isinstance(part, _Fault):
-            return DocumentError(pointer(*where, *part.key), part.message)
         items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
-        stack += [((*where, key), item) for key, item in items]
-    raise AssertionError("a fault is nowhere in the data")
+        stack += reversed([((*where, key), item) for key, item in items])
+    where, part = stack[-1]
+    _, key, message = faults[id(part)]
+    return DocumentError(pointer(*where, *key), message)

@@ -14,15 +14,20 @@ from headgate.model import FrozenMap, Resources, Slot
 BASE = "https://headgate.dev/schemas/v1"
 """Identifiers, not addresses: nothing is ever fetched from there. The number is the major version."""
 
-AMOUNT: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1e30}
-"""The maximum keeps out what JSON can write and no number can hold, such as 1e400."""
+LARGEST_AMOUNT = 1e30
+"""Keeps out what JSON can write and no number can hold, such as 1e400."""
+LARGEST_INTEGER = 2**63 - 1
+"""A larger one would not fit into the arrays that algorithms compute on."""
+SLOT = "^.+:-?[0-9]{1,18}$"
+
+AMOUNT: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": LARGEST_AMOUNT}
 SIMPLE: dict[Any, dict[str, Any]] = {
     float: AMOUNT,
-    int: {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1},
+    int: {"type": "integer", "minimum": -LARGEST_INTEGER - 1, "maximum": LARGEST_INTEGER},
     bool: {"type": "boolean"},
     str: {"type": "string"},
     object: {},
-    Slot: {"type": "string", "pattern": "^.+:-?[0-9]{1,18}$", "description": "NODE:PORT"},
+    Slot: {"type": "string", "pattern": SLOT, "description": "NODE:PORT"},
     Resources: {
         "type": "object",
         "additionalProperties": AMOUNT,

@@ -5,14 +5,16 @@ import logging
 import typing
 
 import attrs
+import jsonschema
 import pytest
 
-from headgate.documents import dumps, loads, restore, validate
+from headgate.documents import dumps, loads, restore
 from headgate.host import PluginHost
 from headgate.journal import FileJournal, read_journal
 from headgate.loop import Control, Loop, compare_assignments
 from headgate.model import Limits, Metrics, Observation, TaskSample
 from headgate.record import Outcome, Round
+from headgate.schema import schema_of
 from headgate.testing import FirstFit
 from memory_engine import Engine, Judge, Listener, Machine, Reviewer
 from small_requests import at, component, node, request, topology
@@ -66,7 +68,7 @@ def test_every_round_ends_with_an_outcome_a_reason_and_a_record(tmp_path, target
     assert message in done.message
     (record,) = read_journal(journal.path)
     assert listener.records == [record]
-    validate(record, Round)
+    jsonschema.validate(record, schema_of(Round))
     assert restore(record, Round) == done
     assert ("execute" in target.calls) == (
         outcome in ("executed", "missed", "rolled-back") or "execute" in target.broken or target.refuses

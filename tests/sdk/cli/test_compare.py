@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
 from headgate.api import Comparison
 from headgate.cli.main import headgate
-from headgate.documents import loads, validate, write
+from headgate.documents import loads, write
 from headgate.host import PluginHost
+from headgate.schema import schema_of
 from small_requests import component, node, request, topology, word_count
 
 
@@ -24,7 +26,7 @@ def invoke(*words, **more):
 
 def test_every_scheduler_is_compared_unless_some_are_named(place):
     data = json.loads(invoke(place, "--json").stdout)
-    validate(data, Comparison)
+    jsonschema.validate(data, schema_of(Comparison))
     assert [row["scheduler"] for row in data["rows"]] == list(PluginHost.load().schedulers)
     two = loads(invoke(place, "-s", "resource-aware", "-s", "even", "--json").stdout, Comparison)
     assert [row.scheduler for row in two.rows] == ["resource-aware", "even"]

@@ -5,13 +5,15 @@ import os
 import sys
 
 import attrs
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
 from headgate.cli.main import headgate, main
-from headgate.documents import dumps, loads, read, validate, write
+from headgate.documents import dumps, loads, read, write
 from headgate.host import PluginHost
 from headgate.model import Plan
+from headgate.schema import schema_of
 from memory_engine import Judge
 from plugin_folder import install
 from shell import headgate as run
@@ -34,7 +36,7 @@ def test_a_person_reads_a_table_and_a_program_json(place):
     assert "traffic between nodes" in done.stdout
     done = invoke(place, "-s", "even", "--json")
     data = json.loads(done.stdout)
-    validate(data, Plan)
+    jsonschema.validate(data, schema_of(Plan))
     assert (data["status"], done.stderr) == ("ok", "")
 
 
