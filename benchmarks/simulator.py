@@ -39,7 +39,7 @@ def queue() -> tuple[str, float, float]:
 def placed():  # noqa: ANN201 - a request and its plan
     """The linear micro-benchmark of D-Storm, placed by it."""
     host = PluginHost.load(["dstorm"])
-    request = next(each for each in host.workloads("dstorm") if each.name == "linear").build()
+    request = next(each for each in host.evidence("dstorm").workloads if each.name == "linear").build()
     return request, host.schedule("dstorm", request)
 
 

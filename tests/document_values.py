@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from headgate.api import Comparison, Row
 from headgate.documents import digest
 from headgate.hooks import Verdict
-from headgate.knowledge import Demand, Drift, Fit, Knowledge, Link, NodeHealth
 from headgate.model import (
     FrozenMap,
     NodeSample,
@@ -23,6 +22,7 @@ from headgate.model import (
 )
 from headgate.record import Check, Round
 from headgate.testing.strategies import requests
+from headgate_pipeline.knowledge import Demand, Drift, Fit, Knowledge, Link, NodeHealth
 
 
 def settled(asked):

@@ -25,8 +25,15 @@ plugin = Plugin()
 """
 
 
-def install(folder: Path, distribution: str, plugins: Mapping[str, str]) -> None:
-    """Write one module for each plugin (name: source with an object `plugin`) and the entry points that name them."""
+def install(folder: Path, distribution: str, plugins: Mapping[str, str], **groups: str) -> None:
+    """Write one module for each plugin (name: source with an object `plugin`) and the entry points that name them.
+
+    Args:
+        folder: Where; it is to be in `sys.path`.
+        distribution: Its name.
+        plugins: Source of each plugin.
+        groups: More entry points, a text of lines for each group `headgate.NAME`.
+    """
     entries = []
     for name, source in plugins.items():
         module = f"{distribution}_{name}".replace("-", "_")
@@ -35,4 +42,5 @@ def install(folder: Path, distribution: str, plugins: Mapping[str, str]) -> None
     info = folder / f"{distribution}-1.2.3.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2.3\n")
-    (info / "entry_points.txt").write_text("[headgate]\n" + "\n".join(entries) + "\n")
+    named = {"headgate": "\n".join(entries), **{f"headgate.{name}": text for name, text in groups.items()}}
+    (info / "entry_points.txt").write_text("".join(f"[{group}]\n{text}\n" for group, text in named.items()))

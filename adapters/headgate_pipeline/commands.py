@@ -13,8 +13,8 @@ from headgate.cli.output import emit, json_option, say, table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headgate.knowledge import Knowledge
     from headgate_pipeline.job import Update
+    from headgate_pipeline.knowledge import Knowledge
     from headgate_pipeline.run import Job
 
 _PLACE = (
@@ -142,7 +142,7 @@ def profile(
 def show(*, output: Path, as_json: bool) -> None:
     """Print what a folder of results knows; no Spark is started."""
     from headgate.documents import read, unstructure
-    from headgate.knowledge import Knowledge
+    from headgate_pipeline.knowledge import Knowledge
     from headgate_pipeline.run import KNOWLEDGE
 
     knowledge = read(output / KNOWLEDGE, Knowledge)

@@ -49,7 +49,7 @@ class Cells:
 
 @attrs.frozen(kw_only=True)
 class Line:
-    """A fitted line, in CPU points; see `headgate.knowledge.Fit` for the rest."""
+    """A fitted line, in CPU points; see `headgate_pipeline.knowledge.Fit` for the rest."""
 
     e: float
     met: float

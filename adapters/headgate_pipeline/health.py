@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.knowledge import NodeHealth
+from headgate_pipeline.knowledge import NodeHealth
 
 SILENT = 5
 """Minutes without a report at the end of the time considered."""

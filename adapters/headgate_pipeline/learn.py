@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from headgate.knowledge import Demand, Drift, Fit, Knowledge, Link, NodeHealth
 from headgate.model import FrozenMap, Profile
 from headgate_pipeline.drift import history
 from headgate_pipeline.fit import cells_of
 from headgate_pipeline.health import Seen, health
+from headgate_pipeline.knowledge import Demand, Drift, Fit, Knowledge, Link, NodeHealth
 from headgate_pipeline.levels import quantile
 
 if TYPE_CHECKING:

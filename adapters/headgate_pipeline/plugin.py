@@ -1,15 +1,14 @@
-"""The plugin `pipeline`: commands that turn raw samples into knowledge, and fan out experiments."""
+"""The plugin `pipeline`: the document that its jobs make of raw samples."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
+from headgate_pipeline.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import click
+    from collections.abc import Mapping
 
 
 class Pipeline:
@@ -21,12 +20,9 @@ class Pipeline:
         return Description(summary=self.__doc__ or "")
 
     @hookimpl
-    def headgate_commands(self) -> Sequence[click.Command]:
-        """The commands `headgate profile` and `headgate sweep`, and the group `headgate pipeline`."""
-        from headgate_pipeline.commands import pipeline, profile
-        from headgate_pipeline.sweep_command import sweep
-
-        return profile, pipeline, sweep
+    def headgate_documents(self) -> Mapping[str, type]:
+        """What is learnt."""
+        return {"knowledge": Knowledge}
 
 
 pipeline = Pipeline()

@@ -23,8 +23,8 @@ from headgate_pipeline.learn import flow_rates, split
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from headgate.knowledge import Knowledge
     from headgate.model import Component, Observation, Topology
+    from headgate_pipeline.knowledge import Knowledge
 
 SOURCE = "pipeline"
 SHARE = "p95"

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from headgate.knowledge import Knowledge
     from headgate_pipeline.job import Update
+    from headgate_pipeline.knowledge import Knowledge
 
 SHORT = 2_000_000
 """Rows of a job that ends before a better compiler has paid."""

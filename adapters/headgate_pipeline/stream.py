@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from headgate.knowledge import Knowledge
     from headgate_pipeline.job import Update
+    from headgate_pipeline.knowledge import Knowledge
     from headgate_pipeline.run import Job
 
 CHECKPOINT = "_checkpoint"

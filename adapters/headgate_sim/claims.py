@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.hooks import Claim, Point
+from headgate.evidence_spec import Claim, Point
 from headgate_sim.usecase import (
     STARVED_LATENCY,
     Setting,
@@ -19,7 +19,7 @@ from headgate_sim.usecase import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from headgate.hooks import Basis
+    from headgate.evidence_spec import Basis
     from headgate_sim.nstorm import Loss
     from headgate_sim.usecase import Policy
 

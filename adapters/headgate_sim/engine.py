@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
+from headgate_sim.executor import execute, preflight, rollback
+from headgate_sim.monitor import observe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,27 +28,19 @@ class SimEngine:
     @hookimpl
     def headgate_observe(self, target: SimTarget, window: float) -> Observation:
         """See `headgate_sim.monitor.observe`."""
-        from headgate_sim.monitor import observe
-
         return observe(target, window)
 
     @hookimpl
     def headgate_preflight(self, target: SimTarget, plan: Plan) -> Sequence[str]:
         """See `headgate_sim.executor.preflight`."""
-        from headgate_sim.executor import preflight
-
         return preflight(target, plan)
 
     @hookimpl
     def headgate_execute(self, target: SimTarget, plan: Plan) -> Receipt:
         """See `headgate_sim.executor.execute`."""
-        from headgate_sim.executor import execute
-
         return execute(target, plan)
 
     @hookimpl
     def headgate_rollback(self, target: SimTarget, receipt: Receipt) -> Receipt:
         """See `headgate_sim.executor.rollback`."""
-        from headgate_sim.executor import rollback
-
         return rollback(target, receipt)

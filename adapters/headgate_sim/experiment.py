@@ -116,10 +116,10 @@ def run(
 def _host(host: PluginHost | None, scheduler: str | Callable[[Request], Plan]) -> tuple[PluginHost, str]:
     if host is None:
         host = PluginHost.load([scheduler]) if isinstance(scheduler, str) else PluginHost()
-    if "sim" not in host.plugins:
+    if "sim" not in host:
         host = host.with_plugin("sim", SimEngine())
     if isinstance(scheduler, str):
         return host, scheduler
     name = getattr(scheduler, "__name__", "function").strip("<>")
-    name = name if name not in host.plugins else f"{name}-function"
+    name = name if name not in host else f"{name}-function"
     return host.with_plugin(name, Called(scheduler)), name

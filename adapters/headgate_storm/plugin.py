@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
-from headgate.hooks import Description, hookimpl
+import headgate_schemas
+from headgate.evidence_spec import Evidence
+from headgate.hooks import Description, Finding, hookimpl
+from headgate.java import java_finding
+from headgate_storm.executor import execute, preflight, rollback
+from headgate_storm.monitor import observe
+from headgate_storm.workloads import workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    import click
-
-    from headgate.hooks import Finding, Workload
     from headgate.model import Observation, Plan, Receipt
     from headgate_storm.target import StormTarget
+
+PACKAGES = {
+    "py4j": "the bridge to a JVM: pip install 'headgate[storm]'",
+    "jgo": "jars by coordinates: pip install 'headgate[storm]'",
+    "pyarrow": "samples: pip install 'headgate[spark]' or 'headgate[storm]'",
+}
+"""Optional packages, and what each is for."""
 
 
 class Storm:
@@ -26,54 +37,44 @@ class Storm:
         return Description(summary=self.__doc__ or "")
 
     @hookimpl
+    def headgate_needs(self) -> Sequence[Finding]:
+        """Java and the optional packages."""
+        return java_finding(), *(Finding.of_package(name, fix) for name, fix in PACKAGES.items())
+
+    @hookimpl
     def headgate_observe(self, target: StormTarget, window: float) -> Observation:
         """See `headgate_storm.monitor.observe`."""
-        from headgate_storm.monitor import observe
-
         return observe(target, window)
 
     @hookimpl
     def headgate_preflight(self, target: StormTarget, plan: Plan) -> Sequence[str]:
         """See `headgate_storm.executor.preflight`."""
-        from headgate_storm.executor import preflight
-
         return preflight(target, plan)
 
     @hookimpl
     def headgate_execute(self, target: StormTarget, plan: Plan) -> Receipt:
         """See `headgate_storm.executor.execute`."""
-        from headgate_storm.executor import execute
-
         return execute(target, plan)
 
     @hookimpl
     def headgate_rollback(self, target: StormTarget, receipt: Receipt) -> Receipt:
         """See `headgate_storm.executor.rollback`."""
-        from headgate_storm.executor import rollback
-
         return rollback(target, receipt)
 
     @hookimpl
-    def headgate_workloads(self) -> Sequence[Workload]:
-        """Topologies that `headgate storm submit` runs for real."""
-        from headgate_storm.workloads import workloads
-
-        return workloads()
+    def headgate_evidence(self) -> Evidence:
+        """Name topologies that `headgate storm submit` runs for real."""
+        return Evidence(workloads=workloads())
 
     @hookimpl
-    def headgate_commands(self) -> Sequence[click.Command]:
-        """The groups `headgate import`, `headgate serve` and `headgate storm`, and `headgate demo storm`."""
-        from headgate_storm.commands import import_group
-        from headgate_storm.demo.command import demo
-        from headgate_storm.serve import serve
-        from headgate_storm.topology_commands import storm
-
-        return import_group, serve, storm, demo
+    def headgate_documents(self) -> Mapping[str, Mapping[str, Any]]:
+        """The two documents between Nimbus and `headgate serve storm`, whose other end is a Java class."""
+        return {name: json.loads(headgate_schemas.read(name)) for name in ("storm-answer", "storm-round")}
 
     @hookimpl
     def headgate_examine(self, installation: Path) -> Sequence[Finding]:
         """See `headgate_storm.examine.examine`."""
-        from headgate_storm.examine import examine
+        from headgate_storm.examine import examine  # brings asyncio, 50 ms that only this hook needs
 
         return examine(installation)
 

@@ -129,7 +129,7 @@ def _serve(host: PluginHost, control: Control, places: Places, settings: dict[st
 
     with serve(host, control.scheduler, control.options, places, shadow=control.shadow, on_decision=record) as service:
         _introduce(service, control)
-        if not settings["replan"] and control.scheduler not in host.having("headgate_analyse"):
+        if not settings["replan"] and not host.has(control.scheduler, "headgate_analyse"):
             say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
             threading.Event().wait()
         return run_rounds(Loop(host, control, service.target, journal), settings, as_json=as_json)

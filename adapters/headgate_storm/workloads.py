@@ -6,7 +6,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Workload
+from headgate.evidence_spec import Workload
 from headgate.model import Cluster, Component, FrozenMap, Kind, Node, Request, Resources, Stream, Topology
 
 if TYPE_CHECKING:

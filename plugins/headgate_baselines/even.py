@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import attrs
+import numpy as np
 
 from headgate.hooks import Description, hookimpl
+from headgate_baselines.round_robin import deal_topology
+from headgate_baselines.start import start, topologies_by_task_size
 
 if TYPE_CHECKING:
     from headgate.model import Plan, Request
@@ -47,11 +50,6 @@ class Even:
     @hookimpl
     def headgate_schedule(self, request: Request, options: EvenOptions) -> Plan:
         """Spread the tasks."""
-        import numpy as np
-
-        from headgate_baselines.round_robin import deal_topology
-        from headgate_baselines.start import start, topologies_by_task_size
-
         problem = request.problem()
         room = start(problem, rebalance=options.rebalance)
         everywhere = np.ones(problem.m, dtype=bool)

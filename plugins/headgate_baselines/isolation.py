@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
 from headgate_baselines.even import EvenOptions
+from headgate_baselines.hosts import SHARED, claim_hosts
+from headgate_baselines.round_robin import deal_topology
+from headgate_baselines.start import start, topologies_by_task_size
 
 if TYPE_CHECKING:
     from headgate.model import Plan, Request
@@ -32,10 +35,6 @@ class Isolation:
     @hookimpl
     def headgate_schedule(self, request: Request, options: EvenOptions) -> Plan:
         """Claim hosts, then spread the tasks."""
-        from headgate_baselines.hosts import SHARED, claim_hosts
-        from headgate_baselines.round_robin import deal_topology
-        from headgate_baselines.start import start, topologies_by_task_size
-
         problem = request.problem()
         room = start(problem, rebalance=options.rebalance)
         topologies = sorted(request.topologies, key=lambda each: each.id)

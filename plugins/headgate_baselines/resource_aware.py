@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 from headgate.hooks import Description, hookimpl
+from headgate_baselines.distance import Distance
+from headgate_baselines.order import breadth_first_order, connection_order
+from headgate_baselines.proximity import Proximity
+from headgate_baselines.rules import Racks
+from headgate_baselines.start import start, waiting_by_component
 
 if TYPE_CHECKING:
     from headgate.model import Plan, Request
@@ -52,12 +57,6 @@ class ResourceAware:
     @hookimpl
     def headgate_schedule(self, request: Request, options: ResourceAwareOptions) -> Plan:
         """Place the tasks, one topology after the other."""
-        from headgate_baselines.distance import Distance
-        from headgate_baselines.order import breadth_first_order, connection_order
-        from headgate_baselines.proximity import Proximity
-        from headgate_baselines.rules import Racks
-        from headgate_baselines.start import start, waiting_by_component
-
         order = connection_order if options.order == "ras" else breadth_first_order
         rule = Proximity if options.rule == "ras" else Distance
         problem = request.problem(measured=options.measured)

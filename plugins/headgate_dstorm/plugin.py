@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate.repair import repair
+from headgate_dstorm.algorithm1 import place_literally
+from headgate_dstorm.analyser import analyse
+from headgate_dstorm.availability import by_availability
+from headgate_dstorm.engine import place
+from headgate_dstorm.evidence.claims import claims
+from headgate_dstorm.evidence.workloads import workloads
 from headgate_dstorm.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from headgate.hooks import Claim, Verdict, Workload
+    from headgate.hooks import Verdict
     from headgate.model import Observation, Plan, Request
 
 
@@ -30,11 +36,6 @@ class DStorm:
     @hookimpl
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Run Algorithm 1; its Failure is an infeasible plan with a reason for each task left over."""
-        from headgate.repair import repair
-        from headgate_dstorm.algorithm1 import place_literally
-        from headgate_dstorm.availability import by_availability
-        from headgate_dstorm.engine import place
-
         problem = request.problem(measured=options.measured)
         node_of = (place if options.printed_reading else place_literally)(problem, options)
         left = int((node_of < 0).sum())
@@ -49,23 +50,12 @@ class DStorm:
     @hookimpl
     def headgate_analyse(self, observation: Observation, options: Options) -> Verdict:
         """Check the two abnormal states of section 5.4."""
-        from headgate_dstorm.analyser import analyse
-
         return analyse(observation, options)
 
     @hookimpl
-    def headgate_workloads(self) -> Sequence[Workload]:
-        """Name the micro-benchmark of section 5.5."""
-        from headgate_dstorm.evidence.workloads import workloads
-
-        return workloads()
-
-    @hookimpl
-    def headgate_claims(self) -> Sequence[Claim]:
-        """Name the printed figures."""
-        from headgate_dstorm.evidence.claims import claims
-
-        return claims()
+    def headgate_evidence(self) -> Evidence:
+        """Name the micro-benchmark of section 5.5, and the printed figures."""
+        return Evidence(workloads=workloads(), claims=claims())
 
 
 dstorm = DStorm()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Description, hookimpl
+from headgate.hooks import Description, Finding, hookimpl
 from headgate_exact.options import Options
+from headgate_exact.search import EXTRA, search
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headgate.model import Plan, Request
 
 
@@ -25,10 +28,13 @@ class Optimal:
         )
 
     @hookimpl
+    def headgate_needs(self) -> Sequence[Finding]:
+        """The solver."""
+        return (Finding.of_package("ortools", EXTRA),)
+
+    @hookimpl
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Search until the optimum is proven, the effort is spent, or Ctrl-C ends it; the best plan found counts."""
-        from headgate_exact.search import search
-
         return search(request, options)
 
 

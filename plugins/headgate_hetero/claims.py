@@ -6,7 +6,7 @@ from functools import partial
 from math import comb
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Claim
+from headgate.evidence_spec import Claim
 from headgate_hetero.workloads import SCENARIOS, bench, micro_benchmark
 
 if TYPE_CHECKING:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate_hetero.claims import claims
 from headgate_hetero.options import Options
+from headgate_hetero.planning import as_printed
+from headgate_hetero.workloads import workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from headgate.hooks import Claim, Workload
     from headgate.model import Plan, Request
 
 PAPER = (
@@ -30,23 +31,12 @@ class Hetero:
     @hookimpl
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Run Algorithms 1 and 2; tasks without a profile go where they take the least share of the CPU."""
-        from headgate_hetero.planning import as_printed
-
         return as_printed(request, options)
 
     @hookimpl
-    def headgate_workloads(self) -> Sequence[Workload]:
-        """Name the topologies of the evaluation on the clusters of Table 4."""
-        from headgate_hetero.workloads import workloads
-
-        return workloads()
-
-    @hookimpl
-    def headgate_claims(self) -> Sequence[Claim]:
-        """Name the printed figures."""
-        from headgate_hetero.claims import claims
-
-        return claims()
+    def headgate_evidence(self) -> Evidence:
+        """Name the topologies of the evaluation on the clusters of Table 4, and the printed figures."""
+        return Evidence(workloads=workloads(), claims=claims())
 
 
 hetero = Hetero()

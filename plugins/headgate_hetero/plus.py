@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate_hetero.at_once import improved
+from headgate_hetero.improvements import improvements
 from headgate_hetero.options import PlusOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from headgate.hooks import Improvement
     from headgate.model import Plan, Request
 
 
@@ -29,16 +29,12 @@ class HeteroPlus:
     @hookimpl
     def headgate_schedule(self, request: Request, options: PlusOptions) -> Plan:
         """Run it; the plan is never worse than that of `hetero`."""
-        from headgate_hetero.at_once import improved
-
         return improved(request, options)
 
     @hookimpl
-    def headgate_improvements(self) -> Sequence[Improvement]:
-        """Name topologies of the evaluation."""
-        from headgate_hetero.improvements import improvements
-
-        return improvements()
+    def headgate_evidence(self) -> Evidence:
+        """Name topologies of the evaluation, beside `hetero` and the optimum."""
+        return Evidence(improvements=improvements())
 
 
 hetero_plus = HeteroPlus()

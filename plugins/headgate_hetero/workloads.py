@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Workload
+from headgate.evidence_spec import Workload
 from headgate.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology
+from headgate_hetero.profiling import fixed_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,8 +97,6 @@ def bench(name: str, machines: Sequence[int]) -> Request:
 
 
 def _measured(name: str, bolts: Mapping[str, Mapping[str, Point]]) -> Iterator[Profile]:
-    from headgate_hetero.profiling import fixed_cost
-
     for bolt, points in bolts.items():
         for kind, (rate, alpha, worth, used) in points.items():
             met = fixed_cost(used, rate, 1 / worth)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate_nstorm.cases import analyse
+from headgate_nstorm.deployment import deploy
+from headgate_nstorm.evidence.claims import claims
+from headgate_nstorm.evidence.improvements import improvements
+from headgate_nstorm.evidence.workloads import workloads
 from headgate_nstorm.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from headgate.hooks import Claim, Improvement, Verdict, Workload
+    from headgate.hooks import Verdict
     from headgate.model import Observation, Plan, Request
 
 
@@ -33,37 +37,17 @@ class Otd:
     @hookimpl
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Plan one round."""
-        from headgate_nstorm.deployment import deploy
-
         return deploy(request, options)
 
     @hookimpl
     def headgate_analyse(self, observation: Observation, options: Options) -> Verdict:
         """Say which of the four cases it is."""
-        from headgate_nstorm.cases import analyse
-
         return analyse(observation, options)
 
     @hookimpl
-    def headgate_workloads(self) -> Sequence[Workload]:
-        """Name the word count of section 5.1."""
-        from headgate_nstorm.evidence.workloads import workloads
-
-        return workloads()
-
-    @hookimpl
-    def headgate_claims(self) -> Sequence[Claim]:
-        """Name the printed figures."""
-        from headgate_nstorm.evidence.claims import claims
-
-        return claims()
-
-    @hookimpl
-    def headgate_improvements(self) -> Sequence[Improvement]:
-        """Name the application that the guard helps."""
-        from headgate_nstorm.evidence.improvements import improvements
-
-        return improvements()
+    def headgate_evidence(self) -> Evidence:
+        """Name the word count of section 5.1, the printed figures, and the application that the guard helps."""
+        return Evidence(workloads=workloads(), claims=claims(), improvements=improvements())
 
 
 otd = Otd()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Claim, Point
+from headgate.evidence_spec import Claim, Point
 from headgate_priority.options import DpsOptions, SpsOptions
+from headgate_priority.sharing import dps, sps
 from headgate_priority.workloads import USE_CASE_1, USE_CASE_2, use_case
 
 if TYPE_CHECKING:
@@ -97,14 +98,10 @@ def _sps(rows: Mapping[str, Row], nodes: int, name: str) -> float:
 
 
 def _dps(rows: Mapping[str, Row], nodes: int, triggered: Sequence[str], name: str) -> float:
-    from headgate_priority.schedulers import dps
-
     return float(_nodes(dps(use_case(rows, nodes, triggered), DpsOptions()), name))
 
 
 def _plan_sps(request: Request, options: SpsOptions) -> Plan:
-    from headgate_priority.schedulers import sps
-
     return sps(request, options)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate_priority import sharing
+from headgate_priority.claims import dps_claims, sps_claims
+from headgate_priority.improvements import improvements
 from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
+from headgate_priority.workloads import dynamic_workloads, static_workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from headgate.hooks import Claim, Improvement, Workload
     from headgate.model import Plan, Request
 
 THESIS = "Chakraborty: thesis on priority-based scheduling for Storm (in part: Chakraborty, Majumdar, SPECTS 2016)"
@@ -30,23 +32,12 @@ class Sps:
     @hookimpl
     def headgate_schedule(self, request: Request, options: SpsOptions) -> Plan:
         """Run Table 2, then Table 3."""
-        from headgate_priority.schedulers import sps
-
-        return sps(request, options)
+        return sharing.sps(request, options)
 
     @hookimpl
-    def headgate_workloads(self) -> Sequence[Workload]:
-        """Name the two use cases of chapter 4."""
-        from headgate_priority.workloads import static_workloads
-
-        return static_workloads()
-
-    @hookimpl
-    def headgate_claims(self) -> Sequence[Claim]:
-        """Name the printed figures of SPS."""
-        from headgate_priority.claims import sps_claims
-
-        return sps_claims()
+    def headgate_evidence(self) -> Evidence:
+        """Name the two use cases of chapter 4, and the printed figures of SPS."""
+        return Evidence(workloads=static_workloads(), claims=sps_claims())
 
 
 class Dps:
@@ -64,23 +55,12 @@ class Dps:
     @hookimpl
     def headgate_schedule(self, request: Request, options: DpsOptions) -> Plan:
         """Run Table 4, then Table 3."""
-        from headgate_priority.schedulers import dps
-
-        return dps(request, options)
+        return sharing.dps(request, options)
 
     @hookimpl
-    def headgate_workloads(self) -> Sequence[Workload]:
-        """Name the two use cases of chapter 4, with triggers off and on."""
-        from headgate_priority.workloads import dynamic_workloads
-
-        return dynamic_workloads()
-
-    @hookimpl
-    def headgate_claims(self) -> Sequence[Claim]:
-        """Name the printed figures of DPS."""
-        from headgate_priority.claims import dps_claims
-
-        return dps_claims()
+    def headgate_evidence(self) -> Evidence:
+        """Name the two use cases with triggers off and on, and the printed figures of DPS."""
+        return Evidence(workloads=dynamic_workloads(), claims=dps_claims())
 
 
 class SpsV2:
@@ -98,16 +78,12 @@ class SpsV2:
     @hookimpl
     def headgate_schedule(self, request: Request, options: SpsV2Options) -> Plan:
         """Share by largest remainder above the minima, then run Table 3."""
-        from headgate_priority.schedulers import sps_v2
-
-        return sps_v2(request, options)
+        return sharing.sps_v2(request, options)
 
     @hookimpl
-    def headgate_improvements(self) -> Sequence[Improvement]:
-        """Name clusters of the two use cases."""
-        from headgate_priority.improvements import improvements
-
-        return improvements()
+    def headgate_evidence(self) -> Evidence:
+        """Name clusters of the two use cases, beside `sps`."""
+        return Evidence(improvements=improvements())
 
 
 def _describe(plugin: object, options: type, paper: str) -> Description:

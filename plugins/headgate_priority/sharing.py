@@ -1,12 +1,14 @@
-"""What the three schedulers have in common: claims, numbers, nodes, and the reasons of those who go without."""
+"""The three schedulers as functions: a rule that shares the nodes, the allocator, reasons of those who go without."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headgate.model import STARVED, Reason
+from headgate_priority import shares
 from headgate_priority.allocator import allocate
 from headgate_priority.claimants import claimants
 
@@ -17,12 +19,27 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
     from headgate_priority.allocator import Grant
     from headgate_priority.claimants import Claimant
-    from headgate_priority.options import DpsOptions
+    from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
 
     Rule = Callable[[Sequence[Claimant], int], Sequence[int]]
 
 
-def schedule(request: Request, options: DpsOptions, rule: Rule, below_minima: str = "") -> Plan:
+def sps(request: Request, options: SpsOptions) -> Plan:
+    """Table 2, then Table 3."""
+    return _schedule(request, options, partial(shares.sps, options=options), options.below_minima)
+
+
+def dps(request: Request, options: DpsOptions) -> Plan:
+    """Table 4, then Table 3."""
+    return _schedule(request, options, partial(shares.dps, options=options))
+
+
+def sps_v2(request: Request, options: SpsV2Options) -> Plan:
+    """Share by largest remainder above the minima, then Table 3."""
+    return _schedule(request, options, partial(shares.sps_v2, options=options), options.below_minima)
+
+
+def _schedule(request: Request, options: DpsOptions, rule: Rule, below_minima: str = "") -> Plan:
     """Share the nodes of a request.
 
     Args:
@@ -39,12 +56,12 @@ def schedule(request: Request, options: DpsOptions, rule: Rule, below_minima: st
         return problem.plan(np.full(problem.n, -1), "no node has a slot")
     if below_minima == "hold" and nodes < minima:
         return _held(problem, claims, nodes, minima)
-    shares = rule(claims, nodes)
-    node_of, grants = allocate(problem, claims, shares, options.selection)
+    numbers = rule(claims, nodes)
+    node_of, grants = allocate(problem, claims, numbers, options.selection)
     starving = not below_minima or nodes < minima
     lacking = [grant for grant in grants if (node_of[problem.topology == grant.claim.topology] < 0).any()]
     reasons = [_reason(grant, grants, nodes, starving=starving) for grant in lacking]
-    said = ", ".join(f"{claim.id} {share} of {claim.desired}" for claim, share in zip(claims, shares, strict=True))
+    said = ", ".join(f"{claim.id} {share} of {claim.desired}" for claim, share in zip(claims, numbers, strict=True))
     return problem.plan(node_of, f"{nodes} nodes shared: {said}" if said else "", reasons)
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.hooks import Workload
+from headgate.evidence_spec import Workload
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headgate_priority.options import DpsOptions
+from headgate_priority.sharing import dps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,9 +103,6 @@ def _topology(name: str, row: Row, triggered: Sequence[str] | None) -> Topology:
 
 def triggered_while_running(rows: Mapping[str, Row], nodes: int, triggered: Sequence[str]) -> Request:
     """The request after a trigger came on: everything runs where DPS put it before."""
-    from headgate_priority.options import DpsOptions
-    from headgate_priority.schedulers import dps
-
     before = dps(use_case(rows, nodes, ()), DpsOptions())
     return attrs.evolve(use_case(rows, nodes, triggered), assignment=before.assignment)
 

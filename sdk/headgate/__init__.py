@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headgate.api import Comparison, compare, plan
     from headgate.errors import DocumentError, EngineError, HeadgateError, OptionError, PluginError
-    from headgate.hooks import Claim, Description, Improvement, Verdict, Workload, hookimpl
+    from headgate.evidence_spec import Claim, Evidence, Improvement, Workload
+    from headgate.hooks import Description, Verdict, hookimpl
     from headgate.host import PluginHost
     from headgate.model import Observation, Plan, Receipt, Request
 
 _HOME = {
-    "Claim": "hooks",
+    "Claim": "evidence_spec",
     "Comparison": "api",
     "Description": "hooks",
     "DocumentError": "errors",
     "EngineError": "errors",
+    "Evidence": "evidence_spec",
     "HeadgateError": "errors",
-    "Improvement": "hooks",
+    "Improvement": "evidence_spec",
     "Observation": "model",
     "OptionError": "errors",
     "Plan": "model",
@@ -34,7 +36,7 @@ _HOME = {
     "Receipt": "model",
     "Request": "model",
     "Verdict": "hooks",
-    "Workload": "hooks",
+    "Workload": "evidence_spec",
     "compare": "api",
     "hookimpl": "hooks",
     "plan": "api",
@@ -46,6 +48,7 @@ __all__ = [
     "Description",
     "DocumentError",
     "EngineError",
+    "Evidence",
     "HeadgateError",
     "Improvement",
     "Observation",

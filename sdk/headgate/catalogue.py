@@ -1,14 +1,37 @@
-"""The documents that cross a process boundary, by name."""
+"""The documents that cross a process boundary, by name: those of the core, and those that plugins define."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from headgate.api import Comparison
-from headgate.knowledge import Knowledge
 from headgate.model import Observation, Plan, Receipt, Request
 from headgate.record import Round
+from headgate.schema import schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headgate.host import PluginHost
+
+CORE: dict[str, type] = {
+    kind.__name__.lower(): kind for kind in (Comparison, Observation, Plan, Receipt, Request, Round)
+}
 
 
-def documents() -> dict[str, type]:
-    """The class of each document."""
-    kinds = (Comparison, Knowledge, Observation, Plan, Receipt, Request, Round)
-    return {kind.__name__.lower(): kind for kind in kinds}
+def documents(host: PluginHost) -> dict[str, type | Mapping[str, Any]]:
+    """The class of each document, or its JSON Schema where that is written by hand; a plugin replaces none of the core.
+
+    Args:
+        host: The plugins; all are loaded.
+    """
+    return dict(sorted({**host.documents(), **CORE}.items()))
+
+
+def schemas(host: PluginHost) -> dict[str, Mapping[str, Any]]:
+    """The JSON Schema of each document.
+
+    Args:
+        host: The plugins; all are loaded.
+    """
+    return {name: schema_of(kind) if isinstance(kind, type) else kind for name, kind in documents(host).items()}

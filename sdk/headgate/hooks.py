@@ -1,30 +1,32 @@
 """The hooks a plugin may implement. What it implements says what it is: scheduler, monitor, executor.
 
-A plugin is one object, named by its entry point in the group `headgate`. Hooks are called by name on the
-plugin that a user chose, through `headgate.host.PluginHost`, except where a contract says *every plugin*.
-An implementation may take any subset of a hook's arguments.
+A plugin is one object, named by its entry point in the group `headgate`, and loaded when its name is first asked for.
+Hooks are called by name on the plugin that a user chose, through `headgate.host.PluginHost`, except where a contract
+says *every plugin*. An implementation may take any subset of a hook's arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import pluggy
 
-from headgate.model import Plan, Request
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    import click
-
-    from headgate.model import Observation, Receipt
+    from headgate.evidence_spec import Evidence
+    from headgate.model import Observation, Plan, Receipt, Request
 
 GROUP = "headgate"
+"""Entry-point group of plugins: the plugin's name, and the object."""
+ROUNDS = "headgate.rounds"
+"""Entry-point group of the plugins that take part in every round: the plugin's name, and the same object."""
+COMMANDS = "headgate.commands"
+"""Entry-point group of commands: the words after `headgate` with dots between them, and the click command."""
 HOOKSPEC_VERSION = 1
 
 hookspec = pluggy.HookspecMarker(GROUP)
@@ -43,6 +45,19 @@ class Finding:
     status: Literal["ok", "missing", "broken"]
     detail: str = ""
     fix: str = ""
+
+    @classmethod
+    def of_package(cls, name: str, fix: str) -> Finding:
+        """Whether a Python package is installed.
+
+        Args:
+            name: Its distribution's name.
+            fix: What it is for, and how to install it.
+        """
+        try:
+            return cls(subject=name, status="ok", detail=version(name))
+        except PackageNotFoundError:
+            return cls(subject=name, status="missing", detail="not installed", fix=fix)
 
 
 @attrs.frozen(kw_only=True)
@@ -78,95 +93,28 @@ class Verdict:
     reasons: tuple[str, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
-class Workload:
-    """A named request that shows what a scheduler is for."""
-
-    name: str
-    summary: str
-    build: Callable[[], Request]
-
-
-Basis = Literal["exact", "predicted", "calibrated"]
-"""What a recomputed figure rests on: the paper alone; a model whose numbers were not fitted to this figure; or a model
-some of whose numbers were."""
-
-
-@attrs.frozen(kw_only=True)
-class Point:
-    """Where a claim stands in a chart of its paper: `series` at `x`, the printed figure being the height."""
-
-    chart: str
-    series: str
-    x: float | str
-
-
-@attrs.frozen(kw_only=True)
-class Claim:
-    """A printed figure and the computation that reproduces it.
-
-    `verify` returns what this code finds; the claim holds when it is within `tolerance` (relative) of `printed`.
-    Without `verify` the figure cannot be recomputed, and `note` says what is missing. A claim whose `expected` is
-    False can be computed and is known not to reproduce; `note` says why.
-
-    Attributes:
-        basis: What the computation rests on.
-        fitted: How many numbers were fitted, where it is calibrated.
-        point: Its place in a chart, which `headgate reproduce --html` draws.
-    """
-
-    id: str
-    source: str
-    statement: str
-    printed: float | str
-    verify: Callable[[], float | str] | None = None
-    tolerance: float = 0.0
-    basis: Basis = "exact"
-    fitted: int = 0
-    expected: bool = True
-    note: str = ""
-    point: Point | None = None
-
-
-@attrs.frozen(kw_only=True)
-class Improvement:
-    """A request on which an improved variant stands beside the published scheduler that it comes from, and the optimum.
-
-    The variant is the plugin that names the improvement. It is never worse; `headgate reproduce` says so if it is.
-
-    Attributes:
-        statement: What is compared, with its unit, and on which request.
-        build: Makes the request.
-        published: The published scheduler, by name.
-        figure: What a plan of the request reaches; None where it reaches nothing that compares.
-        more: Whether more of it is better.
-        exact: Another scheduler, by name, whose plan carries a bound on the figure.
-        effort: The options of `exact`.
-        bound: What no plan passes, where that follows from the request alone.
-        options: What makes a variant of the published scheduler, where the plugin is that scheduler itself.
-        rounds: How often the two schedulers plan, each from its own plan before, at most; they end when nothing moves.
-    """
-
-    id: str
-    statement: str
-    build: Callable[[], Request]
-    published: str
-    figure: Callable[[Plan], float | None]
-    more: bool = False
-    exact: str = ""
-    effort: Mapping[str, Any] = attrs.field(factory=dict)
-    bound: Callable[[Request], float] | None = None
-    options: Mapping[str, Any] = attrs.field(factory=dict)
-    rounds: int = attrs.field(default=1, validator=attrs.validators.ge(1))
-    note: str = ""
-
-
 class Spec:
     """Hooks of every plugin."""
 
     @hookspec
     def headgate_describe(self) -> Description:  # type: ignore[empty-body]
         """Say what the plugin is. Required, constant, and cheap: no import of an engine, no I/O."""
+
+    @hookspec
+    def headgate_needs(self) -> Sequence[Finding]:  # type: ignore[empty-body]
+        """Look for packages and programs that the plugin needs beside its own. Optional; light: starts no engine."""
+
+    @hookspec
+    def headgate_evidence(self) -> Evidence:  # type: ignore[empty-body]
+        """Name workloads to try the plugin on, printed figures that it recomputes, and improvements that it shows.
+
+        Optional; cheap: the functions in a `Workload`, a `Claim` and an `Improvement` do the work. `headgate plan
+        PLUGIN:WORKLOAD` and `headgate reproduce PLUGIN` call them.
+        """
+
+    @hookspec
+    def headgate_documents(self) -> Mapping[str, type | Mapping[str, Any]]:  # type: ignore[empty-body]
+        """Name the documents that the plugin defines: each an attrs class, or its JSON Schema. Optional."""
 
 
 class SchedulerSpec:
@@ -187,18 +135,6 @@ class SchedulerSpec:
     @hookspec
     def headgate_analyse(self, observation: Observation, options: Any) -> Verdict:  # type: ignore[empty-body]
         """Judge whether the observation calls for a new plan. Optional; pure. Without it every round plans."""
-
-    @hookspec
-    def headgate_workloads(self) -> Sequence[Workload]:  # type: ignore[empty-body]
-        """Name requests on which the scheduler is worth trying. Optional; cheap: `build` does the work."""
-
-    @hookspec
-    def headgate_claims(self) -> Sequence[Claim]:  # type: ignore[empty-body]
-        """Name the printed figures that `headgate reproduce` recomputes. Optional; cheap."""
-
-    @hookspec
-    def headgate_improvements(self) -> Sequence[Improvement]:  # type: ignore[empty-body]
-        """Name requests on which a variant stands beside the published scheduler and the optimum. Optional; cheap."""
 
 
 class MonitorSpec:
@@ -266,7 +202,7 @@ class ExperimentSpec:
 
 
 class LoopSpec:
-    """Hooks around a round, called on every plugin that has them."""
+    """Hooks around a round, called on every plugin that the entry-point group `headgate.rounds` names."""
 
     @hookspec
     def headgate_review(self, request: Request, plan: Plan) -> Sequence[str]:  # type: ignore[empty-body]
@@ -277,12 +213,8 @@ class LoopSpec:
         """Hear what a round did (the journal's record). What it raises is logged and forgotten."""
 
 
-class CommandSpec:
-    """Hooks that extend the command line."""
-
-    @hookspec
-    def headgate_commands(self) -> Sequence[click.Command]:  # type: ignore[empty-body]
-        """Add commands or groups to `headgate`. Cheap: an engine is imported when a command runs."""
+class InstallationSpec:
+    """Hooks on an engine's installation."""
 
     @hookspec
     def headgate_examine(self, installation: Path) -> Sequence[Finding]:  # type: ignore[empty-body]
@@ -293,4 +225,4 @@ class CommandSpec:
         """
 
 
-SPECS: tuple[type, ...] = (Spec, SchedulerSpec, MonitorSpec, ExecutorSpec, ExperimentSpec, LoopSpec, CommandSpec)
+SPECS: tuple[type, ...] = (Spec, SchedulerSpec, MonitorSpec, ExecutorSpec, ExperimentSpec, LoopSpec, InstallationSpec)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-from collections import Counter
-from importlib.metadata import EntryPoint, entry_points, version
 from typing import TYPE_CHECKING, Any
 
-import attrs
-import pluggy
-
 from headgate.errors import HeadgateError, PluginError
-from headgate.hooks import GROUP, HOOKSPEC_VERSION, SPECS, Claim, Description, Finding, Improvement, Verdict, Workload
+from headgate.evidence_spec import Evidence
+from headgate.hooks import Description, Finding, Verdict
+from headgate.loading import Loaded, Quarantined, Registry, admit
 from headgate.options import make_options
 
 if TYPE_CHECKING:
@@ -21,67 +15,42 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    import click
-
     from headgate.anytime import Wish
     from headgate.model import Observation, Plan, Receipt, Request
 
-DISABLE = "HEADGATE_DISABLE_PLUGINS"
-"""Environment variable: names of plugins, separated by commas, that are not loaded."""
-
-HOOKS = frozenset(name for spec in SPECS for name in vars(spec) if name.startswith("headgate_"))
-
-
-@attrs.frozen(kw_only=True)
-class Loaded:
-    """A plugin that is ready: its hooks can be called."""
-
-    name: str
-    description: Description
-    hooks: frozenset[str]
-    distribution: str
-    version: str
-    caller: Any = attrs.field(repr=False)
-
-
-@attrs.frozen(kw_only=True)
-class Quarantined:
-    """A plugin that was set aside, and why."""
-
-    name: str
-    origin: str
-    reason: str
-
 
 class PluginHost:
-    """Every installed plugin, by name.
+    """The installed plugins, by name; each is loaded when its name is first asked for.
 
     Each plugin has a plugin manager of its own: registering is all or nothing, and a call reaches it alone.
     """
 
-    def __init__(self, plugins: Iterable[Loaded] = (), quarantined: Iterable[Quarantined] = ()) -> None:
-        self.plugins: dict[str, Loaded] = {plugin.name: plugin for plugin in plugins}
-        self.quarantined: tuple[Quarantined, ...] = tuple(quarantined)
+    def __init__(self, registry: Registry | None = None) -> None:
+        """Take the plugins of a registry; none by default."""
+        self.registry = registry or Registry()
 
     @classmethod
     def load(cls, names: Iterable[str] | None = None) -> PluginHost:
-        """Load the plugins of the entry-point group `headgate`, one by one.
+        """The plugins that are installed, none of which is imported yet.
 
         Args:
-            names: Load these alone; all by default. `HEADGATE_DISABLE_PLUGINS` names those to leave out.
+            names: Know these alone; all by default. `HEADGATE_DISABLE_PLUGINS` names those to leave out.
         """
-        off = {name.strip() for name in os.environ.get(DISABLE, "").split(",")}
-        found = [each for each in entry_points(group=GROUP) if each.name not in off]
-        if names is not None:
-            wanted = set(names)
-            found = [each for each in found if each.name in wanted]
-        count = Counter(entry.name for entry in found)
-        with contextlib.redirect_stdout(sys.stderr):
-            results = [_load(entry, count[entry.name]) for entry in sorted(found, key=lambda each: each.name)]
-        return cls(
-            [each for each in results if isinstance(each, Loaded)],
-            [each for each in results if isinstance(each, Quarantined)],
-        )
+        return cls(Registry.installed(names))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a plugin of that name is installed; it may be broken, which only loading shows."""
+        return name in self.registry
+
+    @property
+    def plugins(self) -> dict[str, Loaded]:
+        """Every plugin that is fit, by name; loads all."""
+        return {each.name: each for each in self.registry.all() if isinstance(each, Loaded)}
+
+    @property
+    def quarantined(self) -> tuple[Quarantined, ...]:
+        """Every plugin that is set aside; loads all."""
+        return tuple(each for each in self.registry.all() if isinstance(each, Quarantined))
 
     def with_plugin(self, name: str, plugin: object) -> PluginHost:
         """This host and one more plugin, under a name that is not taken.
@@ -89,20 +58,36 @@ class PluginHost:
         Raises:
             PluginError: The name is taken, or the plugin is not fit to load.
         """
-        if name in self.plugins:
+        if isinstance(self.registry.get(name), Loaded):
             raise PluginError(f"{name}: a plugin of that name is loaded already; choose another name")
         loaded = admit(name, plugin)
         if isinstance(loaded, Quarantined):
             raise PluginError(f"{name}: {loaded.reason}")
-        return PluginHost([*self.plugins.values(), loaded], self.quarantined)
+        return PluginHost(self.registry.plus(loaded))
+
+    def plugin(self, name: str) -> Loaded:
+        """One plugin, loaded now if it was not.
+
+        Raises:
+            PluginError: There is none of that name, or it is set aside.
+        """
+        return self._get(name)
 
     def having(self, hook: str) -> tuple[str, ...]:
-        """Names of the plugins that implement a hook, sorted."""
-        return tuple(sorted(name for name, plugin in self.plugins.items() if hook in plugin.hooks))
+        """Names of the plugins that implement a hook, sorted; loads all."""
+        return tuple(name for name, plugin in self.plugins.items() if hook in plugin.hooks)
+
+    def has(self, name: str, hook: str) -> bool:
+        """Whether a plugin implements a hook.
+
+        Raises:
+            PluginError: There is no such plugin.
+        """
+        return hook in self._get(name).hooks
 
     @property
     def schedulers(self) -> tuple[str, ...]:
-        """Names of the plugins that schedule, sorted."""
+        """Names of the plugins that schedule, sorted; loads all."""
         return self.having("headgate_schedule")
 
     def describe(self, name: str) -> Description:
@@ -189,46 +174,49 @@ class PluginHost:
         """Objections of every plugin that reviews plans, each with the plugin's name."""
         return tuple(
             f"{name}: {objection}"
-            for name in self.having("headgate_review")
+            for name in self._hearing("headgate_review")
             for objection in self._call(name, "headgate_review", request=request, plan=plan) or ()
         )
 
     def on_round(self, record: Mapping[str, Any]) -> tuple[str, ...]:
         """Tell every listener of a round; returns what went wrong, which concerns no one else."""
         failures = []
-        for name in self.having("headgate_on_round"):
+        for name in self._hearing("headgate_on_round"):
             try:
                 self._call(name, "headgate_on_round", record=record)
             except HeadgateError as error:
                 failures.append(str(error))
         return tuple(failures)
 
-    def workloads(self, name: str) -> tuple[Workload, ...]:
-        """The workloads that a scheduler names."""
-        return tuple(self._call(name, "headgate_workloads") or ()) if self._has(name, "workloads") else ()
+    def evidence(self, name: str) -> Evidence:
+        """Workloads, claims and improvements that a plugin names; none if it has no such hook."""
+        if not self.has(name, "headgate_evidence"):
+            return Evidence()
+        named = self._call(name, "headgate_evidence")
+        if not isinstance(named, Evidence):
+            raise PluginError(f"{name}: headgate_evidence answers {type(named).__name__}, not Evidence")
+        return named
 
-    def claims(self, name: str) -> tuple[Claim, ...]:
-        """The printed figures that a scheduler says it reproduces."""
-        return tuple(self._call(name, "headgate_claims") or ()) if self._has(name, "claims") else ()
+    def documents(self) -> dict[str, type | Mapping[str, Any]]:
+        """The documents that plugins define, by name: each an attrs class, or its JSON Schema; loads all."""
+        return {
+            document: kind
+            for name in self.having("headgate_documents")
+            for document, kind in self._call(name, "headgate_documents").items()
+        }
 
-    def improvements(self, name: str) -> tuple[Improvement, ...]:
-        """The requests on which a variant is shown beside the published scheduler and the optimum."""
-        return tuple(self._call(name, "headgate_improvements") or ()) if self._has(name, "improvements") else ()
-
-    def commands(self) -> tuple[click.Command, ...]:
-        """Commands that plugins add to the command line, in order of plugin name; a plugin that fails adds none."""
-        found: list[click.Command] = []
-        for name in self.having("headgate_commands"):
-            with contextlib.suppress(HeadgateError):
-                found += self._call(name, "headgate_commands") or ()
-        return tuple(found)
+    def needs(self) -> tuple[Finding, ...]:
+        """What plugins need on this machine, and whether it is there, each thing once; loads all."""
+        named = (finding for name in self.having("headgate_needs") for finding in self._call(name, "headgate_needs"))
+        return tuple(dict.fromkeys(named))
 
     def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
         """What a plugin finds of an engine's installation in a folder."""
         return tuple(self._call(name, "headgate_examine", installation=installation) or ())
 
-    def _has(self, name: str, hook: str) -> bool:
-        return f"headgate_{hook}" in self._get(name).hooks
+    def _hearing(self, hook: str) -> tuple[str, ...]:
+        """Names of the plugins that take part in every round and have this hook."""
+        return tuple(plugin.name for plugin in self.registry.unasked() if hook in plugin.hooks)
 
     def _call(self, name: str, hook: str, **arguments: Any) -> Any:
         plugin = self._get(name, hook)
@@ -240,80 +228,10 @@ class PluginHost:
             raise PluginError(f"{name}: {hook} raised {type(error).__name__}: {error}") from error
 
     def _get(self, name: str, hook: str = "headgate_describe") -> Loaded:
-        plugin = self.plugins.get(name)
-        if plugin is not None and hook in plugin.hooks:
-            return plugin
-        aside = next((each for each in self.quarantined if each.name == name), None)
-        if aside is not None:
-            raise PluginError(f"{name} is set aside: {aside.reason}; see `headgate doctor`")
-        known = ", ".join(self.having(hook)) or "none"
-        raise PluginError(f"no plugin {name!r} with {hook}; there are: {known}")
-
-
-def _load(entry: EntryPoint, count: int) -> Loaded | Quarantined:
-    origin = f"{entry.value} of {entry.dist.name if entry.dist else 'unknown'}"
-    if count > 1:
-        reason = f"{count} distributions name a plugin {entry.name!r}; uninstall all but one"
-        return Quarantined(name=entry.name, origin=origin, reason=reason)
-    try:
-        plugin = entry.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's import may do anything
-        reason = f"cannot be imported: {type(error).__name__}: {error}"
-        return Quarantined(name=entry.name, origin=origin, reason=reason)
-    return admit(entry.name, plugin, entry)
-
-
-def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded | Quarantined:
-    """Register one object as a plugin if it is fit: known hooks, described, for this hook specification."""
-    origin = f"{entry.value} of {entry.dist.name}" if entry and entry.dist else type(plugin).__name__
-    manager = pluggy.PluginManager(GROUP)
-    for spec in SPECS:
-        manager.add_hookspecs(spec)
-    try:
-        manager.register(plugin, name)
-        manager.check_pending()
-        hooks = frozenset(caller.name for caller in manager.get_hookcallers(plugin) or ())
-        description = _described(plugin, hooks, manager)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin's own code runs here
-        return Quarantined(name=name, origin=origin, reason=f"{type(error).__name__}: {error}")
-    return Loaded(
-        name=name,
-        description=description,
-        hooks=hooks,
-        distribution=entry.dist.name if entry and entry.dist else "",
-        version=entry.dist.version if entry and entry.dist else version("headgate"),
-        caller=_Caller(manager),
-    )
-
-
-def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginManager) -> Description:
-    forgotten = sorted(name for name in dir(plugin) if name in HOOKS and name not in hooks)
-    if forgotten:
-        raise PluginError(f"{', '.join(forgotten)} lacks @hookimpl, so it would never be called")
-    if "headgate_describe" not in hooks:
-        raise PluginError("headgate_describe is missing; every plugin has to say what it is")
-    found = manager.hook.headgate_describe()
-    if len(found) != 1 or not isinstance(found[0], Description):
-        raise PluginError(f"headgate_describe answers {found!r}, not a Description")
-    description: Description = found[0]
-    if description.hookspec != HOOKSPEC_VERSION:
-        raise PluginError(f"is written for hooks {description.hookspec}, this is {HOOKSPEC_VERSION}")
-    if not isinstance(description.summary, str) or not description.summary.strip():
-        raise PluginError("its description has no summary; a docstring does")
-    if not attrs.has(description.options):
-        raise PluginError(f"its options {description.options!r} are no attrs class")
-    return description
-
-
-class _Caller:
-    """Calls a hook of the one plugin in a manager and unwraps the one result."""
-
-    def __init__(self, manager: pluggy.PluginManager) -> None:
-        self._hook = manager.hook
-
-    def __getattr__(self, hook: str) -> Any:
-        def call(**arguments: Any) -> Any:
-            results = getattr(self._hook, hook)(**arguments)
-            return results[0] if results else None
-
-        return call
+        plugin = self.registry.get(name)
+        if isinstance(plugin, Quarantined):
+            raise PluginError(f"{name} is set aside: {plugin.reason}; see `headgate doctor`")
+        if plugin is None or hook not in plugin.hooks:
+            known = ", ".join(self.having(hook)) or "none"
+            raise PluginError(f"no plugin {name!r} with {hook}; there are: {known}")
+        return plugin

@@ -15,7 +15,7 @@ from headgate.model import Plan, Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from headgate.hooks import Improvement
+    from headgate.evidence_spec import Improvement
     from headgate.host import PluginHost
     from headgate.model import Request
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 
 from headgate.errors import EngineError
+from headgate.hooks import Finding
 
 GET_JAVA = "Install a Java 17 runtime (for example `apt install openjdk-17-jre-headless`) or set JAVA_HOME to one."
 SECONDS = 30
@@ -44,6 +45,15 @@ def find_java(minimum: int = 17) -> Java:
     if java.version < minimum:
         raise EngineError(f"{program} is Java {java.version}, and {minimum} is needed. {GET_JAVA}")
     return java
+
+
+def java_finding() -> Finding:
+    """Whether there is a Java that an engine would start."""
+    try:
+        java = find_java()
+    except EngineError as error:
+        return Finding(subject="Java", status="missing", detail=str(error).removesuffix(GET_JAVA).strip(), fix=GET_JAVA)
+    return Finding(subject="Java", status="ok", detail=f"{java.version} ({java.program})")
 
 
 def _compiler(program: Path) -> Path | None:

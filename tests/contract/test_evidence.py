@@ -15,11 +15,12 @@ from headgate.model import Status
 PATIENCE = 120.0
 """Seconds to plan: whether a plan is there in time is for benchmarks to say."""
 HOST = PluginHost.load()
-CLAIMS = [(name, claim) for name in HOST.having("headgate_claims") for claim in HOST.claims(name)]
-IMPROVEMENTS = [(name, each) for name in HOST.having("headgate_improvements") for each in HOST.improvements(name)]
+EVIDENCE = {name: HOST.evidence(name) for name in HOST.having("headgate_evidence")}
+CLAIMS = [(name, claim) for name, found in EVIDENCE.items() for claim in found.claims]
+IMPROVEMENTS = [(name, each) for name, found in EVIDENCE.items() for each in found.improvements]
 LITTLE = 0.001
 """Effort of the exact scheduler: enough to prove what is easy, and to have a bound on the rest."""
-WORKLOADS = [(name, each) for name in HOST.having("headgate_workloads") for each in HOST.workloads(name)]
+WORKLOADS = [(name, each) for name, found in EVIDENCE.items() for each in found.workloads]
 
 
 def named(pairs, attribute):
@@ -46,7 +47,7 @@ def test_a_variant_is_never_worse_than_the_published_scheduler(name, improvement
 
 
 def test_every_improved_variant_is_shown_beside_the_optimum():
-    assert {"dstorm-plus", "hetero-plus", "otd", "sps-v2"} <= set(HOST.having("headgate_improvements"))
+    assert {"dstorm-plus", "hetero-plus", "otd", "sps-v2"} <= {name for name, _ in IMPROVEMENTS}
 
 
 def test_claims_have_names_of_their_own():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from headgate.claims import count, distance, number_notes, reproduce, standing, summary
-from headgate.hooks import Claim
+from headgate.evidence_spec import Claim
 
 
 def claim(printed, ours, **more):

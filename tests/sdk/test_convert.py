@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from document_values import values
-from headgate.catalogue import documents
+from headgate.catalogue import CORE
 from headgate.convert import converter
 from headgate.documents import loads
 from headgate.errors import DocumentError, pointer
 from headgate.model import Request
 from headgate.schema import schema_of
+from headgate_pipeline.knowledge import Knowledge
 
-KINDS = documents()
+KINDS = {**CORE, "knowledge": Knowledge}
 VALIDATORS = {kind: jsonschema.Draft7Validator(schema_of(kind)) for kind in KINDS.values()}
 OTHERS = st.sampled_from([
     *(None, True, False, 0, 1, -1, 2.0, 1.5, -0.5, 1e30, 1e31, math.inf, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from document_values import values
-from headgate.catalogue import documents
+from headgate.catalogue import CORE
 from headgate.check import MAX_TASKS
 from headgate.documents import (
     canonical,
@@ -33,10 +33,11 @@ from headgate.errors import DocumentError
 from headgate.model import Cluster, Node, Observation, Request, Resources, Slot
 from headgate.testing.strategies import requests
 from headgate.testing.variants import shuffled
+from headgate_pipeline.knowledge import Knowledge
 from small_requests import word_count
 
 
-@pytest.mark.parametrize("kind", documents().values(), ids=documents())
+@pytest.mark.parametrize("kind", [*CORE.values(), Knowledge], ids=lambda kind: kind.__name__)
 @given(data=st.data())
 def test_what_is_written_is_read_back_equal(kind, data):
     value = data.draw(values(kind))

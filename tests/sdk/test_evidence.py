@@ -10,7 +10,7 @@ import pytest
 from headgate.chart import Dot, chart_svg
 from headgate.claims import reproduce
 from headgate.evidence import charts, evidence_page
-from headgate.hooks import Claim, Point
+from headgate.evidence_spec import Claim, Point
 from headgate.improvements import Improved
 
 SVG = "{http://www.w3.org/2000/svg}"

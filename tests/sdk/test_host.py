@@ -8,12 +8,14 @@ import sys
 import pytest
 
 from headgate.errors import OptionError, PluginError
+from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, Verdict, hookimpl
-from headgate.host import DISABLE, PluginHost, Quarantined, admit
+from headgate.host import PluginHost
+from headgate.loading import DISABLE, Quarantined, admit
 from headgate.model import Observation, Plan, Request
 from headgate.testing import FirstFit
-from headgate.testing.zoo import CAGED
 from plugin_folder import GOOD, install
+from zoo import CAGED
 
 
 def test_loads_what_is_installed_and_knows_where_it_comes_from(tmp_path, monkeypatch):
@@ -119,7 +121,7 @@ def test_options_of_a_plugin_without_any():
 def test_a_scheduler_without_an_opinion_always_wants_a_new_plan():
     host = PluginHost().with_plugin("acme", FirstFit())
     assert host.analyse("acme", Observation()) == Verdict(replan=True, state="unjudged")
-    assert host.workloads("acme") == host.claims("acme") == ()
+    assert host.evidence("acme") == Evidence()
 
 
 class Listener:
@@ -155,10 +157,88 @@ def test_objections_carry_the_name_of_the_plugin():
     assert host.review(Request(), Plan()) == ("a: too many topologies",)
 
 
-def test_loading_the_built_in_plugins_imports_no_engine():
+def test_loading_all_built_in_plugins_imports_no_engine_and_no_solver():
     code = (
-        "import sys; from headgate.host import PluginHost; PluginHost.load();"
-        "print([name for name in ('pyspark', 'py4j', 'pyarrow', 'pandas', 'numpy') if name in sys.modules])"
+        "import sys; from headgate.host import PluginHost; assert len(PluginHost.load().plugins) > 15;"
+        "print([name for name in ('pyspark', 'py4j', 'pyarrow', 'pandas', 'ortools', 'jgo') if name in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+WRAPPER = GOOD.replace(
+    "    @hookimpl\n    def headgate_schedule", "    @hookimpl(wrapper=True)\n    def headgate_schedule"
+)
+WRAPPER = WRAPPER.replace("problem = request.problem()", "yield")
+FIRST = GOOD.replace("@hookimpl\n    def headgate_schedule", "@hookimpl(tryfirst=True)\n    def headgate_schedule")
+
+
+def test_a_hook_wrapper_is_set_aside_and_tryfirst_changes_nothing(tmp_path, monkeypatch):
+    assert GOOD not in (WRAPPER, FIRST)
+    install(tmp_path, "strange", {"good": GOOD, "wrapper": WRAPPER, "first": FIRST})
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["good", "wrapper", "first"])
+    assert host.schedulers == ("first", "good")
+    (aside,) = host.quarantined
+    assert "headgate_schedule is a hook wrapper" in aside.reason
+
+
+REVIEWER = """
+from headgate.hooks import Description, hookimpl
+
+class Plugin:
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="objects")
+
+    @hookimpl
+    def headgate_review(self):
+        return ["never"]
+
+plugin = Plugin()
+"""
+
+
+def test_what_takes_part_in_every_round_is_named_in_a_group_of_its_own(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"said": REVIEWER, "unsaid": REVIEWER}, rounds="said = strange_said:plugin")
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["said", "unsaid"])
+    assert host.review(Request(), Plan()) == ("said: never",)
+    assert "strange_unsaid" not in sys.modules
+    (aside,) = host.quarantined
+    assert (aside.name, "headgate_review would never be called" in aside.reason) == ("unsaid", True)
+    assert host.review(Request(), Plan()) == ("said: never",)
+
+
+def test_two_objects_of_one_name_are_both_set_aside(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"good": GOOD, "other": GOOD}, rounds="good = strange_other:plugin")
+    monkeypatch.syspath_prepend(tmp_path)
+    (aside,) = PluginHost.load(["good"]).quarantined
+    assert aside.reason == "2 objects are named 'good'; name one"
+    assert aside.origin == "strange_good:plugin of strange, strange_other:plugin of strange"
+
+
+def test_a_plugin_is_imported_when_its_name_is_first_asked_for(tmp_path, monkeypatch):
+    install(tmp_path, "late", {"good": GOOD, "raising": "raise RuntimeError", "other": GOOD})
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["good", "raising", "other"])
+    assert "good" in host
+    assert "akin" not in host
+    assert not {"late_good", "late_other"} & set(sys.modules)
+    assert host.schedule("good", Request()).status == "ok"
+    assert "late_other" not in sys.modules
+    assert host.schedulers == ("good", "other")
+    assert [each.name for each in host.quarantined] == ["raising"]
+
+
+def test_evidence_of_another_type_is_the_plugins_fault():
+    class Chatty(FirstFit):
+        """Answer something else."""
+
+        @hookimpl
+        def headgate_evidence(self):
+            return []
+
+    host = PluginHost().with_plugin("chatty", Chatty())
+    with pytest.raises(PluginError, match="chatty: headgate_evidence answers list, not Evidence"):
+        host.evidence("chatty")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.hooks import Description, Improvement, hookimpl
+from headgate.evidence_spec import Improvement
+from headgate.hooks import Description, hookimpl
 from headgate.host import PluginHost
 from headgate.improvements import by_variant, cells, improve, tally
 from headgate.model import Bound, Status

@@ -19,8 +19,8 @@ from headgate.host import PluginHost
 from headgate.model import Cluster, Limits, Node, Request, Resources, Scores, Slot, Status
 from headgate.safety import ABANDONED
 from headgate.testing import FirstFit, make_cases
-from headgate.testing.zoo import BEASTS, Hanging, Scheduler
 from small_requests import word_count
+from zoo import BEASTS, Hanging, Scheduler
 
 HELD = {name: beast for name, beast in BEASTS.items() if beast.code}
 

@@ -1,4 +1,4 @@
-"""The command `headgate demo storm`, a part of the group `headgate demo`."""
+"""The command `headgate demo storm`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ from headgate.cli.output import Progress, console, emit, json_option, say, table
 from headgate_storm.artefacts import STORM
 
 
-@click.group("demo")
-def demo() -> None:
-    """Place something real on a real cluster, and measure what that wins."""
-
-
-@demo.command()
+@click.command()
 @click.option(
     "--load", default=0.7, show_default=True, type=click.FloatRange(0.05, 1.0), help="Share of CPU to plan for."
 )

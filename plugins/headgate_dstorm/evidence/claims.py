@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Claim, Point
+from headgate.evidence_spec import Claim, Point
 from headgate_dstorm.evidence.workloads import FLAVOURS, SHAPES, Setting, micro_benchmark
 from headgate_dstorm.options import Options
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Improvement
+from headgate.evidence_spec import Improvement
 from headgate.model import Status
 from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 

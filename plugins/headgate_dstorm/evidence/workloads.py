@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.hooks import Workload
+from headgate.evidence_spec import Workload
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate_dstorm.evidence.improvements import improvements
 from headgate_dstorm.options import PlusOptions
+from headgate_dstorm.plus.starts import improve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from headgate.hooks import Improvement
     from headgate.model import Plan, Request
 
 
@@ -30,16 +30,12 @@ class DStormPlus:
     @hookimpl
     def headgate_schedule(self, request: Request, options: PlusOptions) -> Plan:
         """Make the starts, anneal them, and choose; see `headgate_dstorm.plus.starts`."""
-        from headgate_dstorm.plus.starts import improve
-
         return improve(request.problem(measured=options.measured), options)
 
     @hookimpl
-    def headgate_improvements(self) -> Sequence[Improvement]:
-        """Name settings of the micro-benchmark."""
-        from headgate_dstorm.evidence.improvements import improvements
-
-        return improvements()
+    def headgate_evidence(self) -> Evidence:
+        """Name settings of the micro-benchmark, beside `dstorm` and the optimum."""
+        return Evidence(improvements=improvements())
 
 
 dstorm_plus = DStormPlus()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.hooks import Claim, Point
+from headgate.evidence_spec import Claim, Point
 from headgate_nstorm.options import Options
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Improvement
+from headgate.evidence_spec import Improvement
 from headgate_nstorm.evidence.workloads import computation
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.hooks import Workload
+from headgate.evidence_spec import Workload
 from headgate.model import (
     Cluster,
     Component,

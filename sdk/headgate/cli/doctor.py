@@ -48,10 +48,12 @@ def command(context: click.Context, /, *, as_json: bool, **homes: Path | None) -
 
 
 def _findings(homes: dict[str, Path]) -> Sequence[Finding]:
+    from headgate.cli.main import BUILT_IN
+    from headgate.cli.plugin_commands import quarantined
     from headgate.doctor import examine
     from headgate.host import PluginHost
 
-    if not homes:
-        return examine()
     host = PluginHost.load()
+    if not homes:
+        return examine(host, quarantined(frozenset(BUILT_IN)))
     return [finding for name, home in homes.items() for finding in host.examine(name, home)]

@@ -32,27 +32,18 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, sorted."""
-        return sorted({*BUILT_IN, *self._of_plugins(), *super().list_commands(ctx)})
+        from headgate.cli.plugin_commands import names
+
+        return sorted({*BUILT_IN, *names(), *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         if cmd_name in BUILT_IN:
             found: click.Command = importlib.import_module(BUILT_IN[cmd_name]).command
             return found
-        return super().get_command(ctx, cmd_name) or self._of_plugins().get(cmd_name)
+        from headgate.cli.plugin_commands import find
 
-    def _of_plugins(self) -> dict[str, click.Command]:
-        from headgate.host import PluginHost
-
-        merged: dict[str, click.Command] = {}
-        for command in PluginHost.load().commands():
-            name = command.name or ""
-            known = merged.get(name)
-            if isinstance(known, click.Group) and isinstance(command, click.Group):
-                known.commands.update(command.commands)
-            else:
-                merged[name] = command
-        return merged
+        return super().get_command(ctx, cmd_name) or find(cmd_name)
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

@@ -29,7 +29,7 @@ def command(*, as_json: bool) -> None:
                 field.name: None if field.default is attrs.NOTHING else field.default
                 for field in attrs.fields(plugin.description.options)
             },
-            "workloads": [workload.name for workload in host.workloads(plugin.name)],
+            "workloads": [workload.name for workload in host.evidence(plugin.name).workloads],
             "capabilities": sorted(plugin.description.capabilities),
             "distribution": plugin.distribution,
             "version": plugin.version,
@@ -55,7 +55,6 @@ ROLES = {
     "headgate_schedule": "scheduler",
     "headgate_observe": "monitor",
     "headgate_execute": "executor",
-    "headgate_commands": "commands",
     "headgate_review": "reviewer",
     "headgate_on_round": "listener",
 }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from headgate.claims import Result
-    from headgate.hooks import Claim, Improvement
+    from headgate.evidence_spec import Claim, Improvement
     from headgate.host import PluginHost
     from headgate.improvements import Improved
 
@@ -62,11 +62,10 @@ def _asked(
     host: PluginHost, plugin: str | None, wanted: Sequence[str]
 ) -> tuple[dict[str, list[Claim]], dict[str, list[Improvement]]]:
     """What the plugins name, by plugin; those that name nothing that is wanted are left out."""
-    claiming = [plugin] if plugin else host.having("headgate_claims")
-    improving = [plugin] if plugin else host.having("headgate_improvements")
-    claims = {name: [each for each in host.claims(name) if not wanted or each.id in wanted] for name in claiming}
+    named = {name: host.evidence(name) for name in ([plugin] if plugin else host.having("headgate_evidence"))}
+    claims = {name: [each for each in found.claims if not wanted or each.id in wanted] for name, found in named.items()}
     improvements = {
-        name: [each for each in host.improvements(name) if not wanted or each.id in wanted] for name in improving
+        name: [each for each in found.improvements if not wanted or each.id in wanted] for name, found in named.items()
     }
     return (
         {name: each for name, each in claims.items() if each},

@@ -31,13 +31,13 @@ def find_request(text: str, host: PluginHost) -> Request:
     if text == "-":
         return loads(sys.stdin.buffer.read(), Request)
     plugin, colon, name = text.partition(":")
-    if colon and plugin in host.plugins and not os.path.exists(text):  # noqa: PTH110 - a long text is no error here
+    if colon and plugin in host and not os.path.exists(text):  # noqa: PTH110 - a long text is no error here
         return _workload(host, plugin, name)
     return read(text, Request)
 
 
 def _workload(host: PluginHost, plugin: str, name: str) -> Request:
-    known = {workload.name: workload for workload in host.workloads(plugin)}
+    known = {workload.name: workload for workload in host.evidence(plugin).workloads}
     if name not in known:
         raise DocumentError("", f"{plugin} has no workload {name!r}; there are: {', '.join(sorted(known)) or 'none'}")
     return known[name].build()

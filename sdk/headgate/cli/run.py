@@ -72,7 +72,7 @@ def command(
     host = PluginHost.load()
     host.options(scheduler, options)
     control = attrs.evolve(make_control(engine, scheduler, options, settings), fleet=elastic)
-    if elastic is not None and engine not in host.having("headgate_scale"):
+    if elastic is not None and not host.has(engine, "headgate_scale"):
         raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
     journal = make_journal(settings["journal"])
     with host.open(engine, application, master) as target:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from headgate.cli.output import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @click.command("schema")
@@ -16,20 +20,24 @@ from headgate.cli.output import say
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schemas always are).")
 def command(*, document: str | None, output: Path | None, as_json: bool) -> None:
     """Print the schema of DOCUMENT (request, plan, ...), or name the documents."""
-    from headgate.catalogue import documents
-    from headgate.schema import schema_of
+    from headgate.catalogue import schemas
+    from headgate.host import PluginHost
 
+    found = schemas(PluginHost.load())
     if output is not None:
         from headgate.documents import write_text
 
-        for name, kind in documents().items():
-            write_text(output / f"{name}.json", json.dumps(schema_of(kind), indent=2) + "\n")
-        say(f"wrote {len(documents())} schemas to {output}")
+        for name, schema in found.items():
+            write_text(output / f"{name}.json", _text(schema) + "\n")
+        say(f"wrote {len(found)} schemas to {output}")
         return
-    kinds = documents()
     if document is None:
-        click.echo(json.dumps(sorted(kinds)) if as_json else "\n".join(sorted(kinds)))
+        click.echo(json.dumps(list(found)) if as_json else "\n".join(found))
         return
-    if document not in kinds:
-        raise click.BadParameter(f"no document {document!r}; there are: {', '.join(sorted(kinds))}")
-    click.echo(json.dumps(schema_of(kinds[document]), indent=2))
+    if document not in found:
+        raise click.BadParameter(f"no document {document!r}; there are: {', '.join(found)}")
+    click.echo(_text(found[document]))
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    return json.dumps(schema, indent=2)

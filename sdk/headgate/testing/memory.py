@@ -16,7 +16,7 @@ class RememberingHost(PluginHost):
     """A host that asks a scheduler once for each of the cases, and anew for any other request, an equal one too."""
 
     def __init__(self, host: PluginHost, cases: Cases) -> None:
-        super().__init__(host.plugins.values(), host.quarantined)
+        super().__init__(host.registry)
         self._host, self._cases = host, cases
         self._known = {id(request) for request in (*cases.mixed, *cases.small)}
         self._plans: dict[tuple[str, int], Plan] = {}

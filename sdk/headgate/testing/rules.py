@@ -108,7 +108,7 @@ def order(host: PluginHost, name: str, request: Request) -> str:
 @whole_rule("processes", "Two processes with different hash seeds answer every request with the same bytes.")
 def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Finding]:
     """Ask two other processes, with shuffled requests."""
-    if not host.plugins[name].distribution:
+    if not host.plugin(name).distribution:
         raise SkipRule("it is not installed through an entry point, so no other process can load it")
     here = [dumps(host.schedule(name, request), indent=None).rstrip("\n") for request in cases.mixed]
     with ThreadPoolExecutor() as pool:

@@ -10,8 +10,8 @@ import pytest
 
 from headgate.documents import read, unstructure
 from headgate.host import PluginHost
-from headgate.knowledge import Knowledge
 from headgate.model import Request, Status
+from headgate_pipeline.knowledge import Knowledge
 from headgate_pipeline.levels import STEPS
 from headgate_pipeline.run import KNOWLEDGE, REQUEST, Job, publish
 from headgate_pipeline.store import Store

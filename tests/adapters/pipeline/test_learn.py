@@ -7,9 +7,9 @@ import pytest
 
 from headgate.documents import read
 from headgate.host import PluginHost
-from headgate.knowledge import Knowledge
 from headgate.model import FrozenMap, Request, Status
 from headgate_pipeline.intake import digest, inspect, listing
+from headgate_pipeline.knowledge import Knowledge
 from headgate_pipeline.learn import split
 from headgate_pipeline.levels import RATE_STEPS, STEPS
 from headgate_pipeline.run import KNOWLEDGE, REQUEST, Job, publish

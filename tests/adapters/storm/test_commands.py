@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from headgate import documents
 from headgate.model import Request
 from headgate_storm.clusterconf import read_request
-from headgate_storm.plugin import storm
+from headgate_storm.commands import import_group
 from thrift_writer import component, storm_topology, write_jar
 
 
@@ -19,8 +19,7 @@ def jar(tmp_path):
 
 
 def run(*args):
-    group = next(each for each in storm.headgate_commands() if each.name == "import")
-    return CliRunner().invoke(group, ["storm-clusterconf", *map(str, args)])
+    return CliRunner().invoke(import_group, ["storm-clusterconf", *map(str, args)])
 
 
 def test_a_document_is_written_and_its_figures_printed(jar, tmp_path):

@@ -12,7 +12,7 @@ from headgate_priority.plugin import sps, sps_v2
 from headgate_priority.workloads import USE_CASE_1, use_case
 
 HOST = PluginHost().with_plugin("sps", sps).with_plugin("sps-v2", sps_v2)
-IMPROVEMENTS = {each.id: each for each in sps_v2.headgate_improvements()}
+IMPROVEMENTS = {each.id: each for each in sps_v2.headgate_evidence().improvements}
 
 
 @pytest.mark.parametrize(

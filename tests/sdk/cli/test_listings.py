@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import attrs
-import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from headgate.catalogue import documents
+import headgate_schemas
 from headgate.cli.main import headgate
 from headgate.cli.output import WIDTH
-from headgate.hooks import Claim, Description, Improvement, Workload, hookimpl
+from headgate.evidence_spec import Claim, Evidence, Improvement, Workload
+from headgate.hooks import Description, hookimpl
 from headgate.host import PluginHost
 from headgate.model import Cluster, Resources
 from small_requests import word_count
@@ -26,13 +26,11 @@ class Paper:
         return Description(summary="Evidence.", capabilities=frozenset({"total"}))
 
     @hookimpl
-    def headgate_claims(self):
+    def headgate_evidence(self):
         kept = Claim(id="kept", source="T1", statement="s", printed=1.0, verify=lambda: 1.0)
-        return (kept, Claim(id="broken", source="T1", statement="s", printed=1.0, verify=lambda: 2.0))
-
-    @hookimpl
-    def headgate_workloads(self):
-        return (Workload(name="words", summary="Count words.", build=word_count),)
+        broken = Claim(id="broken", source="T1", statement="s", printed=1.0, verify=lambda: 2.0)
+        words = Workload(name="words", summary="Count words.", build=word_count)
+        return Evidence(workloads=[words], claims=[kept, broken])
 
 
 class Variant:
@@ -48,11 +46,11 @@ class Variant:
         return problem.plan([0] * problem.n)
 
     @hookimpl
-    def headgate_improvements(self):
+    def headgate_evidence(self):
         given = {"statement": "traffic", "build": roomy, "published": "even"}
         less = Improvement(id="less", figure=between, bound=lambda asked: 0.0, **given)
         worse = Improvement(id="worse", figure=between, more=True, note="on purpose", **given)
-        return (less, worse)
+        return Evidence(improvements=(less, worse))
 
 
 def roomy():
@@ -139,12 +137,17 @@ def test_without_any_claim_there_is_nothing_to_reproduce(monkeypatch):
 
 
 def test_schemas_are_named_printed_and_written(tmp_path):
-    assert invoke("schema").stdout.split() == sorted(documents())
-    assert json.loads(invoke("schema", "--json").stdout) == sorted(documents())
-    jsonschema.Draft7Validator.check_schema(json.loads(invoke("schema", "plan").stdout))
+    names = list(headgate_schemas.names())
+    assert len(names) == 9
+    assert invoke("schema").stdout.split() == names
+    assert json.loads(invoke("schema", "--json").stdout) == names
+    for name in names:
+        assert json.loads(invoke("schema", name).stdout) == json.loads(headgate_schemas.read(name))
     done = invoke("schema", "-o", str(tmp_path / "new"))
     assert (done.exit_code, done.stdout) == (0, "")
-    assert {each.stem for each in (tmp_path / "new").iterdir()} == set(documents())
+    assert {each.name: each.read_text() for each in (tmp_path / "new").iterdir()} == {
+        f"{name}.json": headgate_schemas.read(name) for name in names
+    }
     assert invoke("schema", "poem").exit_code == 2
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,9 +11,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import BUILT_IN, Commands, headgate, main
+from headgate.cli.main import BUILT_IN, headgate, main
 from headgate.documents import dumps
 from headgate.errors import DocumentError, EngineError, OptionError, PluginError
+from plugin_folder import install
 from shell import HEADGATE
 from shell import headgate as run
 from small_requests import word_count
@@ -72,7 +74,7 @@ def test_an_error_is_a_message_and_its_exit_code(monkeypatch, capsys, error, cod
     def fail():
         raise error
 
-    monkeypatch.setattr(Commands, "_of_plugins", lambda self: {"fail": fail})
+    monkeypatch.setitem(headgate.commands, "fail", fail)
     monkeypatch.setattr(sys, "argv", ["headgate", "fail"])
     with pytest.raises(SystemExit) as caught:
         main()
@@ -109,19 +111,91 @@ def test_a_reader_that_leaves_early_is_no_error():
     assert "Exception" not in done.stderr
 
 
-def test_a_plugin_whose_commands_cannot_be_had_stops_no_other_command(monkeypatch):
-    from headgate.hooks import Description, hookimpl
-    from headgate.host import PluginHost
+COMMAND = """
+import click
 
-    class Broken:
-        @hookimpl
-        def headgate_describe(self):
-            return Description(summary="Break.")
+@click.group()
+def plugin():
+    "Do something."
+"""
 
-        @hookimpl
-        def headgate_commands(self):
-            raise RuntimeError("no commands")
 
-    host = PluginHost().with_plugin("broken", Broken())
-    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
-    assert CliRunner().invoke(headgate, ["--help"]).exit_code == 0
+def test_commands_of_plugins_are_imported_when_they_are_typed(tmp_path, monkeypatch):
+    named = "acme = strange_acme:plugin\nacme.more = strange_more:plugin\nother = strange_other:plugin"
+    install(tmp_path, "strange", {"acme": COMMAND, "more": COMMAND, "other": COMMAND}, commands=named)
+    monkeypatch.syspath_prepend(tmp_path)
+    done = CliRunner().invoke(headgate, ["acme", "--help"])
+    assert done.exit_code == 0
+    assert "more  Do something." in done.output
+    assert "strange_other" not in sys.modules
+    assert "  other " in CliRunner().invoke(headgate, ["--help"]).output
+
+
+BROKEN = {
+    "raising": ("raise RuntimeError('no licence')", "cannot be imported: RuntimeError: no licence"),
+    "number": ("plugin = 3", "is of type int, not a click command"),
+    "plan": (COMMAND, "headgate has a command of that name already"),
+}
+
+
+def test_a_command_that_cannot_be_had_stops_no_other_and_says_why(tmp_path, monkeypatch):
+    named = "\n".join(f"{name} = strange_{name}:plugin" for name in BROKEN)
+    install(tmp_path, "strange", {name: source for name, (source, _) in BROKEN.items()}, commands=named)
+    monkeypatch.syspath_prepend(tmp_path)
+    listed = CliRunner().invoke(headgate, ["--help"])
+    assert listed.exit_code == 0
+    assert listed.output.count("Set aside: see `headgate doctor`.") == 2
+    doctor = json.loads(CliRunner().invoke(headgate, ["doctor", "--json"]).stdout)
+    for name, (_, reason) in BROKEN.items():
+        found = next(each for each in doctor if each["subject"] == f"command {name}")
+        assert (found["status"], reason in found["detail"]) == ("broken", True)
+    done = CliRunner().invoke(headgate, ["raising", "--anything"])
+    assert isinstance(done.exception, PluginError)
+    assert "no licence; see `headgate doctor`" in str(done.exception)
+
+
+def test_two_commands_of_one_name_are_both_set_aside(tmp_path, monkeypatch):
+    for distribution in ("first", "second"):
+        install(tmp_path, distribution, {"acme": COMMAND}, commands=f"acme = {distribution}_acme:plugin")
+    monkeypatch.syspath_prepend(tmp_path)
+    done = CliRunner().invoke(headgate, ["acme"])
+    assert "2 distributions name 'acme'; uninstall all but one" in str(done.exception)
+
+
+ALONE = """
+import sys
+from click.testing import CliRunner
+from headgate.cli.main import headgate
+done = CliRunner().invoke(headgate, sys.argv[1:])
+assert done.exit_code == 0, done.output
+packages = {name.split('.')[0] for name in sys.modules} - {'headgate', 'headgate_schemas'}
+print(*sorted(name for name in packages if name.startswith('headgate_')))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "packages"),
+    [
+        ("plan dstorm:linear -s dstorm", "headgate_dstorm"),
+        ("plan hetero:linear-three -s hetero", "headgate_hetero"),
+        ("plan {request} -s dstorm", "headgate_dstorm"),
+        ("compare dstorm:linear -s dstorm -s even", "headgate_baselines headgate_dstorm"),
+        ("run --engine sim -s dstorm --rounds 1 dstorm:linear", "headgate_dstorm headgate_sim"),
+        ("simulate dstorm:linear -s even --duration 20", "headgate_baselines headgate_dstorm headgate_sim"),
+        ("reproduce sps", "headgate_priority"),
+        ("spark --help", "headgate_spark"),
+        ("--version", ""),
+    ],
+)
+def test_a_command_imports_the_plugins_that_it_names_and_no_other(words, packages, tmp_path):
+    request = tmp_path / "request.json"
+    request.write_text(dumps(word_count()))
+    words = [word.format(request=request) for word in words.split()]
+    done = subprocess.run([sys.executable, "-c", ALONE, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == packages.split()
+
+
+def test_the_help_imports_no_algorithm():
+    done = subprocess.run([sys.executable, "-c", ALONE, "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["headgate_pipeline", "headgate_sim", "headgate_spark", "headgate_storm"]

@@ -17,8 +17,8 @@ from headgate.testing import RULES, FirstFit
 from headgate.testing.cases import make_cases
 from headgate.testing.conform import Outcome, conform
 from headgate.testing.shrink import shrink, weight
-from headgate.testing.zoo import BEASTS, Hanging, Scheduler
 from plugin_folder import GOOD, install
+from zoo import BEASTS, Hanging, Scheduler
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from headgate.host import PluginHost
 from headgate.testing import FirstFit, make_cases
 from headgate.testing.memory import RememberingHost
-from headgate.testing.zoo import Scheduler
+from zoo import Scheduler
 
 
 @pytest.fixture

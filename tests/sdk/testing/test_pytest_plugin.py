@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
+import zoo
 from headgate.testing import RULES
 
 PROJECT = """
@@ -67,7 +69,8 @@ def test_a_contract_class_runs_every_rule(tmp_path):
 
 
 def test_a_contract_class_fails_on_a_scheduler_that_breaks_a_rule(tmp_path):
-    broken = PROJECT.replace("import FirstFit,", "import zoo,")
+    shutil.copy(zoo.__file__, tmp_path)
+    broken = PROJECT.replace("from headgate.testing import FirstFit,", "import zoo\nfrom headgate.testing import")
     broken = broken.replace("FirstFit()", 'zoo.BEASTS["overloads"].plugin')
     (tmp_path / "test_ff.py").write_text(broken)
     run = run_pytest(tmp_path, "-k", "capacity or fixed")

@@ -15,7 +15,7 @@ from headgate.host import PluginHost
 from headgate.testing import CAPABILITIES, RULES, FirstFit, make_cases
 from headgate.testing.capabilities import MEANING
 from headgate.testing.rule import SkipRule
-from headgate.testing.zoo import BEASTS, Scheduler
+from zoo import BEASTS, Scheduler
 
 BY_ID = {rule.id: rule for rule in RULES}
 

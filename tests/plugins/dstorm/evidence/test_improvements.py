@@ -8,7 +8,7 @@ from headgate.host import PluginHost
 from headgate.improvements import improve
 from headgate_dstorm.plus.plugin import dstorm_plus
 
-IMPROVEMENTS = {each.id: each for each in dstorm_plus.headgate_improvements()}
+IMPROVEMENTS = {each.id: each for each in dstorm_plus.headgate_evidence().improvements}
 
 
 @pytest.mark.parametrize("name", ["linear-cs20", "diamond-cs30", "star-cs40"])

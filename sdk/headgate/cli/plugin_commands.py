@@ -1,0 +1,77 @@
+"""Commands that plugins add, named in the entry-point group `headgate.commands` by the words after `headgate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from headgate.errors import PluginError
+from headgate.hooks import COMMANDS
+from headgate.loading import Quarantined, found, imported, set_aside, twice
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+def names() -> set[str]:
+    """The first words of the commands, nothing imported."""
+    return {words.partition(".")[0] for words in found(COMMANDS)}
+
+
+def find(name: str) -> click.Command | None:
+    """The command of a name with its subcommands, imported now; None if there is none.
+
+    One that is set aside stays a command, which says why when it is called: the others work on.
+    """
+    entries = {words: each for words, each in sorted(found(COMMANDS).items()) if words.partition(".")[0] == name}
+    if not entries:
+        return None
+    group = _command(name, entries[name]) if name in entries else click.Group(name)
+    for words, each in entries.items():
+        if words != name and isinstance(group, click.Group):
+            group.add_command(_command(words, each), words.partition(".")[2])
+    return group
+
+
+def quarantined(taken: frozenset[str]) -> tuple[Quarantined, ...]:
+    """Commands that are set aside, and why; imports all.
+
+    Args:
+        taken: Names of the commands of the core.
+    """
+    every = (_fit(words, entries, taken) for words, entries in sorted(found(COMMANDS).items()))
+    return tuple(each for each in every if isinstance(each, Quarantined))
+
+
+def _command(words: str, entries: tuple[EntryPoint, ...]) -> click.Command:
+    fit = _fit(words, entries)
+    return fit if isinstance(fit, click.Command) else _Broken(fit)
+
+
+def _fit(
+    words: str, entries: tuple[EntryPoint, ...], taken: frozenset[str] = frozenset()
+) -> click.Command | Quarantined:
+    if words in taken:
+        return set_aside(words, entries, "headgate has a command of that name already")
+    if len(entries) > 1:
+        return set_aside(words, entries, twice(words, entries))
+    try:
+        command = imported(entries[0])
+    except PluginError as error:
+        return set_aside(words, entries, str(error))
+    if not isinstance(command, click.Command):
+        return set_aside(words, entries, f"is of type {type(command).__name__}, not a click command")
+    return command
+
+
+class _Broken(click.Command):
+    """Stands for a command that is set aside: listed, and refused with the reason."""
+
+    def __init__(self, aside: Quarantined) -> None:
+        super().__init__(aside.name.rpartition(".")[2], short_help="Set aside: see `headgate doctor`.")
+        self._aside = aside
+
+    def make_context(self, *_arguments: Any, **_more: Any) -> NoReturn:
+        """Refuse, whatever the arguments are."""
+        raise PluginError(f"{self._aside.name} is set aside: {self._aside.reason}; see `headgate doctor`")

@@ -1,0 +1,234 @@
+"""Plugins by name: an entry point is loaded when its name is first asked for; what is unfit is set aside by name."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from importlib.metadata import EntryPoint, entry_points, version
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pluggy
+
+from headgate.errors import PluginError
+from headgate.hooks import GROUP, HOOKSPEC_VERSION, ROUNDS, SPECS, Description, LoopSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+DISABLE = "HEADGATE_DISABLE_PLUGINS"
+"""Environment variable: names of plugins and of commands, separated by commas, that are not loaded."""
+
+
+def _hooks_of(*specs: type) -> frozenset[str]:
+    return frozenset(name for spec in specs for name in vars(spec) if name.startswith("headgate_"))
+
+
+HOOKS, UNASKED = _hooks_of(*SPECS), _hooks_of(LoopSpec)
+
+
+@attrs.frozen(kw_only=True)
+class Loaded:
+    """A plugin that is ready: its hooks can be called."""
+
+    name: str
+    description: Description
+    hooks: frozenset[str]
+    distribution: str
+    version: str
+    caller: Any = attrs.field(repr=False)
+
+
+@attrs.frozen(kw_only=True)
+class Quarantined:
+    """A plugin that was set aside, and why."""
+
+    name: str
+    origin: str
+    reason: str
+
+
+class Registry:
+    """Plugins by name, those of entry points not imported before they are asked for.
+
+    Args:
+        entries: The entry points of each name; a name that has more than one is not loaded.
+        rounds: Names of the plugins that take part in every round.
+        ready: Plugins that are loaded, or set aside, already.
+    """
+
+    def __init__(
+        self,
+        entries: Mapping[str, tuple[EntryPoint, ...]] | None = None,
+        rounds: Iterable[str] = (),
+        ready: Iterable[Loaded | Quarantined] = (),
+    ) -> None:
+        self._entries = dict(entries or {})
+        self._rounds = frozenset(rounds)
+        self._ready = {each.name: each for each in ready}
+        self._lock = threading.RLock()
+
+    @classmethod
+    def installed(cls, names: Iterable[str] | None = None) -> Registry:
+        """The entry points of this Python, none of them loaded; `names` leaves out all others."""
+        wanted = None if names is None else set(names)
+        plugins, rounds = (
+            {name: each for name, each in found(group).items() if wanted is None or name in wanted}
+            for group in (GROUP, ROUNDS)
+        )
+        both = {
+            name: tuple({_origin(each): each for each in (*plugins.get(name, ()), *rounds.get(name, ()))}.values())
+            for name in {**plugins, **rounds}
+        }
+        return cls(both, rounds)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a plugin of that name is installed, fit or not."""
+        return name in self._ready or name in self._entries
+
+    def get(self, name: str) -> Loaded | Quarantined | None:
+        """A plugin, loaded now if it was not; None where there is none of that name."""
+        with self._lock:
+            if name not in self._ready and name in self._entries:
+                self._ready[name] = _load(name, self._entries[name], heard=name in self._rounds)
+            return self._ready.get(name)
+
+    def all(self) -> tuple[Loaded | Quarantined, ...]:
+        """Every plugin, by name."""
+        return tuple(filter(None, map(self.get, sorted({**self._entries, **self._ready}))))
+
+    def unasked(self) -> tuple[Loaded, ...]:
+        """Plugins that take part in every round, and those that are loaded already, by name."""
+        with self._lock:
+            found = [self.get(name) for name in sorted({*self._rounds, *self._ready})]
+        return tuple(each for each in found if isinstance(each, Loaded))
+
+    def plus(self, plugin: Loaded) -> Registry:
+        """This registry and one more plugin."""
+        with self._lock:
+            return Registry(self._entries, self._rounds, (*self._ready.values(), plugin))
+
+
+def found(group: str) -> dict[str, tuple[EntryPoint, ...]]:
+    """The entry points of a group by name, without those that `HEADGATE_DISABLE_PLUGINS` names."""
+    off = {name.strip() for name in os.environ.get(DISABLE, "").split(",")}
+    by_name: dict[str, tuple[EntryPoint, ...]] = {}
+    for each in entry_points(group=group):
+        if each.name not in off:
+            by_name[each.name] = (*by_name.get(each.name, ()), each)
+    return by_name
+
+
+def imported(entry: EntryPoint) -> Any:
+    """The object of an entry point; what its import prints goes to stderr.
+
+    Raises:
+        PluginError: It cannot be imported.
+    """
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return entry.load()
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def set_aside(name: str, entries: tuple[EntryPoint, ...], reason: str) -> Quarantined:
+    """An entry point that is not used, and where it comes from."""
+    return Quarantined(name=name, origin=", ".join(map(_origin, entries)), reason=reason)
+
+
+def twice(name: str, entries: tuple[EntryPoint, ...]) -> str:
+    """Why a name that several entry points have is not used."""
+    distributions = {each.dist.name if each.dist else "unknown" for each in entries}
+    if len(distributions) > 1:
+        return f"{len(distributions)} distributions name {name!r}; uninstall all but one"
+    return f"{len(entries)} objects are named {name!r}; name one"
+
+
+def _origin(entry: EntryPoint) -> str:
+    return f"{entry.value} of {entry.dist.name if entry.dist else 'unknown'}"
+
+
+def _load(name: str, entries: tuple[EntryPoint, ...], *, heard: bool) -> Loaded | Quarantined:
+    if len(entries) > 1:
+        return set_aside(name, entries, twice(name, entries))
+    try:
+        plugin = imported(entries[0])
+    except PluginError as error:
+        return set_aside(name, entries, str(error))
+    loaded = admit(name, plugin, entries[0])
+    if isinstance(loaded, Loaded) and not heard and (deaf := sorted(loaded.hooks & UNASKED)):
+        reason = f"{', '.join(deaf)} would never be called: name the plugin in the entry-point group {ROUNDS!r} too"
+        return set_aside(name, entries, reason)
+    return loaded
+
+
+def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded | Quarantined:
+    """Register one object as a plugin if it is fit: known hooks, described, for this hook specification.
+
+    Args:
+        name: The plugin's name.
+        plugin: The object.
+        entry: Where it comes from, if it was installed.
+    """
+    manager = pluggy.PluginManager(GROUP)
+    for spec in SPECS:
+        manager.add_hookspecs(spec)
+    try:
+        manager.register(plugin, name)
+        manager.check_pending()
+        hooks = frozenset(caller.name for caller in manager.get_hookcallers(plugin) or ())
+        description = _described(plugin, hooks, manager)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin's own code runs here
+        origin = _origin(entry) if entry else type(plugin).__name__
+        return Quarantined(name=name, origin=origin, reason=f"{type(error).__name__}: {error}")
+    return Loaded(
+        name=name,
+        description=description,
+        hooks=hooks,
+        distribution=entry.dist.name if entry and entry.dist else "",
+        version=entry.dist.version if entry and entry.dist else version("headgate"),
+        caller=_Caller(manager),
+    )
+
+
+def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginManager) -> Description:
+    _check_hooks(plugin, hooks, manager)
+    answers = manager.hook.headgate_describe()
+    if len(answers) != 1 or not isinstance(answers[0], Description):
+        raise PluginError(f"headgate_describe answers {answers!r}, not a Description")
+    description: Description = answers[0]
+    if description.hookspec != HOOKSPEC_VERSION:
+        raise PluginError(f"is written for hooks {description.hookspec}, this is {HOOKSPEC_VERSION}")
+    if not isinstance(description.summary, str) or not description.summary.strip():
+        raise PluginError("its description has no summary; a docstring does")
+    if not attrs.has(description.options):
+        raise PluginError(f"its options {description.options!r} are no attrs class")
+    return description
+
+
+def _check_hooks(plugin: object, hooks: frozenset[str], manager: pluggy.PluginManager) -> None:
+    forgotten = sorted(name for name in dir(plugin) if name in HOOKS and name not in hooks)
+    if forgotten:
+        raise PluginError(f"{', '.join(forgotten)} lacks @hookimpl, so it would never be called")
+    if "headgate_describe" not in hooks:
+        raise PluginError("headgate_describe is missing; every plugin has to say what it is")
+    for name in sorted(hooks):
+        if any(each.wrapper or each.hookwrapper for each in getattr(manager.hook, name).get_hookimpls()):
+            raise PluginError(f"{name} is a hook wrapper; each plugin is called alone, so it would wrap nothing")
+
+
+class _Caller:
+    """Calls a hook of the one plugin in a manager and unwraps the one result."""
+
+    def __init__(self, manager: pluggy.PluginManager) -> None:
+        self._hook = manager.hook
+
+    def __getattr__(self, hook: str) -> Any:
+        def call(**arguments: Any) -> Any:
+            results = getattr(self._hook, hook)(**arguments)
+            return results[0] if results else None
+
+        return call
