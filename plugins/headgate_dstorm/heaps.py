@@ -119,7 +119,7 @@ class Heaps:
                     self.race.top[place] = -1.0
 
     def _has_worker(self, queue: int) -> bool:
-        return self.open or self.room.heap_left(self.sizes.topology[queue], self.node) >= self.sizes.heap[queue]
+        return self.open or self.room.takes(self.sizes.topology[queue], self.sizes.heap[queue], self.node)
 
     def _fits(self, place: int) -> bool:
         return all(map(le, self.race.needs(place), self.free)) and self._has_worker(self.race.queues[place])

@@ -38,6 +38,7 @@ class Scan:
         self._residents = residents(problem)
         self._cells: Cells | None = None
         self._lowest = 0
+        self._of_topology = _by_heap(problem, groups)
 
     def run(self) -> NDArray[np.int64]:
         """Fill the nodes; the node of each task, -1 for those left."""
@@ -59,10 +60,7 @@ class Scan:
         self.capacity = self.problem.capacity[node].tolist()
         self.used = (self.problem.capacity[node] - self.room.free[node]).tolist()
         self.usage = self._usage()
-        self.widest = np.full(len(self.problem.heap_limit) + 1, -np.inf)
-        self.widest[-1] = np.inf
-        for topology in self.room.topologies_on(node):
-            self.widest[topology] = self.room.heap_left(topology, node)
+        self._ask_workers()
         self.both = self.groups.waiting.copy()
         self.beta = self.options.beta
         self.cursor = self._lowest
@@ -71,6 +69,21 @@ class Scan:
         self._gather(near)
         if self.usage > self.options.threshold:
             self._cross()
+
+    def _ask_workers(self, topology: int | None = None) -> None:
+        """Note which groups find a worker: any that may have one of its own while a slot is free.
+
+        Args:
+            topology: Of the task that was placed, if no slot was free before either: nothing changes for others.
+        """
+        self.open = bool(self.room.free_slots[self.node] > 0)
+        here = self.room.topologies_on(self.node) if topology is None else (topology,)
+        if topology is None:
+            self.takes = self.groups.opens.copy() if self.open else np.zeros(self.groups.count + 1, dtype=bool)
+            self.takes[-1] = True
+        for each in () if self.open else here:
+            for heap, groups in self._of_topology.get(each, ()):
+                self.takes[groups] = self.room.takes(each, heap, self.node)
 
     def _meet_residents(self) -> list[NDArray[np.int64]]:
         """Count what fixed tasks on the node exchange with those that wait; say with whom."""
@@ -105,9 +118,7 @@ class Scan:
         self.candidates.add(groups, self._benefit(groups))
 
     def _fits(self, demand: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.bool_]:
-        fits: NDArray[np.bool_] = self.widest[self.groups.topology[groups]] >= self.groups.heap[groups]
-        if self.room.free_slots[self.node] > 0:
-            fits |= self.groups.opens[groups]
+        fits: NDArray[np.bool_] = self.takes[groups]
         for row, free in zip(demand, self.room.free[self.node].tolist(), strict=True):
             fits &= row <= free
         return fits
@@ -140,10 +151,8 @@ class Scan:
                 return candidates.group.item(entry)
 
     def _entry_fits(self, entry: int) -> bool:
-        groups, group = self.groups, self.candidates.group.item(entry)
-        if self.widest[groups.topology[group]] < groups.heap[group] and not (
-            groups.opens[group] and self.room.free_slots[self.node] > 0
-        ):
+        group = self.candidates.group.item(entry)
+        if not self.takes[group]:
             return False
         after = map(add, self.used, self.candidates.demand[:, entry].tolist())
         return all(map(le, after, self.capacity))
@@ -175,8 +184,8 @@ class Scan:
         task = groups.take(group)
         self.room.place(task, self.node)
         self.remaining -= 1
-        topology = int(groups.topology[group])
-        self.widest[topology] = self.room.heap_left(topology, self.node)
+        if self.room.free_slots[self.node] <= 0:
+            self._ask_workers(None if self.open else int(groups.topology[group]))
         self.used = list(map(add, self.used, groups.demand[:, group].tolist()))
         self.usage = self._usage()
         candidates.placed(group)
@@ -199,3 +208,15 @@ class Scan:
         """The node is nearly full: what may follow counts no more (the second line of Eq. 5.5)."""
         self.beta = 0.0
         self.candidates.revalue(self._benefit(self.candidates.listed()))
+
+
+def _by_heap(problem: Problem, groups: Groups) -> dict[int, list[tuple[float, NDArray[np.int64]]]]:
+    """The groups of each topology, by the heap of their tasks; all together where no limit asks for it."""
+    topology = groups.topology[:-1]
+    heap = np.where(np.isfinite(problem.heap_limit[topology]), groups.heap[:-1], 0.0)
+    order = np.lexsort((heap, topology))
+    new = (np.diff(topology[order]) != 0) | (np.diff(heap[order]) != 0)
+    found: dict[int, list[tuple[float, NDArray[np.int64]]]] = {}
+    for part in np.split(order, np.flatnonzero(new) + 1) if len(order) else ():
+        found.setdefault(int(topology[part[0]]), []).append((float(heap[part[0]]), part))
+    return found

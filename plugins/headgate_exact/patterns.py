@@ -8,21 +8,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from headgate.problem import Problem
+    from headgate.workers import Workers
     from headgate_exact.classes import Classes
 
 Patterns = NDArray[np.int64]
 """Counts by pattern and class, shape (p, k)."""
 
 
-def patterns_of(problem: Problem, classes: Classes, node: int, limit: int) -> Patterns | None:
-    """Every pattern that the node can hold, the empty one first; None if there are more than `limit`."""
+def patterns_of(
+    problem: Problem, classes: Classes, workers: Workers, node: int, limit: int
+) -> tuple[Patterns, bool] | None:
+    """Every pattern that the node can hold, the empty one first; None if there are more than `limit`.
+
+    Returns:
+        The patterns, and whether those that are left out are known to need more workers than there are slots.
+    """
     found = np.zeros((1, len(classes.tasks)), dtype=np.int64)
     used = np.zeros((1, problem.demand.shape[1]))
     for number, tasks in enumerate(classes.tasks):
         demand, home = problem.demand[tasks[0]], classes.home[number]
         low = len(tasks) if home == node else 0
-        high = len(tasks) if home in (node, -1) else 0
+        large = problem.heap[tasks[0]] > problem.heap_limit[problem.topology[tasks[0]]]  # no new worker may hold it
+        high = len(tasks) if home == node or (home == -1 and not large) else 0
         counts = np.arange(low, high + 1, dtype=np.int64)
         need = used[:, None, :] + counts[None, :, None] * demand
         # what may not move stays, though the node be overloaded by it
@@ -32,36 +42,33 @@ def patterns_of(problem: Problem, classes: Classes, node: int, limit: int) -> Pa
             return None
         found, used = found[row], need[row, column]
         found[:, number] = counts[column]
-    return found[_has_workers(problem, classes, found, int(problem.slots[node]))]
+    need, proven = _workers(problem, classes, workers, found)
+    fits = (need <= problem.slots[node]) | ~found.any(axis=1)
+    return found[fits], bool(proven[~fits].all())
 
 
-def _has_workers(problem: Problem, classes: Classes, found: Patterns, slots: int) -> NDArray[np.bool_]:
-    """Whether the workers of each pattern fit into the slots, as `headgate.slots` packs them: largest heap first."""
-    first = [tasks[0] for tasks in classes.tasks]
-    topology, heap = problem.topology[first], problem.heap[first]
-    here = np.array([(found[:, topology == t] > 0).any(axis=1) for t in range(len(problem.topology_ids))])
-    need = here.sum(axis=0) if len(here) else np.zeros(len(found), dtype=np.int64)
-    for t in np.flatnonzero(np.isfinite(problem.heap_limit)).tolist():
+def _workers(
+    problem: Problem, classes: Classes, workers: Workers, found: Patterns
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Workers that each pattern needs, by the rule of `headgate.workers`, and whether that is proven."""
+    topology = problem.topology[[tasks[0] for tasks in classes.tasks]]
+    need, proven = np.zeros(len(found), dtype=np.int64), np.ones(len(found), dtype=bool)
+    for t in np.unique(topology).tolist():
         mine = np.flatnonzero(topology == t)
-        mine = mine[np.argsort(-heap[mine], kind="stable")]
-        for row in np.flatnonzero(here[t]).tolist():
-            heaps = np.repeat(heap[mine], found[row, mine])
-            need[row] += _workers(heaps.tolist(), float(problem.heap_limit[t])) - 1
-    return np.asarray((need <= slots) | ~found.any(axis=1))
+        if workers.plain:
+            need += found[:, mine].any(axis=1)
+            continue
+        rows, of = np.unique(found[:, mine], axis=0, return_inverse=True)
+        counted = [workers.needed(_tasks(classes, mine.tolist(), row)) for row in rows.tolist()]
+        of = of.reshape(-1)
+        need += np.array([number for number, _ in counted], dtype=np.int64)[of]
+        proven &= np.array([known for _, known in counted], dtype=bool)[of]
+    return need, proven
 
 
-def _workers(heaps: list[float], limit: float) -> int:
-    """Workers that first fit opens; more than any node has where one task is too large."""
-    left: list[float] = []
-    for heap in heaps:
-        if heap > limit:
-            return 1_000_000
-        fit = next((number for number, room in enumerate(left) if room >= heap), None)
-        if fit is None:
-            left.append(limit - heap)
-        else:
-            left[fit] -= heap
-    return len(left)
+def _tasks(classes: Classes, numbers: list[int], counts: list[int]) -> Iterator[int]:
+    for number, count in zip(numbers, counts, strict=True):
+        yield from classes.tasks[number][:count]
 
 
 def local_traffic(problem: Problem, classes: Classes, found: Patterns) -> NDArray[np.int64]:

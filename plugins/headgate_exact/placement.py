@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.workers import Workers
 from headgate_exact.classes import Classes
 from headgate_exact.patterns import Patterns, patterns_of
 from headgate_exact.pricing import Prices, Table
@@ -51,16 +52,21 @@ def place(problem: Problem, start: NDArray[np.int64], options: Options, budget: 
     """Search from a placement, whole or not; None if the model would have more than `options.max_columns` columns."""
     classes = Classes.of(problem)
     columns: list[Patterns] = []
-    left = options.max_columns
+    left, complete, workers = options.max_columns, True, Workers(problem)
     for nodes in classes.nodes:
-        found = patterns_of(problem, classes, nodes[0], left)
+        found = patterns_of(problem, classes, workers, nodes[0], left)
         if found is None:
             return None
-        left -= len(found)
-        columns.append(found)
-    if not columns or not problem.n:
-        return Placed(node_of=None if problem.n else np.zeros(0, dtype=np.int64), bound=0, proven=True, infeasible=True)
-    return _search(problem, classes, columns, start, budget)
+        patterns, all_of_them = found
+        left -= len(patterns)
+        complete &= all_of_them
+        columns.append(patterns)
+    if not problem.n or not columns:
+        nothing = np.zeros(0, dtype=np.int64) if not problem.n else None
+        return Placed(node_of=nothing, bound=0, proven=True, infeasible=problem.n > 0)
+    placed = _search(problem, classes, columns, start, budget)
+    # a pattern may be missing that better packed workers would hold: then nothing is known of all placements
+    return placed if complete else Placed(node_of=placed.node_of, bound=0)
 
 
 def _search(

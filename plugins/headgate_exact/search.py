@@ -81,12 +81,32 @@ def _bounded(problem: Problem, node_of: NDArray[np.int64], bound: int, said: str
 
 
 def _no_placement(problem: Problem, node_of: NDArray[np.int64], said: str) -> Plan:
-    """An infeasible plan whose first reason names the resource of which most is needed, relative to what there is."""
+    """An infeasible plan whose first reason is what all nodes together lack, else what a task that is left lacks."""
     plan = problem.plan(node_of, said)
+    if any(each.code == "move-limit" for each in plan.reasons):
+        return plan
+    first, *others = (*_lacking(problem), *plan.reasons)
+    first = attrs.evolve(first, message=f"{said}; {first.message}")
+    return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(first, *others))
+
+
+def _lacking(problem: Problem) -> tuple[Reason, ...]:
+    """The resource of which all tasks need more than all nodes have, the worst relative to that; else slots; if any."""
     need, have = problem.demand.sum(axis=0), problem.capacity.sum(axis=0)
     short = int(np.divide(need, have, out=np.where(need > 0, np.inf, 0.0), where=have > 0).argmax())
     name, amount, whole = problem.resources[short], float(need[short]), float(have[short])
-    message = f"{said}; all tasks need {amount:g} {name}, all nodes have {whole:g}"
-    reason = Reason(code="capacity", subject="tasks", message=message, resource=name, need=amount, have=whole)
-    limited = any(each.code == "move-limit" for each in plan.reasons)
-    return plan if limited else attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason, *plan.reasons))
+    if amount > whole:
+        message = f"all tasks need {amount:g} {name}, all nodes have {whole:g}"
+        return (Reason(code="capacity", subject="tasks", message=message, resource=name, need=amount, have=whole),)
+    workers, slots = _fewest_workers(problem), int(problem.slots.sum())
+    if workers > slots:
+        message = f"all tasks need {workers} workers, all nodes have {slots} slots"
+        return (Reason(code="slots", subject="tasks", message=message, resource="slots", need=workers, have=slots),)
+    return ()
+
+
+def _fewest_workers(problem: Problem) -> int:
+    """Workers that all tasks need at least, whichever nodes they are on: as many as the sums of heaps fill."""
+    heap = np.bincount(problem.topology, weights=problem.heap, minlength=len(problem.heap_limit))
+    full = np.divide(heap, problem.heap_limit, out=np.zeros(len(heap)), where=problem.heap_limit > 0)
+    return int(np.maximum(np.ceil(full), np.bincount(problem.topology, minlength=len(heap)) > 0).sum())

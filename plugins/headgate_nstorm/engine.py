@@ -77,7 +77,7 @@ class Engine:
         executor, source, target = migration.executor, migration.source, migration.target
         self.gains.move(executor, target)
         self.node_of[executor] = target
-        self._fit.move(executor, source, target)
+        self._fit.move(executor, target)
         cpu = float(self._problem.demand[executor, 0])
         for node, change in ((source, -cpu), (target, cpu)):
             self.used[node] += change
@@ -135,50 +135,32 @@ class Fit:
         """Count what is free."""
         self._problem = problem
         self._guard = options.high_load if options.guard else np.inf
-        placed = np.flatnonzero(node_of >= 0)
-        self._free = problem.capacity.copy()
-        np.subtract.at(self._free, node_of[placed], problem.demand[placed])
-        self._tasks = np.zeros((len(problem.topology_ids), problem.m), dtype=np.int64)
-        np.add.at(self._tasks, (problem.topology[placed], node_of[placed]), 1)
-        self._workers = (self._tasks > 0).sum(axis=0)
-        self._heap = np.zeros(self._tasks.shape)
-        np.add.at(self._heap, (problem.topology[placed], node_of[placed]), problem.heap[placed])
+        self._room = problem.room()
+        for executor in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
+            self._room.place(executor, int(node_of[executor]))
 
     def nodes(self, executor: int) -> NDArray[np.bool_]:
         """Whether it fits, for every node: bool (m,)."""
-        return self._fits(executor, slice(None))
+        fits: NDArray[np.bool_] = self._room.fits(executor) & self._guarded(executor, slice(None))
+        return fits
 
     def on(self, executor: int, node: int) -> bool:
         """Whether it fits on one node."""
-        return bool(self._fits(executor, slice(node, node + 1))[0])
+        return self._room.fits_on(executor, node) and bool(self._guarded(executor, slice(node, node + 1))[0])
 
-    def _fits(self, executor: int, span: slice) -> NDArray[np.bool_]:
-        problem = self._problem
-        topology, demand = int(problem.topology[executor]), problem.demand[executor]
-        limit, heap = float(problem.heap_limit[topology]), float(problem.heap[executor])
-        here = self._tasks[topology, span] > 0
-        if limit < np.inf:
-            here &= self._heap[topology, span] + heap <= limit
-        fits: NDArray[np.bool_] = here | (self._workers[span] < problem.slots[span]) & (heap <= limit)
-        fits &= (self._free[span] >= demand).all(axis=1)
-        if self._guard < np.inf:
-            used = problem.capacity[span, 0] - self._free[span, 0] + demand[0]
-            fits &= used <= self._guard * problem.capacity[span, 0]
-        return fits
+    def _guarded(self, executor: int, span: slice) -> NDArray[np.bool_]:
+        """Whether nodes stay below the threshold of high load, if that is asked for."""
+        capacity = self._problem.capacity[span, 0]
+        if self._guard == np.inf:
+            return np.ones(len(capacity), dtype=bool)
+        used = capacity - self._room.free[span, 0] + self._problem.demand[executor, 0]
+        found: NDArray[np.bool_] = used <= self._guard * capacity
+        return found
 
-    def move(self, executor: int, source: int, target: int) -> None:
+    def move(self, executor: int, target: int) -> None:
         """Follow a migration."""
-        problem = self._problem
-        topology, heap = int(problem.topology[executor]), float(problem.heap[executor])
-        demand = problem.demand[executor]
-        self._free[source] += demand
-        self._free[target] -= demand
-        self._heap[topology, source] -= heap
-        self._heap[topology, target] += heap
-        self._workers[target] += self._tasks[topology, target] == 0
-        self._tasks[topology, target] += 1
-        self._tasks[topology, source] -= 1
-        self._workers[source] -= self._tasks[topology, source] == 0
+        self._room.remove(executor)
+        self._room.place(executor, target)
 
 
 def best_of(

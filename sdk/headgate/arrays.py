@@ -64,7 +64,7 @@ def build_problem(request: Request, *, measured: bool) -> Problem:
         slots=np.array([len(node.slots) for node in nodes], dtype=np.int64),
         traffic=_traffic(request, topologies, tasks, measured=measured),
         current=current,
-        fixed=np.where(movable, -1, current),
+        fixed=np.where(movable & (request.limits.max_moves != 0), -1, current),
     )
     for array in _arrays(problem):
         array.flags.writeable = False

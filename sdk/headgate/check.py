@@ -303,7 +303,7 @@ def _fixed(problem: Problem, plan: Plan) -> Iterable[Reason]:
         task, node = problem.task_ids[index], problem.node_ids[problem.fixed[index]]
         slot = plan.assignment.get(task)
         if slot is None or slot.node != node:
-            yield Reason(code="fixed", subject=task, message=f"{task} is not movable and runs on {node}")
+            yield Reason(code="fixed", subject=task, message=f"{task} runs on {node} and may not move")
 
 
 def _moves(problem: Problem, plan: Plan) -> Iterable[Reason]:

@@ -43,7 +43,8 @@ class Problem:
         slots: int64 (m,), number of slots of each node.
         traffic: What the tasks exchange.
         current: int64 (n,), node on which each task runs, -1 if it does not (or its node or slot is gone).
-        fixed: int64 (n,), node on which a task has to stay (it is not movable and runs), -1 if it is free.
+        fixed: int64 (n,), node on which a task has to stay, -1 if it is free: it runs there and is not movable, or no
+            running task may move (`limits.max_moves` is 0).
     """
 
     request: Request

@@ -35,24 +35,18 @@ def repair(problem: Problem, node_of: NDArray[np.int64], nodes: Sequence[int]) -
 
 
 class _Shuffle:
-    """A room in which tasks change places.
-
-    Workers are packed in the order in which tasks come. An exchange is judged as if all had come by index, so that it
-    does not depend on what was tried before; `late` are the tasks that came out of turn.
-    """
+    """A room in which tasks change places. What it holds does not depend on what was tried before."""
 
     def __init__(self, problem: Problem, room: Room, nodes: Sequence[int]) -> None:
         self.problem = problem
         self.room = room
         self.nodes = np.array(nodes, dtype=np.int64)
-        self.late: list[int] = []
 
     def add(self, task: int) -> bool:
         """Place a task by first fit, if there is room."""
         node = self._first_fit(task)
         if node >= 0:
             self.room.place(task, node)
-            self.late.append(task)
         return node >= 0
 
     def exchange(self, task: int) -> bool:
@@ -61,37 +55,18 @@ class _Shuffle:
         placed = np.flatnonzero((room.node_of >= 0) & (self.problem.fixed < 0))
         spare = room.free[room.node_of[placed]] + self.problem.demand[placed]
         gives = (spare >= self.problem.demand[task]).all(axis=1)
-        for late in self.late:
-            room.repack(int(self.problem.topology[late]), int(room.node_of[late]))
-        for victim in placed[gives][:TRIALS].tolist():
-            if self._swap(task, victim, free_slots):
-                self.late = []
-                return True
-        self._come_late()
-        return False
+        return any(self._swap(task, victim, free_slots) for victim in placed[gives][:TRIALS].tolist())
 
     def _swap(self, task: int, victim: int, free_slots: NDArray[np.int64]) -> bool:
         """Put a task in the place of another that finds a place elsewhere; all is as it was where none is."""
         room, home = self.room, int(self.room.node_of[victim])
         room.remove(victim)
-        self._place(task, home)
+        room.place(task, home)
         other = self._first_fit(victim) if (room.free_slots >= free_slots).all() else -1
         if other < 0:
             room.remove(task)
-        self._place(victim, home if other < 0 else other)
+        room.place(victim, home if other < 0 else other)
         return other >= 0
-
-    def _place(self, task: int, node: int) -> None:
-        self.room.place(task, node)
-        self.room.repack(int(self.problem.topology[task]), node)
-
-    def _come_late(self) -> None:
-        """Pack the late tasks after all others again."""
-        homes = [int(self.room.node_of[task]) for task in self.late]
-        for task in self.late:
-            self.room.remove(task)
-        for task, home in zip(self.late, homes, strict=True):
-            self.room.place(task, home)
 
     def _first_fit(self, task: int) -> int:
         fits = self.room.fits(task)[self.nodes]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate_dstorm.plus.placement import Workers
+from headgate.workers import Workers
+from headgate_dstorm.availability import residents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +87,8 @@ class Crowd:
         self.slots_left = problem.slots - (self.of_topology > 0).sum(axis=1)
         self.tasks = placed[problem.fixed[placed] < 0]
         self._list(self.tasks)
-        self._heaps = Heaps(self) if np.isfinite(problem.heap_limit).any() else None
+        workers = Workers(problem)
+        self._heaps = None if workers.plain else Heaps(self, workers)
         self._mark = np.empty(problem.m, dtype=np.int64)
 
     def _list(self, tasks: Ints) -> None:
@@ -189,18 +191,21 @@ class Crowd:
 
 
 class Heaps:
-    """Heap limits: the workers on a node are counted where its slots might not suffice."""
+    """Heap limits: the workers on a node are counted, by `headgate.workers`, where its slots might not suffice.
 
-    def __init__(self, crowd: Crowd) -> None:
-        self._crowd, self._workers = crowd, Workers(crowd.problem)
-        fixed = crowd.problem.fixed
+    Bounds of first fit decreasing say where that is not so for many nodes at once; the rule never needs more workers.
+    """
+
+    def __init__(self, crowd: Crowd, workers: Workers) -> None:
+        self._crowd, self._workers = crowd, workers
         self._least = self._tasks_of_a_worker()
         self._sum = np.zeros(crowd.of_topology.shape)
         placed = np.flatnonzero(crowd.node_of >= 0)
         self._add(placed, crowd.node_of[placed], 1.0)
-        self._residents = {
-            node: np.flatnonzero(fixed == node).tolist() for node in np.unique(fixed[fixed >= 0]).tolist()
-        }
+        self._residents = residents(crowd.problem)
+        self._held = np.zeros(crowd.problem.m, dtype=np.int64)
+        for node, tasks in self._residents.items():
+            self._held[node], _ = self._workers.needed(tasks)
 
     def _tasks_of_a_worker(self) -> Ints:
         """Tasks of each topology that first fit puts at least into every worker but the last."""
@@ -233,17 +238,21 @@ class Heaps:
         np.add.at(self._sum, (node, problem.topology[task]), sign * problem.heap[task])
 
     def _bound(self, nodes: Ints) -> Floats:
-        """More workers than that are on none of the nodes: two that come one after the other fill one together."""
+        """More workers than that are on none of the nodes: two that come one after the other fill one together.
+
+        Those that fixed tasks hold are beside them, however empty they are.
+        """
         by_number = -(-self._crowd.of_topology[nodes] // self._least)
         by_sum = np.floor(2.0 * self._sum[nodes] / self._crowd.problem.heap_limit) + 1.0
-        bound: Floats = np.minimum(by_number, by_sum).sum(axis=1)
+        bound: Floats = np.minimum(by_number, by_sum).sum(axis=1) + self._held[nodes]
         return bound
 
     def _enough(self, node: int, comes: int, goes: int) -> bool:
         """Whether a node's slots suffice when one task comes and one goes, -1 being none."""
         crowd = self._crowd
         tasks = [*crowd.on[node, : crowd.count[node]].tolist(), *self._residents.get(node, ()), comes]
-        return self._workers.needed(task for task in tasks if task not in (-1, goes)) <= self._workers.slots[node]
+        need, _ = self._workers.needed(task for task in tasks if task not in (-1, goes))
+        return need <= self._workers.slots[node]
 
 
 def _pull(problem: Problem, groups: Groups, node_of: Ints) -> Floats:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from headgate.workers import Workers
 from headgate_dstorm.groups import Groups
 
 if TYPE_CHECKING:
@@ -118,91 +118,6 @@ class Placement:
             done = False
         self._enter(other, here if done else there)
         return done
-
-
-class Workers:
-    """Worker processes on each node: one for each topology there, more where its heap limit asks for them.
-
-    Heaps are packed first fit decreasing, as the step from nodes to slots packs them; a packing is worked out once.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self.topology: list[int] = problem.topology.tolist()
-        self.limit: list[float] = problem.heap_limit.tolist()
-        self.heap: list[float] = problem.heap.tolist()
-        self.slots: list[int] = problem.slots.tolist()
-        self._heaps: list[dict[int, tuple[float, ...]]] = [{} for _ in range(problem.m)]
-        self._number: dict[tuple[int, tuple[float, ...]], int] = {}
-        self._taken = [0] * problem.m
-
-    def fit(self, task: int, node: int) -> bool:
-        """Whether the node's slots suffice with the task on it."""
-        topology = self.topology[task]
-        limit, heaps = self.limit[topology], self._heaps[node].get(topology)
-        if limit == float("inf"):
-            return heaps is not None or self._taken[node] < self.slots[node]
-        if self.heap[task] > limit:
-            return False
-        heaps = heaps or ()
-        more = self._count(topology, _with(heaps, self.heap[task])) - self._count(topology, heaps)
-        return self._taken[node] + more <= self.slots[node]
-
-    def add(self, task: int, node: int) -> None:
-        """A task comes."""
-        topology = self.topology[task]
-        heaps = self._heaps[node].get(topology, ())
-        self._change(topology, node, heaps, _with(heaps, self.heap[task]))
-
-    def remove(self, task: int, node: int) -> None:
-        """A task goes."""
-        topology = self.topology[task]
-        heaps = self._heaps[node][topology]
-        at = heaps.index(self.heap[task])
-        self._change(topology, node, heaps, heaps[:at] + heaps[at + 1 :])
-
-    def taken(self, node: int) -> int:
-        """How many slots of a node the workers there take."""
-        return self._taken[node]
-
-    def needed(self, tasks: Iterable[int]) -> int:
-        """How many workers some tasks need on one node."""
-        heaps: dict[int, list[float]] = defaultdict(list)
-        for task in tasks:
-            heaps[self.topology[task]].append(self.heap[task])
-        return sum(self._count(topology, tuple(sorted(each, reverse=True))) for topology, each in heaps.items())
-
-    def _change(self, topology: int, node: int, before: tuple[float, ...], after: tuple[float, ...]) -> None:
-        self._taken[node] += self._count(topology, after) - self._count(topology, before)
-        if after:
-            self._heaps[node][topology] = after
-        else:
-            del self._heaps[node][topology]
-
-    def _count(self, topology: int, heaps: tuple[float, ...]) -> int:
-        limit = self.limit[topology]
-        if limit == float("inf") or not heaps:
-            return min(1, len(heaps))
-        key = (topology, heaps)
-        if key not in self._number:
-            self._number[key] = _first_fit(heaps, limit)
-        return self._number[key]
-
-
-def _with(heaps: tuple[float, ...], heap: float) -> tuple[float, ...]:
-    """Heaps, largest first, and one more."""
-    at = next((index for index, other in enumerate(heaps) if other < heap), len(heaps))
-    return (*heaps[:at], heap, *heaps[at:])
-
-
-def _first_fit(heaps: tuple[float, ...], limit: float) -> int:
-    workers: list[float] = []
-    for heap in heaps:
-        at = next((index for index, left in enumerate(workers) if left >= heap), None)
-        if at is None:
-            workers.append(limit - heap)
-        else:
-            workers[at] -= heap
-    return len(workers)
 
 
 def _merged(pairs: Iterable[tuple[int, float]], count: int) -> dict[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,18 +43,29 @@ def _holds(problem: Problem, nodes: tuple[int, ...], node: int) -> bool:
 def _workers(problem: Problem, here: list[int], topology: int) -> float:
     """Fewest worker processes for one topology's tasks on a node: exact bin packing of their heaps.
 
-    Every subset of tasks is filled task by task; (workers, heap in the last one) is least for the best order.
+    Deliberately apart from `headgate.workers`, whose witness it is. Fixed tasks fill the workers in which they run;
+    then every subset of the others is filled task by task, worker after worker, and (workers, heap in the last one) is
+    least for the best order.
     """
-    heaps = [float(problem.heap[task]) for task in here if problem.topology[task] == topology]
-    limit = float(problem.heap_limit[topology])
-    if max(heaps) > limit:
+    mine = [task for task in here if problem.topology[task] == topology]
+    limit, held = float(problem.heap_limit[topology]), defaultdict[int, float](float)
+    for task in mine:
+        if problem.fixed[task] >= 0:
+            held[problem.request.assignment[problem.task_ids[task]].port] += float(problem.heap[task])
+    heaps = [float(problem.heap[task]) for task in mine if problem.fixed[task] < 0]
+    if max(heaps, default=0.0) > limit:
         return float("inf")
-    best = {0: (1, 0.0)}
+    start = [*held.values(), *[0.0] * len(heaps)]
+    best = {0: (0, start[0])} if heaps else {0: (len(held) - 1, 0.0)}
     for subset in range(1, 1 << len(heaps)):
         ways = []
         for task, heap in enumerate(heaps):
             if subset >> task & 1:
-                workers, last = best[subset ^ (1 << task)]
-                ways.append((workers, last + heap) if last + heap <= limit else (workers + 1, heap))
+                worker, used = best[subset ^ (1 << task)]
+                if used + heap > limit:
+                    worker, used = next(
+                        (at, start[at]) for at in range(worker + 1, len(start)) if start[at] + heap <= limit
+                    )
+                ways.append((worker, used + heap))
         best[subset] = min(ways)
-    return best[(1 << len(heaps)) - 1][0]
+    return max(len(held), best[(1 << len(heaps)) - 1][0] + 1)

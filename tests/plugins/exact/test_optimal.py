@@ -10,9 +10,12 @@ import attrs
 import numpy as np
 import pytest
 
+from headgate import workers
+from headgate.check import check_plan
 from headgate.host import PluginHost
-from headgate.model import Flow, Limits, Metrics, Resources, Status
+from headgate.model import Flow, Metrics, Resources, Status
 from headgate.profiled import FULL, Profiled
+from headgate.testing.brute import placeable
 from headgate.testing.build import SMALL, SeededDice, build_request
 from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 from headgate_exact.classes import Classes
@@ -21,13 +24,15 @@ from headgate_exact.plugin import optimal
 from headgate_hetero.workloads import micro_benchmark as throughput_benchmark
 from hetero_cases import profiled
 from small_requests import component, node, request, topology
+from tight_heaps import six_heaps, tight_heaps
 
-PATIENT = Limits(deadline=600.0)
+PATIENT = 600.0
 
 
 def run(asked, **options):
     host = PluginHost().with_plugin("optimal", optimal)
-    return host.schedule("optimal", attrs.evolve(asked, limits=PATIENT), Options(**options))
+    limits = attrs.evolve(asked.limits, deadline=PATIENT)
+    return host.schedule("optimal", attrs.evolve(asked, limits=limits), Options(**options))
 
 
 def least(problem):
@@ -145,14 +150,14 @@ def test_without_or_tools_the_plan_names_the_extra(monkeypatch):
 
 @pytest.mark.parametrize("met", [0.0, 5.0])
 def test_three_machines_are_proven_with_the_work_that_is_allowed_by_default(met):
-    plan = run(throughput_benchmark("star", (1, 1, 1), met), effort=0.3 / PATIENT.deadline)
+    plan = run(throughput_benchmark("star", (1, 1, 1), met), effort=0.3 / PATIENT)
     assert plan.bound.proven
     assert plan.bound.value >= plan.scores.throughput * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("shape", ["linear", "diamond", "star"])
 def test_the_micro_benchmark_is_proven_with_the_work_that_is_allowed_by_default(shape):
-    plan = run(micro_benchmark(shape, Setting()), effort=0.3 / PATIENT.deadline)
+    plan = run(micro_benchmark(shape, Setting()), effort=0.3 / PATIENT)
     assert (plan.bound.proven, plan.bound.value) == (True, plan.scores.inter_node)
 
 
@@ -171,3 +176,48 @@ def test_where_memory_binds_fewer_tasks_have_a_lower_rate():
     assert narrow.bound.proven
     assert sum(narrow.parallelism.values()) <= 4
     assert narrow.input_rate < wide.input_rate
+
+
+def test_what_brute_force_places_is_placed():
+    """Heaps that need a good packing, in both directions: what is called proven impossible is impossible."""
+    placed = refused = 0
+    for seed in range(150):
+        asked = tight_heaps(seed, tasks=8)
+        problem = asked.problem()
+        plan, there = run(asked), placeable(problem)
+        assert check_plan(problem, plan) == ()
+        assert (plan.status is Status.OK) == there, seed
+        placed, refused = placed + there, refused + (not there)
+        assert there or "proven that no placement" in plan.reasons[0].message
+    assert min(placed, refused) > 30
+
+
+def test_what_no_placement_holds_is_refused_for_what_is_lacking():
+    parts = [component(f"c{number}", 1, 1.0, heap=6.0) for number in range(3)]
+    asked = request([node("n", 1000.0, slots=2)], [topology("t", *parts, worker_heap=10.0)])
+    first = run(asked).reasons[0]
+    assert (first.code, first.resource) == ("slots", "slots")
+    assert first.message == (
+        "it is proven that no placement holds every task; t/c2/0 needs a slot or heap in a worker; the nodes with the "
+        "capacity for it, as n, have neither"
+    )
+    crowded = request([node("n", 1000.0, slots=1)], [topology(name, component("c")) for name in "tu"])
+    first = run(crowded).reasons[0]
+    assert (first.code, first.need, first.have) == ("slots", 2, 1)
+    assert first.message.endswith("all tasks need 2 workers, all nodes have 1 slots")
+
+
+def test_nothing_is_called_proven_where_workers_were_not_packed_to_the_end(monkeypatch):
+    monkeypatch.setattr(workers, "EFFORT", -1000)
+    plan = run(six_heaps())
+    assert plan.status is Status.INFEASIBLE
+    assert not any("proven" in reason.message for reason in plan.reasons)
+    two = request([*six_heaps().cluster.nodes, node("m", 1000.0, slots=2)], six_heaps().topologies)
+    plan = run(two)
+    assert (plan.status, plan.bound.proven, plan.bound.value) == (Status.OK, False, 0.0)
+
+
+def test_nothing_to_place_is_placed():
+    for asked in (request([], []), request([node("n")], [])):
+        assert run(asked).status is Status.OK
+    assert run(request([], [topology("t", component("c"))])).status is Status.INFEASIBLE
