@@ -10,6 +10,7 @@ import pytest
 
 from dstorm_instances import instance
 from headgate.model import Cluster, Request, Status
+from headgate.workers import Workers
 from headgate_dstorm.engine import place
 from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 from headgate_dstorm.groups import Groups
@@ -20,6 +21,7 @@ from headgate_dstorm.plus.fill import fill
 from headgate_dstorm.plus.placement import Placement
 from headgate_dstorm.plus.refine import refine
 from headgate_dstorm.plus.starts import improve
+from tight_heaps import tight_heaps
 
 STEPS = PlusOptions(steps=400)
 
@@ -142,6 +144,36 @@ def test_what_a_crowd_counts_is_what_it_would_count_anew(seed):
     for node in range(problem.m):
         there = crowd.on[node, : crowd.count[node]]
         assert set(there.tolist()) == set(anew.on[node, : anew.count[node]].tolist())
+
+
+def test_a_crowd_allows_the_changes_for_which_the_packing_rule_finds_slots():
+    """Bounds for many changes at once, and the workers of each counted by themselves, give the same answers."""
+    answers = []
+    for seed in range(150):
+        problem = tight_heaps(seed, tasks=20, nodes=3).problem()
+        room, rng = problem.room(), np.random.default_rng(seed)
+        for task in np.flatnonzero(problem.fixed < 0).tolist():
+            fits = np.flatnonzero(room.fits(task))
+            if len(fits):
+                room.place(task, int(rng.choice(fits)))
+        crowd = Crowd(problem, Groups(problem), room.node_of)
+        if not len(crowd.tasks) or Workers(problem).plain:
+            continue
+        task, there = rng.choice(crowd.tasks, 30), rng.integers(problem.m, size=30)
+        other = np.where((crowd.count[there] > 0) & (rng.random(30) < 0.5), crowd.on[there, 0], -1)
+        away = crowd.node_of[task] != there
+        task, there, other = task[away], there[away], other[away]
+        enough = []
+        for one, node, two in zip(task.tolist(), there.tolist(), other.tolist(), strict=True):
+            after, home = crowd.node_of.copy(), int(crowd.node_of[one])
+            after[one] = node
+            if two >= 0:
+                after[two] = home
+            need = [Workers(problem).needed(np.flatnonzero(after == at).tolist())[0] for at in (home, node)]
+            enough.append(need[0] <= problem.slots[home] and need[1] <= problem.slots[node])
+        assert crowd._heaps.allow(task, there, other).tolist() == enough, seed
+        answers += enough
+    assert min(answers.count(True), answers.count(False)) > 100
 
 
 def test_large_problems_are_annealed_at_once_and_alike_each_time():
