@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.chart import Dot, chart_svg
-from headgate.claims import STANDINGS, amount, count, distance, marked, number_notes, standing, summary
+from headgate.claims import FIGURES, STATUSES, apart, counted, figures, marked, number_notes, status_text, summary
 from headgate.improvements import COLUMNS, by_variant, cells, tally
 from headgate.report import Panel, Table, page
 
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from headgate.improvements import Improved
 
 INTRO = (
-    "A figure is exact where it follows from the paper alone, predicted where it comes from a model that was not fitted"
-    " to it, calibrated (k) where k numbers of the model were fitted to figures like it. The others cannot be"
-    " reproduced, for the reason given. Charts show printed figures on the left and ours on the right, on one scale."
+    "A figure is exact where it follows from the paper alone; predicted where it comes from a model whose numbers were"
+    " not chosen for it; calibrated (k) where k numbers or readings were chosen so that it comes out; follows where it"
+    " follows from other figures by arithmetic, and is no evidence of its own. The others cannot be reproduced, for the"
+    " reason given. Within is the tolerance; where it is empty, the figures have to be the same. Figures that no paper"
+    " prints are worked by hand, and stand apart. Charts show printed figures on the left and ours on the right, on one"
+    " scale."
 )
 
 VARIANTS = (
@@ -48,35 +51,35 @@ def charts(results: Sequence[Result]) -> dict[str, list[Dot]]:
     """The points of each chart, in order of appearance; figures that are no numbers stand in no chart."""
     found: dict[str, list[Dot]] = {}
     for result in results:
-        point = result.point
-        if point is None or isinstance(result.printed, str) or isinstance(result.ours, str):
+        point, printed, ours = result.point, result.printed, result.ours
+        if point is None or not isinstance(printed, float | int) or isinstance(ours, str):
             continue
-        dot = Dot(series=point.series, x=point.x, printed=result.printed, ours=result.ours)
+        dot = Dot(series=point.series, x=point.x, printed=printed, ours=ours)
         found.setdefault(point.chart, []).append(dot)
     return found
 
 
 def _parts(found: Mapping[str, Sequence[Result]], papers: Mapping[str, str]) -> Iterator[Table | Panel]:
-    rows = tuple((plugin, len(results), *count(results).values()) for plugin, results in found.items())
-    yield Table(columns=("plugin", "figures", *STANDINGS), rows=rows)
+    rows = tuple((plugin, *counted(results)) for plugin, results in found.items())
+    yield Table(columns=("plugin", "figures", *STATUSES), rows=rows)
     for plugin, results in found.items():
         notes = number_notes(results)
-        yield Table(
-            columns=("figure", "source", "printed", "ours", "off", "status"),
-            rows=tuple(_row(result, notes) for result in results),
-            title=plugin,
-            caption=papers.get(plugin, ""),
-            text=("figure", "source", "status"),
-            notes=tuple(f"[{number}] {note}" for note, number in notes.items()),
-        )
+        for title, column, group in apart(plugin, results):
+            noted = [each.note for each in group]
+            yield Table(
+                columns=("figure", "source", column, *FIGURES, "status"),
+                rows=tuple(_row(result, notes) for result in group),
+                title=title,
+                caption=papers.get(plugin, "") if column == "printed" else "",
+                text=("figure", "source", "status"),
+                notes=tuple(f"[{number}] {note}" for note, number in notes.items() if note in noted),
+            )
         for chart, dots in charts(results).items():
             yield Panel(title=f"{plugin}: {chart}", svg=chart_svg(chart, dots))
 
 
 def _row(result: Result, notes: Mapping[str, int]) -> tuple[str, ...]:
-    ours = "" if result.ours is None else amount(result.ours)
-    printed, off = amount(result.printed), distance(result)
-    return result.statement, result.source, printed, ours, off, standing(result, notes)
+    return result.statement, result.source, *figures(result), status_text(result, notes)
 
 
 def _variants(improved: Sequence[Improved]) -> Iterator[Table]:

@@ -20,9 +20,9 @@ class Workload:
     build: Callable[[], Request]
 
 
-Basis = Literal["exact", "predicted", "calibrated"]
-"""What a recomputed figure rests on: the paper alone; a model whose numbers were not fitted to this figure; or a model
-some of whose numbers were."""
+Basis = Literal["exact", "predicted", "calibrated", "worked by hand"]
+"""What a recomputed figure rests on: the paper alone; a model whose numbers were fitted to other figures; a model some
+of whose numbers were chosen so that this figure comes out; or, where no paper prints the figure, arithmetic by hand."""
 
 
 @attrs.frozen(kw_only=True)
@@ -34,31 +34,67 @@ class Point:
     x: float | str
 
 
+def _words(words: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(words, str):
+        raise TypeError(f"{words!r} is one text; a tuple of texts is expected")
+    return tuple(words)
+
+
 @attrs.frozen(kw_only=True)
 class Claim:
-    """A printed figure and the computation that reproduces it.
+    """A figure of a paper, or one worked by hand from its text, and the computation that arrives at it.
 
-    `verify` returns what this code finds; the claim holds when it is within `tolerance` (relative) of `printed`.
+    `verify` returns what this code finds; the claim holds when that is within `tolerance` (relative) of the figure.
     Without `verify` the figure cannot be recomputed, and `note` says what is missing. A claim whose `expected` is
     False can be computed and is known not to reproduce; `note` says why.
 
     Attributes:
-        basis: What the computation rests on.
-        fitted: How many numbers were fitted, where it is calibrated.
+        printed: What the paper prints; None where it prints no such figure.
+        by_hand: What arithmetic by hand gives; None where a paper prints the figure.
+        tolerance: Relative distance at which the figures are still taken for one.
+        less: The paper prints that the figure is less than `printed`: ours has to be, by any distance.
+        fitted: The numbers and readings that were chosen so that this figure comes out, by name.
+        model: Whether a model stands between the paper and the figure, which then is predicted, not exact.
+        follows: Claims, by id, from which this one follows by arithmetic: it is no evidence of its own.
+        family: Claims of one family count once where this code finds the same figure for them, or, where they do not
+            reproduce, where the same figure is printed.
         point: Its place in a chart, which `headgate reproduce --html` draws.
     """
 
     id: str
     source: str
     statement: str
-    printed: float | str
+    printed: float | str | None = None
+    by_hand: float | str | None = attrs.field(default=None)
     verify: Callable[[], float | str] | None = None
-    tolerance: float = 0.0
-    basis: Basis = "exact"
-    fitted: int = 0
+    tolerance: float = attrs.field(default=0.0, validator=check.ge(0))
+    less: bool = False
+    model: bool = False
+    fitted: tuple[str, ...] = attrs.field(default=(), converter=_words)
+    follows: tuple[str, ...] = attrs.field(default=(), converter=_words)
+    family: str = ""
     expected: bool = True
     note: str = ""
     point: Point | None = None
+
+    @by_hand.validator
+    def _one_figure(self, _attribute: Any, value: float | str | None) -> None:
+        if (value is None) == (self.printed is None):
+            raise ValueError(f"claim {self.id}: either a printed figure or one worked by hand is expected")
+
+    @property
+    def figure(self) -> float | str:
+        """The figure that is claimed, printed or worked by hand."""
+        found = self.by_hand if self.printed is None else self.printed
+        assert found is not None
+        return found
+
+    @property
+    def basis(self) -> Basis:
+        """What the computation rests on."""
+        if self.printed is None:
+            return "worked by hand"
+        return "calibrated" if self.fitted else "predicted" if self.model else "exact"
 
 
 @attrs.frozen(kw_only=True)

@@ -82,7 +82,7 @@ def test_charts_collect_their_points_and_leave_out_words():
 
 def test_the_page_has_every_figure_its_note_and_its_chart():
     text = evidence_page({"paper": [result(1.0, 1.0), result(2.0, None, x=2.0, note="needs <the> cluster")]}, {})
-    assert "2 figures: 1 exact, 1 not reproducible, 0 differs" in text
+    assert "2 printed figures in 2 claims: 1 exact, 1 not reproducible, 0 differs" in text
     assert "s &amp; t" in text
     assert "[1] needs &lt;the&gt; cluster" in text
     assert text.count("<svg") == 1
@@ -100,4 +100,4 @@ def test_the_page_shows_variants_beside_the_optimum():
     assert "bound [1]" in text
     assert "[1] a &lt;note&gt;" in text
     assert "1 improvements; optimum: 1 bound" in text
-    assert "figures:" not in text
+    assert "printed figures in" not in text

@@ -6,7 +6,17 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from headgate.claims import STANDINGS, amount, count, distance, marked, number_notes, standing, summary
+from headgate.claims import (
+    FIGURES,
+    STATUSES,
+    apart,
+    counted,
+    figures,
+    marked,
+    number_notes,
+    status_text,
+    summary,
+)
 from headgate.cli.output import WIDTH, Markup, table
 from headgate.improvements import COLUMNS, by_variant, cells, tally
 
@@ -29,7 +39,8 @@ def evidence(found: Mapping[str, Sequence[Result]], improved: Sequence[Improved]
 
     for plugin, results in found.items():
         notes = number_notes(results)
-        yield _figures(plugin, results, notes)
+        for title, column, group in apart(plugin, results):
+            yield _figures(title, column, group, notes)
         yield from _footnotes(notes)
     for title, rows in by_variant(improved).items():
         notes = number_notes(rows)
@@ -38,7 +49,7 @@ def evidence(found: Mapping[str, Sequence[Result]], improved: Sequence[Improved]
     if len(found) > 1:
         yield _counts(found)
     if found:
-        yield Text(summary(result for results in found.values() for result in results))
+        yield Text(summary([result for results in found.values() for result in results]))
     if improved:
         yield Text(tally(improved))
 
@@ -67,18 +78,18 @@ def _coloured(status: str, text: str) -> Markup:
     return Markup(f"[{COLOUR.get(status, 'green')}]{escape(text)}[/]")
 
 
-def _figures(plugin: str, results: Sequence[Result], notes: Mapping[str, int]) -> Any:
+def _figures(title: str, column: str, results: Sequence[Result], notes: Mapping[str, int]) -> Any:
     from rich.markup import escape
 
     rows: list[tuple[object, ...]] = []
     for source, group in groupby(results, key=lambda each: each.source):
-        rows.append(("", Markup(f"[bold]{escape(source)}[/]"), "", "", "", ""))
-        for each in group:
-            ours = "" if each.ours is None else amount(each.ours)
-            status = _coloured(each.status, standing(each, notes))
-            rows.append((each.id, each.statement, amount(each.printed), ours, distance(each), status))
-    columns = ("claim", "figure", "printed", "ours", "off", "status")
-    made = table(plugin, columns, rows, numbers=("printed", "ours", "off"))
+        rows.append(("", Markup(f"[bold]{escape(source)}[/]"), "", "", "", "", ""))
+        rows += [
+            (each.id, each.statement, *figures(each), _coloured(each.status, status_text(each, notes)))
+            for each in group
+        ]
+    columns = ("claim", "figure", column, *FIGURES, "status")
+    made = table(title, columns, rows, numbers=columns[2:-1])
     made.padding = (0, 1, 0, 0)
     _fit(made.columns)
     return made
@@ -102,6 +113,6 @@ def _footnote(number: int, note: str) -> str:
 
 
 def _counts(found: Mapping[str, Sequence[Result]]) -> Any:
-    rows = [(plugin, len(results), *count(results).values()) for plugin, results in found.items()]
-    columns = ("plugin", "figures", *STANDINGS)
+    rows = [(plugin, *counted(results)) for plugin, results in found.items()]
+    columns = ("plugin", "figures", *STATUSES)
     return table("", columns, rows, numbers=columns[1:])

@@ -31,8 +31,9 @@ def command(
 ) -> None:
     """Recompute the figures that the paper of PLUGIN prints, of every plugin by default.
 
-    A figure that is computed from the paper alone is exact; predicted, if from a model that was not fitted to it;
-    calibrated (k), if from one with k fitted numbers; not reproducible, because of what the note says. An improved
+    A figure that is computed from the paper alone is exact; predicted, if from a model whose numbers were not chosen
+    for it; calibrated (k), if k numbers or readings were chosen so that it comes out; follows, if it follows from other
+    figures; not reproducible, because of what the note says. What no paper prints is worked by hand. An improved
     variant is shown beside the published scheduler and the optimum, proved or bounded. Exit code 1: some figure
     differs from what its plugin expects, or a variant is worse than the published scheduler.
     """

@@ -104,10 +104,10 @@ def test_without_a_plugin_all_figures_are_shown_with_their_counts(paper, tmp_pat
     page = tmp_path / "page.html"
     done = invoke("reproduce", "--html", str(page))
     assert done.exit_code == 1
-    assert done.stdout.splitlines()[-1] == "4 figures: 2 exact, 2 differs"
+    assert done.stdout.splitlines()[-1] == "4 printed figures in 4 claims: 2 exact, 2 differs"
     assert done.stderr == f"other: 2 figures\npaper: 2 figures\nwrote {page}\n"
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
-    assert "4 figures: 2 exact, 2 differs" in page.read_text()
+    assert "4 printed figures in 4 claims: 2 exact, 2 differs" in page.read_text()
     assert {each["plugin"] for each in json.loads(invoke("reproduce", "--json").stdout)} == {"other", "paper"}
 
 
