@@ -42,9 +42,9 @@ class JarHook(BuildHookInterface[Any]):
 
     @staticmethod
     def _compile(jar: Path) -> Path:
+        from headgate.engines.java import find_java
         from headgate.errors import EngineError
-        from headgate.java import find_java
-        from headgate_storm.jar import compile_classes
+        from headgate_storm.release.jar import compile_classes
 
         java = find_java()
         if java.compiler is None:

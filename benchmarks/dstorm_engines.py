@@ -30,6 +30,7 @@ from headgate.model import (
     TaskSample,
     Topology,
 )
+from headgate.problem import Problem
 from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.engine import place
 from headgate_dstorm.options import Options
@@ -118,7 +119,7 @@ def flows(parts: tuple[Topology, ...], rng: np.random.Generator) -> Iterator[Flo
 
 def measure(name: str, request: Request) -> tuple[str, ...]:
     start = time.process_time()
-    problem = request.problem()
+    problem = Problem.of(request)
     built = time.process_time()
     node_of = place(problem, Options())
     placed = time.process_time()

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 from dstorm_engines import build
 from rich.console import Console
 from rich.table import Table
 
+from headgate.problem import Problem
 from headgate_dstorm.engine import place
 from headgate_dstorm.evidence.workloads import SHAPES, Setting, micro_benchmark
 from headgate_dstorm.groups import Groups
@@ -26,9 +26,6 @@ from headgate_dstorm.plus.anneal import anneal
 from headgate_dstorm.plus.fill import fill
 from headgate_dstorm.plus.refine import refine
 from headgate_dstorm.plus.starts import improve
-
-if TYPE_CHECKING:
-    from headgate.problem import Problem
 
 SETTINGS = (
     *(Setting(cs=cs) for cs in (10, 20, 30, 40)),
@@ -47,7 +44,7 @@ def gaps(shape: str) -> list[tuple[float, float, float]]:
     """For each setting: gap of the paper's plan, gap of ours, milliseconds of ours."""
     rows = []
     for setting in SETTINGS:
-        problem = micro_benchmark(shape, setting).problem()
+        problem = Problem.of(micro_benchmark(shape, setting))
         paper, other = place(problem, PlusOptions()), fill(problem)
         begin = time.process_time()
         plan = improve(problem, PlusOptions())
@@ -84,7 +81,7 @@ def large(out: Console, *, full: bool) -> None:
         table.add_column(heading, justify="right")
     for tasks, nodes in ((1_000, 100), *([(10_000, 1_000)] if full else [])):
         for name, width, uneven in (("4-12", 8, False), ("6-18", 12, False), ("1-20", 10, True)):
-            problem = build(tasks, nodes, different=False, width=width, uneven=uneven).problem()
+            problem = Problem.of(build(tasks, nodes, different=False, width=width, uneven=uneven))
             table.add_row(name, f"{problem.n:,} / {problem.m:,}", *measure(problem))
     out.print(table)
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headgate.model import Limits
+from headgate.problem import Problem
 from headgate_dstorm.engine import place
 from headgate_dstorm.evidence.workloads import SHAPES, Setting
 from headgate_dstorm.evidence.workloads import micro_benchmark as dstorm_benchmark
@@ -60,7 +61,7 @@ def traffic(effort: float) -> Table:
     for shape in SHAPES:
         for name, setting in settings():
             request = dstorm_benchmark(shape, setting)
-            problem = request.problem()
+            problem = Problem.of(request)
             paper = problem.plan(place(problem, DStormOptions())).scores.inter_node
             plan, seconds = optimum(request, effort)
             best, bound = plan.scores.inter_node, plan.bound

@@ -20,6 +20,7 @@ import numpy as np
 from headgate.cli.output import console, table
 from headgate.model import Cluster, Component, Flow, Kind, Metrics, Node, Request, Resources, Slot, Stream, Topology
 from headgate.model.frozen import FrozenMap
+from headgate.problem import Problem
 from headgate_nstorm.deployment import decide
 from headgate_nstorm.engine import Engine
 from headgate_nstorm.options import Options
@@ -64,7 +65,7 @@ def _flows(parts: int) -> Iterator[Flow]:
 
 
 def measure(executors: int, nodes: int, rounds: int, *, flows: bool) -> tuple[object, ...]:
-    problem = request(executors, nodes, flows=flows).problem()
+    problem = Problem.of(request(executors, nodes, flows=flows))
     begin = time.process_time()
     engine = Engine(problem, problem.current, OPTIONS)
     built = time.process_time() - begin

@@ -26,9 +26,10 @@ import numpy as np
 from headgate import PluginHost
 from headgate.cli.output import console, table
 from headgate.model import Cluster, FrozenMap, Node, Plan, Request, Resources, Slot, Task
-from headgate.score import score
-from headgate_storm.artefacts import SERVER_TESTS, resolve
-from headgate_storm.clusterconf import NAMES, read_request
+from headgate.problem import Problem
+from headgate.problem.score import score
+from headgate_storm.client.clusterconf import NAMES, read_request
+from headgate_storm.release.artefacts import SERVER_TESTS, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,7 +40,7 @@ STORM = "Storm's own RAS"
 
 def edge_share(request: Request, assignment: FrozenMap[str, Slot]) -> float:
     """Share of the tuples of a stream that cross nodes, uniform over pairs of tasks, mean over all streams."""
-    problem = request.problem()
+    problem = Problem.of(request)
     node_of = problem.node_of(assignment)
     blocks = problem.traffic.blocks
     shares = []
@@ -53,7 +54,7 @@ def edge_share(request: Request, assignment: FrozenMap[str, Slot]) -> float:
 
 def figures(request: Request, assignment: FrozenMap[str, Slot]) -> dict[str, Any]:
     """What an assignment is worth."""
-    scores = score(request.problem(), assignment)
+    scores = score(Problem.of(request), assignment)
     return {
         "nodes": scores.nodes_used,
         "workers": scores.workers,

@@ -14,7 +14,8 @@ import jsonschema
 
 from headgate.cli.output import console, table
 from headgate.documents import dumps, loads
-from headgate.jsontext import parse
+from headgate.documents.schema import schema_of
+from headgate.documents.strict_json import parse
 from headgate.model import (
     Cluster,
     Component,
@@ -29,7 +30,6 @@ from headgate.model import (
     TaskSample,
     Topology,
 )
-from headgate.schema import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,7 @@ def main() -> None:
     validator = jsonschema.Draft7Validator(schema_of(Request))
     steps = {
         "JSON to plain data (json.loads)": lambda: json.loads(text),
-        "the same, strictly (headgate.jsontext)": lambda: parse(text),
+        "the same, strictly (headgate.documents.strict_json)": lambda: parse(text),
         "reading, checks included (headgate.documents.loads)": lambda: loads(text, Request),
         "jsonschema alone, on the same data": lambda: validator.validate(data),
     }

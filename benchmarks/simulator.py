@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from headgate.host import PluginHost
+from headgate.plugins.host import PluginHost
 from headgate_sim.batches import Allocation, work_off
 from headgate_sim.layout import Layout
 from headgate_sim.steady import Model

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headgate.cli.output import console, table
-from headgate_spark import recorder as recording
-from headgate_spark.driver import running_gateway
-from headgate_spark.events import parse
-from headgate_spark.history import History
-from headgate_spark.listening import PythonEars, listen
-from headgate_spark.local import LocalSpark, worker_specs
-from headgate_spark.recorder import CAPACITY, EventRecorder
-from headgate_spark.session import session
+from headgate_spark.driver.gateway import running_gateway
+from headgate_spark.driver.listening import PythonEars, listen
+from headgate_spark.driver.session import session
+from headgate_spark.events import recorder as recording
+from headgate_spark.events.event import parse
+from headgate_spark.events.history import History
+from headgate_spark.events.recorder import CAPACITY, EventRecorder
+from headgate_spark.local.cluster import LocalSpark, worker_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import sys
 import time
 
 from headgate.cli.output import console, table
-from headgate_storm.collector import Collector
+from headgate_storm.workers.collector import Collector
 
 TOKEN = "benchmark"
 WORKERS = 500

@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.cli.output import console, table
-from headgate_storm.artefacts import STORM
-from headgate_storm.collector import Collector
+from headgate_storm.release.artefacts import STORM
 from headgate_storm.service import HOOKS
-from headgate_storm.wanted import default_text
+from headgate_storm.workers.collector import Collector
+from headgate_storm.workload.find import default_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from storm_tally import Tally, hooked_storm
 
 if TYPE_CHECKING:
-    from headgate_storm.local import LocalStorm
+    from headgate_storm.local.cluster import LocalStorm
 
 TOKEN = "benchmark"
 WARM_UP = 10.0

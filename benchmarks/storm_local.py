@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.cli.output import console, table
-from headgate_storm.artefacts import STORM, distribution
-from headgate_storm.jar import bridge_jar
-from headgate_storm.local import LocalStorm
-from headgate_storm.submit import submit_description
-from headgate_storm.workload import Load, describe
-from headgate_storm.workloads import workloads
+from headgate_storm.install.submit import submit_description
+from headgate_storm.local.cluster import LocalStorm
+from headgate_storm.release.artefacts import STORM, distribution
+from headgate_storm.release.jar import bridge_jar
+from headgate_storm.workload.catalogue import workloads
+from headgate_storm.workload.describe import Load, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate.cli.output import Progress, console, table
-from headgate.growth import scaled
-from headgate.host import PluginHost
 from headgate.model import Resources
+from headgate.model.load import scaled
+from headgate.plugins.host import PluginHost
 from headgate_dstorm.evidence.workloads import FLAVOURS, Setting, micro_benchmark
 from headgate_storm.demo.experiment import experiment
-from headgate_storm.local import SupervisorSpec
-from headgate_storm.workload import Load, describe
+from headgate_storm.local.cluster import SupervisorSpec
+from headgate_storm.workload.describe import Load, describe
 
 if TYPE_CHECKING:
     from headgate.model import Topology

@@ -14,6 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from headgate.cli.output import console, table
+from headgate.problem import Problem
 from headgate_nstorm.engine import Engine, rounds
 from headgate_nstorm.evidence.workloads import computation
 from headgate_nstorm.options import Options
@@ -70,7 +71,7 @@ def shares_rows() -> Iterator[tuple[str, ...]]:
 
 
 def balance_rows() -> Iterator[tuple[str, ...]]:
-    problem = computation().problem()
+    problem = Problem.of(computation())
     capacity, mean = problem.capacity[0, 0], problem.demand[:, 0].sum() / problem.m
     for name, (options, tabu) in OTD.items():
         engine = Engine(problem, problem.current, options)

@@ -12,12 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
+from headgate.control.loop import Control, Loop
 from headgate.model import Component, Kind, Resources, Stream, Topology
+from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import by_host, experiment
-from headgate_storm.local import SupervisorSpec
-from headgate_storm.workload import describe
+from headgate_storm.local.cluster import SupervisorSpec
+from headgate_storm.workload.describe import describe
 
 QUERY = Path(__file__).parents[1] / "examples" / "spark" / "word_count.py"
 SCHEDULERS = ("dstorm", "backwards")

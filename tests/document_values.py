@@ -6,6 +6,7 @@ import attrs
 from hypothesis import strategies as st
 
 from headgate.api import Comparison, Row
+from headgate.control.round import Check, Round
 from headgate.documents import digest
 from headgate.hooks import Verdict
 from headgate.model import (
@@ -20,7 +21,7 @@ from headgate.model import (
     Step,
     TopologySample,
 )
-from headgate.record import Check, Round
+from headgate.problem import Problem
 from headgate.testing.strategies import requests
 from headgate_pipeline.knowledge import Demand, Drift, Fit, Knowledge, Link, NodeHealth
 
@@ -52,7 +53,7 @@ def known():
 def values(draw, kind):
     """A value of one of the documents' classes."""
     asked = settled(draw(requests()))
-    problem = asked.problem()
+    problem = Problem.of(asked)
     options = FrozenMap({"order": "ras", "ratio": 0.5, "deep": True, "none": None})
     plan = problem.plan(draw(st.lists(st.integers(-1, problem.m - 1), min_size=problem.n, max_size=problem.n)))
     plan = attrs.evolve(plan, provenance=Provenance(scheduler="s", version="1", options=options, request=digest(asked)))

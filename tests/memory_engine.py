@@ -9,6 +9,7 @@ import attrs
 from headgate.errors import EngineEndedError
 from headgate.hooks import Description, Verdict, hookimpl
 from headgate.model import FrozenMap, Observation, Receipt, Step
+from headgate.problem import Problem
 
 
 @attrs.define
@@ -119,7 +120,7 @@ class Judge:
 
     @hookimpl
     def headgate_schedule(self, request):
-        return request.problem().plan(self.node_of)
+        return Problem.of(request).plan(self.node_of)
 
 
 class Reviewer:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from headgate.samples import COLUMNS
-from headgate.samples_store import MARK, arrow_schema
+from headgate.samples.rows import COLUMNS
+from headgate.samples.store import MARK, arrow_schema
 from headgate_pipeline.levels import NOTHING
 from headgate_pipeline.synthetic import START, Plant
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 GOOD = """
 from headgate.hooks import Description, hookimpl
+from headgate.problem import Problem
 
 class Plugin:
     @hookimpl
@@ -18,7 +19,7 @@ class Plugin:
 
     @hookimpl
     def headgate_schedule(self, request):
-        problem = request.problem()
+        problem = Problem.of(request)
         return problem.plan([-1] * problem.n)
 
 plugin = Plugin()

@@ -6,9 +6,9 @@ import os
 import signal
 import time
 
-from headgate.host import PluginHost
-from headgate_storm.bridge import Bridge
-from headgate_storm.rounds import Rounds
+from headgate.plugins.host import PluginHost
+from headgate_storm.nimbus.bridge import Bridge
+from headgate_storm.nimbus.rounds import Rounds
 
 PLANNING = 0.3
 """Seconds that a process takes to answer: so long that kills hit it in the middle of a round."""

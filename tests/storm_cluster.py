@@ -10,14 +10,14 @@ from pathlib import Path
 
 import attrs
 
-from headgate.host import PluginHost
-from headgate_storm.artefacts import STORM
-from headgate_storm.jar import bridge_jar
-from headgate_storm.local import LocalStorm, SupervisorSpec
+from headgate.plugins.host import PluginHost
+from headgate_storm.install.submit import submit_description
+from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
+from headgate_storm.release.artefacts import STORM
+from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import SCHEDULER, Places, serve
-from headgate_storm.submit import submit_description
-from headgate_storm.workload import Load, describe
-from headgate_storm.workloads import ROLES, workloads
+from headgate_storm.workload.catalogue import ROLES, workloads
+from headgate_storm.workload.describe import Load, describe
 
 SMALL = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=300.0, memory_mb=2048.0, slots=3) for last in (21, 22, 23))
 RELEASE = os.environ.get("HEADGATE_TEST_STORM") or STORM

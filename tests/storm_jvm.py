@@ -10,15 +10,15 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headgate.engines.java import find_java
 from headgate.errors import EngineError
-from headgate.java import find_java
-from headgate_storm.artefacts import SERVER_TESTS, distribution, resolve
-from headgate_storm.jar import bridge_jar
+from headgate_storm.release.artefacts import SERVER_TESTS, distribution, resolve
+from headgate_storm.release.jar import bridge_jar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headgate.java import Java
+    from headgate.engines.java import Java
 
 PROJECT = Path(__file__).parents[1] / "adapters" / "headgate_storm" / "java"
 """The Maven project, of which a wheel has the classes only."""

@@ -7,7 +7,7 @@ import json
 import socket
 from typing import Any, Self
 
-from headgate_storm.reports import Report, read_report
+from headgate_storm.workers.reports import Report, read_report
 
 
 def report_data(**more: Any) -> dict[str, Any]:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.java import find_java
-from headgate_storm.artefacts import distribution
-from headgate_storm.jar import bridge_jar
-from headgate_storm.local import LocalStorm, SupervisorSpec
+from headgate.engines.java import find_java
+from headgate_storm.install.submit import submit_jar
+from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
+from headgate_storm.release.artefacts import distribution
+from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import HOOKS
-from headgate_storm.submit import submit_jar
 
 if TYPE_CHECKING:
-    from headgate_storm.collector import Collector
+    from headgate_storm.workers.collector import Collector
 
 TWO = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=400.0, memory_mb=2048.0, slots=2) for last in (31, 32))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from headgate_storm.words import all_run, submit_words
+from headgate_storm.local.smoke_topology import all_run, submit_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headgate_storm.local import LocalStorm
-    from headgate_storm.summary import TopologyInfo
+    from headgate_storm.client.summary import TopologyInfo
+    from headgate_storm.local.cluster import LocalStorm
 
 __all__ = ["alive", "eventually", "submit_words"]
 

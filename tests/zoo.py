@@ -11,6 +11,7 @@ import numpy as np
 
 from headgate.hooks import HOOKSPEC_VERSION, Description, hookimpl
 from headgate.model import FrozenMap, Limits, Move, MoveKind, Plan, Slot, Status
+from headgate.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ class Scheduler:
 
 def _first(request: Request) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Every task on the first node."""
-    return np.zeros(request.problem().n, dtype=np.int64)
+    return np.zeros(Problem.of(request).n, dtype=np.int64)
 
 
 def _raises(request: Request) -> Plan:
@@ -83,7 +84,7 @@ class Hanging:
         self.entered.set()
         self.release.wait()
         self.left.set()
-        return request.problem().plan(_first(request))
+        return Problem.of(request).plan(_first(request))
 
 
 def _none(_request: Request) -> Any:
@@ -97,7 +98,7 @@ def _text(_request: Request) -> Any:
 
 def _untyped(request: Request) -> Any:
     """Answer a plan with texts for slots."""
-    return Plan(assignment=FrozenMap(dict.fromkeys(request.problem().task_ids, "n0:6700")))  # type: ignore[arg-type]
+    return Plan(assignment=FrozenMap(dict.fromkeys(Problem.of(request).task_ids, "n0:6700")))  # type: ignore[arg-type]
 
 
 def _unreadable(_request: Request) -> Any:
@@ -107,7 +108,7 @@ def _unreadable(_request: Request) -> Any:
 
 def _nan(request: Request) -> Plan:
     """Answer a rate that is not a number."""
-    return attrs.evolve(request.problem().plan([-1] * request.problem().n), input_rate=float("nan"))
+    return attrs.evolve(Problem.of(request).plan([-1] * Problem.of(request).n), input_rate=float("nan"))
 
 
 def _holds(_request: Request) -> Plan:
@@ -117,18 +118,18 @@ def _holds(_request: Request) -> Plan:
 
 def _negative(request: Request) -> Plan:
     """Name the node before the first."""
-    return request.problem().plan(_first(request) - 2)
+    return Problem.of(request).plan(_first(request) - 2)
 
 
 def _lost(request: Request) -> Plan:
     """Use a slot that is not there."""
     slot = Slot("nowhere", 1)
-    return Plan(assignment=FrozenMap(dict.fromkeys(request.problem().task_ids, slot)))
+    return Plan(assignment=FrozenMap(dict.fromkeys(Problem.of(request).task_ids, slot)))
 
 
 def _invents(request: Request) -> Plan:
     """Place a task that is not there."""
-    plan = request.problem().plan([-1] * request.problem().n)
+    plan = Problem.of(request).plan([-1] * Problem.of(request).n)
     return attrs.evolve(plan, assignment=FrozenMap({**plan.assignment, "no/such/0": Slot("n0", 6700)}))
 
 
@@ -139,7 +140,7 @@ def _forgets(_request: Request) -> Plan:
 
 def _overloads(request: Request) -> Plan:
     """Put everything that does not run into the first slot, whatever its room."""
-    problem, nodes = request.problem(), [node for node in request.cluster.nodes if node.slots]
+    problem, nodes = Problem.of(request), [node for node in request.cluster.nodes if node.slots]
     live = [task for task in problem.task_ids if problem.current[problem.task_index[task]] >= 0]
     fresh = [task for task in problem.task_ids if task not in live] if nodes else []
     slots = {task: Slot(nodes[0].id, nodes[0].slots[0]) for task in fresh}
@@ -151,7 +152,7 @@ def _overloads(request: Request) -> Plan:
 
 def _tampers(request: Request) -> Plan:
     """Give every node all the room there is, in the arrays, and use the first."""
-    problem = request.problem()
+    problem = Problem.of(request)
     problem.capacity.flags.writeable = True
     problem.capacity[:] = 1e9
     return problem.plan(_first(request) if problem.m else _first(request) - 1)
@@ -159,19 +160,19 @@ def _tampers(request: Request) -> Plan:
 
 def _duplicates(request: Request) -> Plan:
     """Place each task twice on the way."""
-    plan = request.problem().plan(_fitting(request))
+    plan = Problem.of(request).plan(_fitting(request))
     return attrs.evolve(plan, moves=(*plan.moves, *plan.moves))
 
 
 def _teleports(request: Request) -> Plan:
     """Say nothing of how to get there."""
-    return attrs.evolve(request.problem().plan(_fitting(request)), moves=())
+    return attrs.evolve(Problem.of(request).plan(_fitting(request)), moves=())
 
 
 def _restless(request: Request) -> Plan:
     """Move every running task, whatever the limit."""
     free = attrs.evolve(request, limits=Limits())
-    plan = free.problem().plan(_fitting(free))
+    plan = Problem.of(free).plan(_fitting(free))
     there = tuple(Move(kind=MoveKind.EVICT, task=task, source=slot) for task, slot in plan.assignment.items())
     back = tuple(Move(kind=MoveKind.PLACE, task=task, target=slot) for task, slot in plan.assignment.items())
     return attrs.evolve(plan, moves=(*plan.moves, *there, *back))
@@ -179,7 +180,7 @@ def _restless(request: Request) -> Plan:
 
 def _uproots(request: Request) -> Plan:
     """Evict everything, what may not move as well."""
-    problem = request.problem()
+    problem = Problem.of(request)
     runs = [task for task in problem.task_ids if problem.current[problem.task_index[task]] >= 0]
     evictions = tuple(Move(kind=MoveKind.EVICT, task=task, source=request.assignment[task]) for task in runs)
     return Plan(status=Status.INFEASIBLE, moves=evictions)
@@ -188,60 +189,62 @@ def _uproots(request: Request) -> Plan:
 def _writes_map(request: Request) -> Plan:
     """Force its way into a frozen mapping."""
     dict.__setitem__(request.assignment, "no/such/0", Slot("n0", 6700))
-    return request.problem().plan(_fitting(request))
+    return Problem.of(request).plan(_fitting(request))
 
 
 def _writes_array(request: Request) -> Plan:
     """Write to a read-only array."""
-    request.problem().demand[:] = 0
-    return request.problem().plan(_fitting(request))
+    Problem.of(request).demand[:] = 0
+    return Problem.of(request).plan(_fitting(request))
 
 
 def _sets_field(request: Request) -> Plan:
     """Set a field of a frozen value."""
     object.__setattr__(request, "seed", request.seed + 1)
-    return request.problem().plan(_fitting(request))
+    return Problem.of(request).plan(_fitting(request))
 
 
 def _prints(request: Request) -> Plan:
     """Print."""
     print("planning ...")  # noqa: T201
-    return request.problem().plan(_fitting(request))
+    return Problem.of(request).plan(_fitting(request))
 
 
 def _guesses(request: Request) -> Plan:
     """Draw lots from the system."""
-    return request.problem().plan(_fitting(request, shift=os.urandom(1)[0]))
+    return Problem.of(request).plan(_fitting(request, shift=os.urandom(1)[0]))
 
 
 def _reads_order(request: Request) -> Plan:
     """Prefer the node that the document names first."""
     nodes = request.cluster.nodes
-    return request.problem().plan(_fitting(request, shift=request.problem().node_index[nodes[0].id] if nodes else 0))
+    return Problem.of(request).plan(
+        _fitting(request, shift=Problem.of(request).node_index[nodes[0].id] if nodes else 0)
+    )
 
 
 def _mute(request: Request) -> Plan:
     """Refuse everything without a reason."""
-    problem = request.problem()
+    problem = Problem.of(request)
     plan = problem.plan(problem.current)
     return attrs.evolve(plan, reasons=()) if plan.status is Status.INFEASIBLE else plan
 
 
 def _timid(request: Request) -> Plan:
     """Place nothing new."""
-    return request.problem().plan(request.problem().current)
+    return Problem.of(request).plan(Problem.of(request).current)
 
 
 def _spins(request: Request) -> Plan:
     """Move on by one node every time."""
-    problem = request.problem()
+    problem = Problem.of(request)
     placed = problem.current[problem.current >= 0]
     return problem.plan(_fitting(request, shift=int(placed[0]) + 1 if placed.size else 0))
 
 
 def _fitting(request: Request, shift: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
     """First fit, from the node `shift` on."""
-    problem = request.problem()
+    problem = Problem.of(request)
     room = problem.room()
     for task in range(problem.n):
         fits = np.roll(room.fits(task), -shift)
@@ -337,14 +340,14 @@ class _HasOddOptions(_Described):
 class _IsNotDescribed:
     @hookimpl
     def headgate_schedule(self, request: Request) -> Plan:
-        return request.problem().plan(_first(request))
+        return Problem.of(request).plan(_first(request))
 
 
 class _ForgetsTheMark(_Described):
     """Forget @hookimpl."""
 
     def headgate_schedule(self, request: Request) -> Plan:
-        return request.problem().plan(_first(request))
+        return Problem.of(request).plan(_first(request))
 
 
 class _ClaimsAHook(_Described):
@@ -352,7 +355,7 @@ class _ClaimsAHook(_Described):
 
     @hookimpl
     def headgate_shedule(self, request: Request) -> Plan:
-        return request.problem().plan(_first(request))
+        return Problem.of(request).plan(_first(request))
 
 
 class _AsksForMore(_Described):

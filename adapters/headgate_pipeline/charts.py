@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from headgate.picture import COLOURS, short
-from headgate.report import Panel, Table, page
+from headgate.report.html import Panel, Table, page
+from headgate.report.placement import COLOURS, short
 from headgate_pipeline.experiments import OWN
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate.model import FrozenMap
-from headgate.samples import AMOUNTS, VERSION
+from headgate.samples.rows import AMOUNTS, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -85,7 +85,7 @@ def run_command(
     Hours whose files changed are made again, the others are kept; killed at any moment and started again, the result
     is the same. `headgate plan OUTPUT/request.json` plans from it.
     """
-    from headgate.daemon import exit_on_sigterm
+    from headgate.engines.process import exit_on_sigterm
     from headgate_pipeline.run import Job, is_short, run
     from headgate_pipeline.session import Place, session
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.control.journal import FileJournal, read_journal
 from headgate.errors import DocumentError, HeadgateError
-from headgate.host import PluginHost
-from headgate.journal import FileJournal, read_journal
 from headgate.model import Cluster, FrozenMap
+from headgate.plugins.host import PluginHost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

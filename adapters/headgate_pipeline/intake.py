@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.samples import COLUMNS, VERSION
-from headgate.samples_store import MARK
+from headgate.samples.rows import COLUMNS, VERSION
+from headgate.samples.store import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.model import FrozenMap
-from headgate.samples_store import read_states
+from headgate.samples.store import read_states
 from headgate_pipeline import tables
 from headgate_pipeline.clean import Known, compare, judge, jumps, repeated
 from headgate_pipeline.intake import UNREADABLE, SampleFile, Stamp, digest, inspect, listing

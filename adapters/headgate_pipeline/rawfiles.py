@@ -6,7 +6,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.samples import COLUMNS, VERSION
+from headgate.samples.rows import COLUMNS, VERSION
 from headgate_pipeline.columns import PLACE, SPARK_TYPES
 from headgate_pipeline.intake import OLDEST
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.check import check_places
 from headgate.documents import write
 from headgate.errors import DocumentError
 from headgate.model import Observation, Request
-from headgate.samples_store import read_states
+from headgate.model.validate import check_places
+from headgate.samples.store import read_states
 from headgate_pipeline.intake import inspect, listing
 from headgate_pipeline.learn import HISTORY, RECENT, Period, learn, table
 from headgate_pipeline.requests import request_of

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.class_data import ClassData
+from headgate.engines.cds import ClassData
+from headgate.engines.java import find_java
+from headgate.engines.redirect import output_to
 from headgate.errors import EngineError
-from headgate.java import find_java
-from headgate.quiet import output_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from headgate.samples import COLUMNS, VERSION
+from headgate.samples.rows import COLUMNS, VERSION
 from headgate_pipeline.columns import PLACE, SPARK_TYPES
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.journal import FileJournal
+from headgate.control.journal import FileJournal
 from headgate.model import FrozenMap
 from headgate_pipeline.experiments import Outcome, dumped, keep, kept, slices, try_out
 

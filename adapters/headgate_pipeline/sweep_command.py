@@ -74,8 +74,8 @@ def sweep(
     They are spread over the cores of Spark, or of its cluster; without Spark they run one after the other. Writes
     results.jsonl, one experiment a line, and sweep.html with one table and the charts.
     """
-    from headgate.daemon import exit_on_sigterm
     from headgate.documents import unstructure, write_text
+    from headgate.engines.process import exit_on_sigterm
     from headgate_pipeline.charts import sweep_page
     from headgate_pipeline.experiments import Sweep
     from headgate_pipeline.sweep import summary
@@ -98,7 +98,7 @@ def sweep(
 def _check(asked: Any) -> None:
     """A wrong name is told before anything is started."""
     from headgate.cli.request import find_request
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
 
     host = PluginHost.load()
     for scheduler in asked.schedulers:

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 from headgate.model import Cluster, Component, FrozenMap, Kind, Node, Observation, Resources, Slot, Stream, Topology
-from headgate.samples import VERSION
-from headgate.samples_store import arrow_schema, write_state
+from headgate.samples.rows import VERSION
+from headgate.samples.store import arrow_schema, write_state
 
 if TYPE_CHECKING:
     from pathlib import Path

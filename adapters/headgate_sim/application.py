@@ -61,7 +61,7 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         DocumentError: The request or the trace is wrong.
     """
     from headgate.cli.request import find_request
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
     from headgate_sim.target import SimTarget
     from headgate_sim.trace import read_trace
     from headgate_sim.world import World

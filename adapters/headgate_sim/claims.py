@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.evidence_spec import Claim, Point
 from headgate.model import Slot
+from headgate.model.evidence import Claim, Point
 from headgate_sim.migration import changes
 from headgate_sim.nstorm import experiment
 from headgate_sim.timing import Timing

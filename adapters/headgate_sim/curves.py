@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.chart import text
-from headgate.figures import quantity
-from headgate.picture import COLOURS, svg
+from headgate.report.chart import text
+from headgate.report.format import quantity
+from headgate.report.placement import COLOURS, svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from headgate.control.loop import Control, Loop
 from headgate.errors import OptionError
 from headgate.hooks import Description, hookimpl
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
 from headgate.model import FrozenMap, Limits, Plan, Request
+from headgate.plugins.host import PluginHost
 from headgate_sim.engine import SimEngine
 from headgate_sim.summary import summarise
 from headgate_sim.target import SimTarget
@@ -26,8 +26,8 @@ from headgate_sim.world import World
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from headgate.control.round import Round
     from headgate.model import Observation
-    from headgate.record import Round
     from headgate_sim.summary import Summary
     from headgate_sim.timing import Timing
     from headgate_sim.trace import Trace

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.samples import rows_of
-from headgate.samples_store import Keeper as StateKeeper
-from headgate.samples_store import write_rows
+from headgate.samples.rows import rows_of
+from headgate.samples.store import Keeper as StateKeeper
+from headgate.samples.store import write_rows
 from headgate_sim.target import EPOCH
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Keeper:
-    """Writes observations into a folder; see `headgate.samples` for the columns."""
+    """Writes observations into a folder; see `headgate.samples.rows` for the columns."""
 
     def __init__(self, folder: Path, origin: str, begin: float = EPOCH) -> None:
         """Remember where.

@@ -102,7 +102,7 @@ class Layout:
         Raises:
             DocumentError: The request contradicts itself.
         """
-        problem = request.problem()
+        problem = Problem.of(request)
         nodes = sorted(request.cluster.nodes, key=lambda node: node.id)
         types = sorted({node.machine_type or "" for node in nodes} | {each.machine_type for each in request.profiles})
         e, met = _profiles(request, problem, types)

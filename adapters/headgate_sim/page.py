@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate import report
+from headgate.report import html as report
 from headgate_sim.curves import Curve, Panel, curves_svg
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Evidence
 from headgate.hooks import hookimpl
+from headgate.model.evidence import Evidence
 from headgate_sim.application import open_application
 from headgate_sim.claims import claims
 from headgate_sim.engine import SimEngine

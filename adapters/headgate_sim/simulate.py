@@ -14,8 +14,8 @@ from headgate_sim.application import make_timing, timing_options
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from headgate.host import PluginHost
     from headgate.model import Request
+    from headgate.plugins.host import PluginHost
     from headgate_sim.summary import Summary
     from headgate_sim.trace import Trace
 
@@ -54,7 +54,7 @@ def simulate(
     Every scheduler meets the same cluster, the same trace and the same moments at which supervisors look.
     """
     from headgate.documents import unstructure
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
     from headgate_sim.trace import read_trace
 
     host = PluginHost.load()
@@ -117,7 +117,7 @@ COLUMNS = (
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:
-    from headgate.figures import percent, quantity
+    from headgate.report.format import percent, quantity
 
     return (
         summary.scheduler,
@@ -139,7 +139,7 @@ def _totals(found: Sequence[Summary]) -> Any:
 
 def _over_time(summary: Summary) -> Any:
     """At most `ROWS` lines, each the last point of a stretch of the curve."""
-    from headgate.figures import percent, quantity
+    from headgate.report.format import percent, quantity
 
     columns = ("until s", "offered", "throughput", "latency ms", "between nodes", "nodes", "waiting")
     points = summary.curve

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.engines.redirect import output_to
 from headgate.errors import EngineError
-from headgate.quiet import output_to
 from headgate_spark.discovery import discover
-from headgate_spark.local import LocalSpark
-from headgate_spark.recorder import EventRecorder
-from headgate_spark.session import session
+from headgate_spark.driver.session import session
+from headgate_spark.events.recorder import EventRecorder
+from headgate_spark.local.cluster import LocalSpark
 from headgate_spark.target import SparkTarget
 
 if TYPE_CHECKING:

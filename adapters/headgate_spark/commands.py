@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from headgate_spark.standing import Standing
+    from headgate_spark.local.state import Standing
 
 
 def _cores(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -28,8 +28,8 @@ def spark() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def up(cores: tuple[int, ...], *, as_json: bool) -> None:
     """Start a Master and Workers, and leave them running."""
-    from headgate_spark.local import worker_specs
-    from headgate_spark.standing import up as start
+    from headgate_spark.local.cluster import worker_specs
+    from headgate_spark.local.state import up as start
 
     click.echo(f"starting a Spark Master and {len(cores)} Workers ...", err=True)
     standing = start(worker_specs(cores))
@@ -41,8 +41,8 @@ def up(cores: tuple[int, ...], *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print whether it is there as JSON.")
 def prepare(*, as_json: bool) -> None:
     """Make the class data archive of this Spark and Java, once: its JVMs start in less of the CPU then."""
-    from headgate_spark.jar import spark_home
-    from headgate_spark.jvm import make_class_data
+    from headgate_spark.driver.jar import spark_home
+    from headgate_spark.driver.jvm import make_class_data
 
     home = spark_home()
     click.echo(f"making the class data archive of Spark {home.version}, which takes about a minute ...", err=True)
@@ -57,7 +57,7 @@ def prepare(*, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
 def down(*, as_json: bool) -> None:
     """End the cluster that `up` started; without effect if there is none."""
-    from headgate_spark.standing import Standing
+    from headgate_spark.local.state import Standing
 
     ended = Standing.end()
     if as_json:
@@ -70,7 +70,7 @@ def down(*, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def add(cores: int, *, as_json: bool) -> None:
     """Add a Worker to the cluster that `up` started, on the next free address."""
-    from headgate_spark.standing import note
+    from headgate_spark.local.state import note
 
     cluster = _standing().cluster()
     spec = cluster.add_worker(cores)
@@ -92,7 +92,7 @@ def add(cores: int, *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def drain(host: str, *, timeout: float, as_json: bool) -> None:
     """Decommission the Worker on HOST: its executors end their tasks, then it goes."""
-    from headgate_spark.standing import note
+    from headgate_spark.local.state import note
 
     cluster = _standing().cluster()
     in_order = cluster.drain_worker(host, timeout=timeout)
@@ -105,7 +105,7 @@ def drain(host: str, *, timeout: float, as_json: bool) -> None:
 
 def _standing() -> Standing:
     from headgate.errors import EngineError
-    from headgate_spark.standing import Standing
+    from headgate_spark.local.state import Standing
 
     running = Standing.read()
     if running is None:
@@ -117,7 +117,7 @@ def _standing() -> Standing:
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def status(*, as_json: bool) -> None:
     """Show the cluster that `up` started; exit code 1 if there is none."""
-    from headgate_spark.standing import Standing
+    from headgate_spark.local.state import Standing
 
     running = Standing.read()
     if running is None:

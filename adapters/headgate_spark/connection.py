@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from headgate_spark.discovery import discover
-from headgate_spark.driver import scala_context
-from headgate_spark.placement import Placement
-from headgate_spark.recorder import EventRecorder
-from headgate_spark.rescue import BOUNDED, WAIT, Watchdog
-from headgate_spark.session import HARD, SOFT, level_of
-from headgate_spark.state import StatePlacement
+from headgate_spark.driver.gateway import scala_context
+from headgate_spark.driver.session import HARD, SOFT, level_of
+from headgate_spark.events.recorder import EventRecorder
+from headgate_spark.placement.rescue import BOUNDED, WAIT, Watchdog
+from headgate_spark.placement.state import StatePlacement
+from headgate_spark.placement.table import Placement
 from headgate_spark.target import SparkTarget
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from headgate.loop import Control, Loop
-    from headgate.record import Round
+    from headgate.control.loop import Control, Loop
+    from headgate.control.round import Round
 
 LOG = logging.getLogger("headgate.spark")
 
@@ -140,8 +140,8 @@ class Follower:
         self._thread.join(timeout)
 
     def _run(self, connection: Connection, query: StreamingQuery, control: Control) -> None:
-        from headgate.host import PluginHost
-        from headgate.loop import Loop
+        from headgate.control.loop import Loop
+        from headgate.plugins.host import PluginHost
 
         try:
             target = connection.target(query)

@@ -11,8 +11,8 @@ from headgate.errors import EngineError
 from headgate.model import Component, FrozenMap, Kind, Resources, Stream, Topology
 
 if TYPE_CHECKING:
-    from headgate_spark.events import JobStart
-    from headgate_spark.recorder import EventRecorder
+    from headgate_spark.events.event import JobStart
+    from headgate_spark.events.recorder import EventRecorder
 
 TIMEOUT = 120.0
 """Seconds that a query may take for its first batch."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headgate.errors import EngineError
 from headgate.model import Receipt, Step
-from headgate_spark.driver import running_gateway, scala_context
-from headgate_spark.session import executors, level_of
+from headgate_spark.driver.gateway import running_gateway, scala_context
+from headgate_spark.driver.session import executors, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -23,17 +23,17 @@ from headgate.model import (
     TaskSample,
     TopologySample,
 )
-from headgate_spark.driver import scala_context
-from headgate_spark.session import executors, host_of
-from headgate_spark.shuffle import exchanges
+from headgate_spark.driver.gateway import scala_context
+from headgate_spark.driver.session import executors, host_of
+from headgate_spark.driver.usage import node_usage, read_usage
+from headgate_spark.events.shuffle import exchanges
 from headgate_spark.target import PORT
-from headgate_spark.usage import node_usage, read_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from headgate_spark.events import TaskEnd
-    from headgate_spark.history import Job
+    from headgate_spark.events.event import TaskEnd
+    from headgate_spark.events.history import Job
     from headgate_spark.target import SparkTarget
 
 BUDGET = 30.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headgate.engines.java import java_finding
 from headgate.hooks import Description, Finding, hookimpl
-from headgate.java import java_finding
 from headgate_spark.application import open_application
 from headgate_spark.elastic import scale
 from headgate_spark.executor import execute, preflight, rollback

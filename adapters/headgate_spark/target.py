@@ -9,14 +9,14 @@ import attrs
 
 from headgate.errors import EngineError
 from headgate.model import Slot, Task, Topology
-from headgate_spark.placement import Placement
-from headgate_spark.state import StatePlacement
+from headgate_spark.placement.state import StatePlacement
+from headgate_spark.placement.table import Placement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headgate_spark.placement import Place
-    from headgate_spark.recorder import EventRecorder
+    from headgate_spark.events.recorder import EventRecorder
+    from headgate_spark.placement.table import Place
 
 PORT = 0
 """Every task of a node is in the one slot of the node's executor."""

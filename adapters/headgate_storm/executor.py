@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from headgate.instances import refusals, unlike
 from headgate.model import FrozenMap, Receipt, Step
+from headgate.model.rescale import refusals, unlike
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from headgate.model import Plan, Slot
-    from headgate_storm.measures import Life
-    from headgate_storm.snapshot import Snapshot
+    from headgate_storm.nimbus.snapshot import Snapshot
     from headgate_storm.target import StormTarget
+    from headgate_storm.workers.measures import Life
 
 LEVEL = "nimbus"
 """Nimbus stores the assignment, supervisors restart the workers that it changes."""

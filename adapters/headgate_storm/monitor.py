@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate_storm.known import known_metrics
+from headgate_storm.nimbus.filter_metrics import known_metrics
 
 if TYPE_CHECKING:
     from headgate.model import Observation

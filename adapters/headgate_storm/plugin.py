@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import headgate_schemas
-from headgate.evidence_spec import Evidence
+from headgate.engines.java import java_finding
 from headgate.hooks import Description, Finding, hookimpl
-from headgate.java import java_finding
+from headgate.model.evidence import Evidence
 from headgate_storm.executor import execute, preflight, rollback
 from headgate_storm.monitor import observe
-from headgate_storm.workloads import workloads
+from headgate_storm.workload.catalogue import workloads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,8 +73,8 @@ class Storm:
 
     @hookimpl
     def headgate_examine(self, installation: Path) -> Sequence[Finding]:
-        """See `headgate_storm.examine.examine`."""
-        from headgate_storm.examine import examine  # brings asyncio, 50 ms that only this hook needs
+        """See `headgate_storm.install.examine.examine`."""
+        from headgate_storm.install.examine import examine  # brings asyncio, 50 ms that only this hook needs
 
         return examine(installation)
 

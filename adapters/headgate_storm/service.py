@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.model import Metrics, Request
-from headgate_storm.archive import Archive
-from headgate_storm.bridge import Bridge
-from headgate_storm.collector import Collector
-from headgate_storm.rounds import Rounds
-from headgate_storm.secret import read_or_make_secret
+from headgate_storm.nimbus.bridge import Bridge
+from headgate_storm.nimbus.rounds import Rounds
+from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.target import StormTarget
-from headgate_storm.watch import Workers
+from headgate_storm.workers.collector import Collector
+from headgate_storm.workers.sample_writer import Archive
+from headgate_storm.workers.watch import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from headgate.host import PluginHost
-    from headgate_storm.rounds import Decision
-    from headgate_storm.snapshot import Snapshot
+    from headgate.plugins.host import PluginHost
+    from headgate_storm.nimbus.rounds import Decision
+    from headgate_storm.nimbus.snapshot import Snapshot
 
 HOOKS: dict[str, list[Any]] = {
     "topology.auto.task.hooks": ["headgate.storm.monitor.TaskHook"],

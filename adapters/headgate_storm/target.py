@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from headgate_storm.rounds import Rounds
+from headgate_storm.nimbus.rounds import Rounds
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from headgate.model import FrozenMap, Metrics, Slot
-    from headgate_storm.measures import Life
-    from headgate_storm.snapshot import Snapshot
+    from headgate_storm.nimbus.snapshot import Snapshot
+    from headgate_storm.workers.measures import Life
 
 
 class Watch(Protocol):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from headgate_spark.flights import FlightsQuery, prepare
+from headgate_spark.demo.flights import FlightsQuery, prepare
 
 with tempfile.TemporaryDirectory() as folder:
     prepare(Path(folder) / "feeds")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.problem import Problem
-    from headgate.room import Room
+    from headgate.problem.room import Room
     from headgate_baselines.rules import Racks
 
 SAME_RACK, OTHER_RACK = 0.5, 1.0

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from headgate.hooks import Description, hookimpl
+from headgate.problem import Problem
 from headgate_baselines.round_robin import deal_topology
 from headgate_baselines.start import start, topologies_by_task_size
 
@@ -50,7 +51,7 @@ class Even:
     @hookimpl
     def headgate_schedule(self, request: Request, options: EvenOptions) -> Plan:
         """Spread the tasks."""
-        problem = request.problem()
+        problem = Problem.of(request)
         room = start(problem, rebalance=options.rebalance)
         everywhere = np.ones(problem.m, dtype=bool)
         passed = 0

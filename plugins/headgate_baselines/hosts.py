@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from headgate.model import Topology
     from headgate.problem import Problem
-    from headgate.room import Room
+    from headgate.problem.room import Room
 
 SHARED = -1
 

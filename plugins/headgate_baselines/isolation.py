@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
+from headgate.problem import Problem
 from headgate_baselines.even import EvenOptions
 from headgate_baselines.hosts import SHARED, claim_hosts
 from headgate_baselines.round_robin import deal_topology
@@ -35,7 +36,7 @@ class Isolation:
     @hookimpl
     def headgate_schedule(self, request: Request, options: EvenOptions) -> Plan:
         """Claim hosts, then spread the tasks."""
-        problem = request.problem()
+        problem = Problem.of(request)
         room = start(problem, rebalance=options.rebalance)
         topologies = sorted(request.topologies, key=lambda each: each.id)
         owner, short = claim_hosts(problem, room, topologies)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 from headgate.hooks import Description, hookimpl
+from headgate.problem import Problem
 from headgate_baselines.distance import Distance
 from headgate_baselines.order import breadth_first_order, connection_order
 from headgate_baselines.proximity import Proximity
@@ -59,7 +60,7 @@ class ResourceAware:
         """Place the tasks, one topology after the other."""
         order = connection_order if options.order == "ras" else breadth_first_order
         rule = Proximity if options.rule == "ras" else Distance
-        problem = request.problem(measured=options.measured)
+        problem = Problem.of(request, measured=options.measured)
         room = start(problem, rebalance=options.rebalance)
         racks = Racks.of(problem)
         by_id = sorted(request.topologies, key=lambda each: each.id)

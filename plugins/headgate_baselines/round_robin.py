@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.problem import Problem
-    from headgate.room import Room
+    from headgate.problem.room import Room
 
 
 def slot_order(free_slots: NDArray[np.int64], slots: int) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.problem import Problem
-    from headgate.room import Room
+    from headgate.problem.room import Room
 
 
 def start(problem: Problem, *, rebalance: bool) -> Room:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
-from headgate.repair import repair
+from headgate.model.evidence import Evidence
+from headgate.problem import Problem
+from headgate.toolbox.repair import repair
 from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.analyser import analyse
 from headgate_dstorm.availability import by_availability
@@ -36,7 +37,7 @@ class DStorm:
     @hookimpl
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Run Algorithm 1; its Failure is an infeasible plan with a reason for each task left over."""
-        problem = request.problem(measured=options.measured)
+        problem = Problem.of(request, measured=options.measured)
         node_of = (place if options.printed_reading else place_literally)(problem, options)
         left = int((node_of < 0).sum())
         if not left:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headgate.problem import Problem
-    from headgate.workers import Workers
+    from headgate.problem.workers import Workers
     from headgate_exact.classes import Classes
 
 Patterns = NDArray[np.int64]
@@ -50,7 +50,7 @@ def patterns_of(
 def _workers(
     problem: Problem, classes: Classes, workers: Workers, found: Patterns
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Workers that each pattern needs, by the rule of `headgate.workers`, and whether that is proven."""
+    """Workers that each pattern needs, by the rule of `headgate.problem.workers`, and whether that is proven."""
     topology = problem.topology[[tasks[0] for tasks in classes.tasks]]
     need, proven = np.zeros(len(found), dtype=np.int64), np.ones(len(found), dtype=bool)
     for t in np.unique(topology).tolist():

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.workers import Workers
+from headgate.problem.workers import Workers
 from headgate_exact.classes import Classes
 from headgate_exact.patterns import Patterns, patterns_of
 from headgate_exact.pricing import Prices, Table

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.scaling import Scaling
+    from headgate.toolbox.instance_counts import Scaling
 
 
 def highest_factor(scaling: Scaling) -> float:

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from headgate.model import Bound, Reason, Status
+from headgate.problem import Problem
 from headgate_exact.solver import Budget
 from headgate_exact.start import start
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.model import Plan, Request
-    from headgate.problem import Problem
     from headgate_exact.options import Options
 
 EXTRA = "optimal needs OR-Tools: pip install 'headgate[exact]'"
@@ -31,11 +31,11 @@ def search(request: Request, options: Options) -> Plan:
         from headgate_exact.throughput import most_throughput
 
         return most_throughput(request, options, budget)
-    return least_traffic(request.problem(measured=options.measured), options, budget)
+    return least_traffic(Problem.of(request, measured=options.measured), options, budget)
 
 
 def _without_solver(request: Request) -> Plan:
-    problem = request.problem()
+    problem = Problem.of(request)
     plan = problem.plan(problem.current)
     reason = Reason(code="extra", subject="ortools", message=EXTRA, resource="package", need=1.0, have=0.0)
     return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason, *plan.reasons))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.anytime import on_interrupt
+from headgate.toolbox.cancel import on_interrupt
 
 if TYPE_CHECKING:
     from headgate_exact.options import Options

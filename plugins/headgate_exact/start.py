@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.repair import repair
+from headgate.toolbox.repair import repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.model import Bound, Status
-from headgate.profiled import FULL
-from headgate.scaling import Scaling
+from headgate.problem.profiles import FULL
+from headgate.toolbox.instance_counts import Scaling
 from headgate_exact.mixing import combined
 from headgate_exact.relaxation import highest_factor
 from headgate_exact.solver import Budget, solve

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headgate.scaling import Scaling
+    from headgate.toolbox.instance_counts import Scaling
     from headgate_exact.solver import Budget
 
 PRICED = 3e-6

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.scaling import Scaling
+from headgate.toolbox.instance_counts import Scaling
 from headgate_hetero.first_assignment import first_assignment
 from headgate_hetero.graph import LIMIT, Graph
 from headgate_hetero.maximize_throughput import STEADY, hottest, maximize_throughput

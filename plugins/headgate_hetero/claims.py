@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.evidence_spec import Claim
 from headgate.model import Component, Kind, Profile, Topology
+from headgate.model.evidence import Claim
 from headgate_hetero.options import Options
 from headgate_hetero.planning import as_printed
 from headgate_hetero.workloads import SCENARIOS, bench, cluster, micro_benchmark

@@ -9,7 +9,7 @@ import numpy as np
 from headgate_hetero.graph import Graph
 
 if TYPE_CHECKING:
-    from headgate.scaling import Scaling
+    from headgate.toolbox.instance_counts import Scaling
 
 
 def first_assignment(scaling: Scaling, rate: float, *, given: bool) -> tuple[Graph, int | None]:

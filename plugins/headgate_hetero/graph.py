@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from headgate.profiled import FULL, OVER
+from headgate.problem.profiles import FULL, OVER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.scaling import Scaling
+    from headgate.toolbox.instance_counts import Scaling
 
 
 class Graph:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Improvement
 from headgate.model import Status
+from headgate.model.evidence import Improvement
 from headgate_hetero.workloads import SCENARIOS, SHAPES, micro_benchmark
 
 if TYPE_CHECKING:

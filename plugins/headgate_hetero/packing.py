@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.profiled import FULL
+from headgate.problem.profiles import FULL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.scaling import Scaling
+    from headgate.toolbox.instance_counts import Scaling
 
 SIZES = (2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 28.0, 40.0, 60.0, 90.0)
 """Percent of the fastest machine that a task works, fixed cost apart, to begin with."""

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.scaling import Scaling
+from headgate.toolbox.instance_counts import Scaling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

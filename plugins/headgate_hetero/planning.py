@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.model import Reason
-from headgate.profiled import FULL
-from headgate.scaling import Scaling
+from headgate.problem.profiles import FULL
+from headgate.toolbox.instance_counts import Scaling
 from headgate_hetero.first_assignment import first_assignment
 from headgate_hetero.maximize_throughput import maximize_throughput
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate.model.evidence import Evidence
 from headgate_hetero.claims import claims
 from headgate_hetero.options import Options
 from headgate_hetero.planning import as_printed

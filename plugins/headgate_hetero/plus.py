@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate.model.evidence import Evidence
 from headgate_hetero.at_once import improved
 from headgate_hetero.improvements import improvements
 from headgate_hetero.options import PlusOptions

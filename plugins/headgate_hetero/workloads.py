@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Workload
 from headgate.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology
+from headgate.model.evidence import Workload
 from headgate_hetero.profiling import fixed_cost
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from headgate.hooks import Verdict
 from headgate.model import Request
+from headgate.problem import Problem
 
 if TYPE_CHECKING:
     from headgate.model import Observation
-    from headgate.problem import Problem
     from headgate_nstorm.options import Options
 
 Case = Literal["balance", "warn", "optimise", "nothing"]
@@ -61,7 +61,7 @@ def loads(problem: Problem, node_of: NDArray[np.int64], options: Options) -> Loa
 
 def analyse(observation: Observation, options: Options) -> Verdict:
     """Say which case an observation is; balance and optimise call for a plan, and so does a task that runs nowhere."""
-    problem = Request.of(observation).problem(measured=options.measured)
+    problem = Problem.of(Request.of(observation), measured=options.measured)
     waiting = int((problem.current < 0).sum())
     found = loads(problem, problem.current, options)
     case = found.case

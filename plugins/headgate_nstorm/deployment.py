@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.model import Status
+from headgate.problem import Problem
 from headgate_nstorm.cases import loads
 from headgate_nstorm.engine import Decision, Fit, Migration, best_of, pinned
 from headgate_nstorm.gains import FreshGains
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.model import Plan, Request
-    from headgate.problem import Problem
     from headgate_nstorm.options import Options
 
 
@@ -25,7 +25,7 @@ def deploy(request: Request, options: Options) -> Plan:
     OTD starts from Storm's deployment (section 5.3): executors that run nowhere are dealt round robin, and nothing
     migrates in such a round.
     """
-    problem = request.problem(measured=options.measured)
+    problem = Problem.of(request, measured=options.measured)
     if (problem.current < 0).any():
         node_of = deal(problem)
         return problem.plan(node_of, f"{int((problem.current < 0).sum())} executors dealt round robin")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate.model.evidence import Evidence
 from headgate_nstorm.cases import analyse
 from headgate_nstorm.deployment import deploy
 from headgate_nstorm.evidence.claims import claims

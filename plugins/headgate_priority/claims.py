@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Claim, Point
+from headgate.model.evidence import Claim, Point
 from headgate_priority.options import DpsOptions, SpsOptions
 from headgate_priority.sharing import dps, sps
 from headgate_priority.workloads import USE_CASE_1, USE_CASE_2, use_case

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate.model.evidence import Evidence
 from headgate_priority import sharing
 from headgate_priority.claims import dps_claims, sps_claims
 from headgate_priority.improvements import improvements

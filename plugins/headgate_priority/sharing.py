@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.model import STARVED, Reason
+from headgate.problem import Problem
 from headgate_priority import shares
 from headgate_priority.allocator import allocate
 from headgate_priority.claimants import claimants
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headgate.model import Plan, Request
-    from headgate.problem import Problem
     from headgate_priority.allocator import Grant
     from headgate_priority.claimants import Claimant
     from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
@@ -48,7 +48,7 @@ def _schedule(request: Request, options: DpsOptions, rule: Rule, below_minima: s
         rule: Numbers of nodes from claims and the number of nodes that have a slot.
         below_minima: `hold` or `by-priority` for a rule that knows minima, else empty.
     """
-    problem = request.problem()
+    problem = Problem.of(request)
     claims = claimants(problem, options.undeclared)
     nodes = int((problem.slots > 0).sum())
     minima = sum(claim.minimum for claim in claims)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.evidence_spec import Workload
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headgate.model.evidence import Workload
 from headgate_priority.options import DpsOptions
 from headgate_priority.sharing import dps
 

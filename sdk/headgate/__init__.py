@@ -14,29 +14,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headgate.api import Comparison, compare, plan
     from headgate.errors import DocumentError, EngineError, HeadgateError, OptionError, PluginError
-    from headgate.evidence_spec import Claim, Evidence, Improvement, Workload
     from headgate.hooks import Description, Verdict, hookimpl
-    from headgate.host import PluginHost
     from headgate.model import Observation, Plan, Receipt, Request
+    from headgate.model.evidence import Claim, Evidence, Improvement, Workload
+    from headgate.plugins.host import PluginHost
+    from headgate.problem import Problem
 
 _HOME = {
-    "Claim": "evidence_spec",
+    "Claim": "model.evidence",
     "Comparison": "api",
     "Description": "hooks",
     "DocumentError": "errors",
     "EngineError": "errors",
-    "Evidence": "evidence_spec",
+    "Evidence": "model.evidence",
     "HeadgateError": "errors",
-    "Improvement": "evidence_spec",
+    "Improvement": "model.evidence",
     "Observation": "model",
     "OptionError": "errors",
     "Plan": "model",
     "PluginError": "errors",
-    "PluginHost": "host",
+    "PluginHost": "plugins.host",
+    "Problem": "problem",
     "Receipt": "model",
     "Request": "model",
     "Verdict": "hooks",
-    "Workload": "evidence_spec",
+    "Workload": "model.evidence",
     "compare": "api",
     "hookimpl": "hooks",
     "plan": "api",
@@ -56,6 +58,7 @@ __all__ = [
     "Plan",
     "PluginError",
     "PluginHost",
+    "Problem",
     "Receipt",
     "Request",
     "Verdict",

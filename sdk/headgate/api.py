@@ -10,8 +10,9 @@ import attrs
 
 from headgate.documents import digest, read, structure
 from headgate.errors import OptionError
-from headgate.host import PluginHost
 from headgate.model import Bound, Plan, Request, Status
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -99,7 +100,7 @@ def compare(
     strays = sorted(set(options or ()) - set(chosen))
     if strays:
         raise OptionError(f"options are given for {', '.join(strays)}, compared are {', '.join(chosen) or 'none'}")
-    asked.problem()
+    Problem.of(asked)
     rows = tuple(_row(host, name, asked, (options or {}).get(name)) for name in chosen)
     bound = tightest([row.plan for row in rows])
     rows = tuple(attrs.evolve(row, gap=gap_to(bound, row.plan)) for row in rows)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headgate.api import Comparison
+from headgate.control.round import Round
+from headgate.documents.schema import schema_of
 from headgate.model import Observation, Plan, Receipt, Request
-from headgate.record import Round
-from headgate.schema import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
 
 CORE: dict[str, type] = {
     kind.__name__.lower(): kind for kind in (Comparison, Observation, Plan, Receipt, Request, Round)

@@ -1,8 +1,8 @@
 """The hooks a plugin may implement. What it implements says what it is: scheduler, monitor, executor.
 
 A plugin is one object, named by its entry point in the group `headgate`, and loaded when its name is first asked for.
-Hooks are called by name on the plugin that a user chose, through `headgate.host.PluginHost`, except where a contract
-says *every plugin*. An implementation may take any subset of a hook's arguments.
+Hooks are called by name on the plugin that a user chose, through `headgate.plugins.host.PluginHost`, except where a
+contract says *every plugin*. An implementation may take any subset of a hook's arguments.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from headgate.evidence_spec import Evidence
     from headgate.model import Observation, Plan, Receipt, Request
+    from headgate.model.evidence import Evidence
 
 GROUP = "headgate"
 """Entry-point group of plugins: the plugin's name, and the object."""

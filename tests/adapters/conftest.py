@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import functools
 
-from headgate.cache import cache_folder
+from headgate.engines.cache import cache_folder
 from headgate.errors import EngineError
 
 
@@ -20,8 +20,8 @@ def pytest_runtest_setup(item):
 @functools.cache
 def prepare_spark():
     with contextlib.suppress(EngineError, ImportError), one_process():
-        from headgate_spark.jar import spark_home
-        from headgate_spark.jvm import make_class_data
+        from headgate_spark.driver.jar import spark_home
+        from headgate_spark.driver.jvm import make_class_data
 
         make_class_data(spark_home())
 
@@ -29,7 +29,7 @@ def prepare_spark():
 @functools.cache
 def prepare_storm():
     with contextlib.suppress(EngineError, ImportError), one_process():
-        from headgate_storm.training import make_class_data
+        from headgate_storm.local.cds_training import make_class_data
         from storm_cluster import RELEASE
 
         make_class_data(RELEASE)

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from headgate.engines.java import find_java
 from headgate.errors import EngineError
-from headgate.java import find_java
 
 PROGRAM = Path(__file__).parents[1] / "both_engines.py"
 STRANGER = '''
 """A stranger's scheduler: every task goes to the next node, the last node first."""
 
 from headgate.hooks import Description, hookimpl
+from headgate.problem import Problem
 
 
 class Backwards:
@@ -28,7 +29,7 @@ class Backwards:
 
     @hookimpl
     def headgate_schedule(self, request):
-        problem = request.problem()
+        problem = Problem.of(request)
         return problem.plan([problem.m - 1 - index % problem.m for index in range(problem.n)])
 
 

@@ -7,10 +7,10 @@ from collections import Counter
 import attrs
 import pytest
 
-from headgate.claims import reproduce
-from headgate.host import PluginHost
-from headgate.improvements import improve
+from headgate.evidence.claims import reproduce
+from headgate.evidence.variants import improve
 from headgate.model import Status
+from headgate.plugins.host import PluginHost
 
 PATIENCE = 120.0
 """Seconds to plan: whether a plan is there in time is for benchmarks to say."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.host import PluginHost
+from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit, SchedulerContract
 
 

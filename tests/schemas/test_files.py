@@ -9,7 +9,7 @@ import pytest
 
 import headgate_schemas
 from headgate.catalogue import documents, schemas
-from headgate.host import PluginHost
+from headgate.plugins.host import PluginHost
 
 HOST = PluginHost.load()
 WRITTEN = ("storm-answer", "storm-round")

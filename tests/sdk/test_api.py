@@ -9,8 +9,8 @@ import headgate
 from headgate.api import compare, gap_to, limited, load_request, plan, tightest
 from headgate.documents import digest, dumps, unstructure, write
 from headgate.errors import DocumentError, OptionError, PluginError
-from headgate.host import PluginHost
 from headgate.model import Bound, Plan, Scores, Status
+from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit
 from memory_engine import Judge
 from small_requests import word_count

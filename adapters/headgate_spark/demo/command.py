@@ -15,8 +15,8 @@ from headgate.errors import EngineError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headgate.host import PluginHost
-    from headgate_spark.local import WorkerSpec
+    from headgate.plugins.host import PluginHost
+    from headgate_spark.local.cluster import WorkerSpec
 
 CORES = (4, 2, 1)
 
@@ -40,8 +40,8 @@ def demo(context: click.Context, /, *, load: float, output: Path, offline: bool,
     """Place a real PySpark query on a real three-node cluster, and measure what that wins."""
     if context.invoked_subcommand is not None:
         return
-    from headgate.host import PluginHost
-    from headgate_spark.local import worker_specs
+    from headgate.plugins.host import PluginHost
+    from headgate_spark.local.cluster import worker_specs
 
     host, workers = PluginHost.load(), worker_specs(CORES)
     missing = _missing()
@@ -56,8 +56,8 @@ def demo(context: click.Context, /, *, load: float, output: Path, offline: bool,
 
 def _missing() -> str:
     """What the real part lacks on this machine, "" if nothing."""
-    from headgate.java import find_java
-    from headgate_spark.jar import spark_home
+    from headgate.engines.java import find_java
+    from headgate_spark.driver.jar import spark_home
 
     try:
         find_java()
@@ -70,9 +70,9 @@ def _missing() -> str:
 def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, *, as_json: bool) -> None:
     from headgate.api import compare
     from headgate.documents import unstructure
+    from headgate_spark.demo.flights import FlightsQuery
     from headgate_spark.demo.offline import offline_request
     from headgate_spark.demo.show import OFFLINE, offline_rows
-    from headgate_spark.flights import FlightsQuery
 
     request = offline_request(FlightsQuery(folder=Path()), workers, load)
     compared = compare(request, [name for name in ("even", "resource-aware", "dstorm") if name in host], host=host)

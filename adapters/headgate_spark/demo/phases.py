@@ -9,15 +9,15 @@ import attrs
 
 from headgate.documents import digest
 from headgate.errors import EngineError
-from headgate.growth import at_load, declared_from_measured
 from headgate.model import FrozenMap, Observation, Plan, Request, Slot, Status
-from headgate_spark.flights import BATCHES_A_YEAR
+from headgate.model.load import at_load, declared_from_measured
+from headgate_spark.demo.flights import BATCHES_A_YEAR
 from headgate_spark.monitor import Totals, next_batches, nodes, observation, totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
     from headgate_spark.target import SparkTarget
 
 WARM_UP = 2

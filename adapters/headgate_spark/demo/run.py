@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.cli.tables import moves_table
-from headgate.figures import percent
 from headgate.model import FrozenMap, Request
+from headgate.report.format import percent
+from headgate_spark.demo.flights import FlightsQuery
 from headgate_spark.demo.phases import Phase, Trial, alone, carry_out, question, warm_up
-from headgate_spark.flights import FlightsQuery
-from headgate_spark.local import LocalSpark
+from headgate_spark.local.cluster import LocalSpark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from headgate.host import PluginHost
     from headgate.model import Plan
-    from headgate_spark.local import WorkerSpec
+    from headgate.plugins.host import PluginHost
+    from headgate_spark.local.cluster import WorkerSpec
     from headgate_spark.target import SparkTarget
 
 LIGHT = 0.2
@@ -108,9 +108,9 @@ def _query(
     cluster: LocalSpark, workers: Sequence[WorkerSpec], folder: Path, say: Callable[[str], None]
 ) -> Iterator[tuple[SparkTarget, FlightsQuery, Any]]:
     """The session with the running flights query; both are stopped at the end."""
-    from headgate.quiet import output_to
-    from headgate_spark.recorder import EventRecorder
-    from headgate_spark.session import session
+    from headgate.engines.redirect import output_to
+    from headgate_spark.driver.session import session
+    from headgate_spark.events.recorder import EventRecorder
 
     with output_to(folder / "driver.log"):
         spark = session(cluster.master_url, "headgate demo", hosts=[worker.host for worker in workers])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headgate.figures import percent, quantity
-from headgate.picture import placement_svg
-from headgate.report import Panel, Table, page
+from headgate.problem import Problem
+from headgate.report.format import percent, quantity
+from headgate.report.html import Panel, Table, page
+from headgate.report.placement import placement_svg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +110,7 @@ def measured_page(found: Result) -> str:
     panels = [
         Panel(
             title=phase.label,
-            svg=placement_svg((phase.asked or found.question).problem(), phase.placed),
+            svg=placement_svg(Problem.of(phase.asked or found.question), phase.placed),
             caption=_caption(phase),
         )
         for phase in phases

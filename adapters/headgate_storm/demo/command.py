@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from headgate.cli.output import Progress, console, emit, json_option, say, table
-from headgate_storm.artefacts import STORM
+from headgate_storm.release.artefacts import STORM
 
 
 @click.command()
@@ -32,10 +32,10 @@ def storm(*, load: float, version: str, output: Path, as_json: bool) -> None:
     Storm's own scheduler places it first, then `resource-aware` and `dstorm` from measured traffic.
     """
     from headgate.documents import write_text
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
     from headgate_storm.demo.run import run
     from headgate_storm.demo.show import COLUMNS, NOTE, data, html, rows
-    from headgate_storm.local import THREE
+    from headgate_storm.local.cluster import THREE
 
     progress = Progress()
     with tempfile.TemporaryDirectory(prefix="headgate-demo-", ignore_cleanup_errors=True) as folder:

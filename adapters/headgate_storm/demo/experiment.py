@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.errors import EngineError
-from headgate.growth import at_load, declared_from_measured
-from headgate.host import PluginHost
 from headgate.model import FrozenMap, Observation, Plan, Receipt, Request, Slot, Status
-from headgate_storm.artefacts import STORM
-from headgate_storm.jar import bridge_jar
-from headgate_storm.local import LocalStorm
+from headgate.model.load import at_load, declared_from_measured
+from headgate.plugins.host import PluginHost
+from headgate_storm.install.submit import submit_description
+from headgate_storm.local.cluster import LocalStorm
+from headgate_storm.release.artefacts import STORM
+from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import Places, Service, serve
-from headgate_storm.submit import submit_description
-from headgate_storm.throughput import reduced, series, sinks
+from headgate_storm.workers.throughput import reduced, series, sinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from headgate_storm.local import SupervisorSpec
-    from headgate_storm.snapshot import Scheduled
+    from headgate_storm.local.cluster import SupervisorSpec
+    from headgate_storm.nimbus.snapshot import Scheduled
 
 CONF = {"headgate.monitor.seconds": 1, "storm.messaging.netty.max_wait_ms": 200}
 """Reports every second, and connections that are tried again soon."""

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.cli.tables import moves_table
-from headgate.figures import percent
 from headgate.model import Component, FrozenMap, Kind, Resources, Stream, Topology
-from headgate_storm.artefacts import STORM
+from headgate.report.format import percent
 from headgate_storm.demo.experiment import Change, Measured, experiment, moves_by_host
-from headgate_storm.wanted import default_text
-from headgate_storm.workload import Load, describe
-from headgate_storm.workloads import ROLES
+from headgate_storm.release.artefacts import STORM
+from headgate_storm.workload.catalogue import ROLES
+from headgate_storm.workload.describe import Load, describe
+from headgate_storm.workload.find import default_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
     from headgate_storm.demo.experiment import Experiment
-    from headgate_storm.local import SupervisorSpec
+    from headgate_storm.local.cluster import SupervisorSpec
 
 NAME = "word-count"
 HEAP = 64.0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headgate.figures import percent
-from headgate.loop import compare_assignments
+from headgate.control.loop import compare_assignments
 from headgate.model import Request
-from headgate.picture import placement_svg
-from headgate.report import Panel, Table, page
+from headgate.problem import Problem
+from headgate.report.format import percent
+from headgate.report.html import Panel, Table, page
+from headgate.report.placement import placement_svg
 from headgate_storm.demo.experiment import by_host
-from headgate_storm.throughput import REDUCED
+from headgate_storm.workers.throughput import REDUCED
 
 if TYPE_CHECKING:
     from headgate_storm.demo.run import Phase, Result
@@ -126,5 +127,5 @@ def _panel(phase: Phase) -> Panel:
     if phase.change is not None:
         restarted, slow = phase.change.restarted, phase.change.reduced
         told += f"The change restarted {restarted} workers and slowed the topology for {slow} s. "
-    svg = placement_svg(request.problem(), placed)
+    svg = placement_svg(Problem.of(request), placed)
     return Panel(title=phase.label, svg=svg, caption=f"{told}Lines show what was measured.")

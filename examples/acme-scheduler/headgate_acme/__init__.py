@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate import Description, hookimpl
+from headgate.problem import Problem
 
 if TYPE_CHECKING:
     from headgate import Plan, Request
@@ -36,7 +37,7 @@ class Acme:
     @hookimpl
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Place the tasks in order of id; the lowest node id wins a tie."""
-        problem = request.problem()
+        problem = Problem.of(request)
         room = problem.room()
         column = problem.resources.index(options.resource) if options.resource in problem.resources else 0
         for task in range(problem.n):

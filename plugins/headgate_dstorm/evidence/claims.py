@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Claim, Point
+from headgate.model.evidence import Claim, Point
+from headgate.problem import Problem
 from headgate_dstorm.engine import place
 from headgate_dstorm.evidence import examples
 from headgate_dstorm.evidence.workloads import FLAVOURS, SHAPES, Setting, micro_benchmark
@@ -219,13 +220,13 @@ def _vector(name: str) -> Request:
 
 
 def _plan(request: Request, options: Options = DEFAULTS) -> Plan:
-    problem = request.problem()
+    problem = Problem.of(request)
     return problem.plan(place(problem, options))
 
 
 def _round_robin(request: Request) -> Plan:
     """Storm's default: task by task, the next node each time."""
-    problem = request.problem()
+    problem = Problem.of(request)
     return problem.plan([task % problem.m for task in range(problem.n)])
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.evidence_spec import Workload
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headgate.model.evidence import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.workers import Workers
+from headgate.problem.workers import Workers
 from headgate_dstorm.availability import residents
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Crowd:
 
 
 class Heaps:
-    """Heap limits: the workers on a node are counted, by `headgate.workers`, where its slots might not suffice.
+    """Heap limits: the workers on a node are counted, by `headgate.problem.workers`, where its slots might not suffice.
 
     Bounds of first fit decreasing say where that is not so for many nodes at once; the rule never needs more workers.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.workers import Workers
+from headgate.problem.workers import Workers
 from headgate_dstorm.groups import Groups
 
 if TYPE_CHECKING:

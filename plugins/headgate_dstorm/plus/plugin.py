@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Evidence
 from headgate.hooks import Description, hookimpl
+from headgate.model.evidence import Evidence
+from headgate.problem import Problem
 from headgate_dstorm.evidence.improvements import improvements
 from headgate_dstorm.options import PlusOptions
 from headgate_dstorm.plus.starts import improve
@@ -30,7 +31,7 @@ class DStormPlus:
     @hookimpl
     def headgate_schedule(self, request: Request, options: PlusOptions) -> Plan:
         """Make the starts, anneal them, and choose; see `headgate_dstorm.plus.starts`."""
-        return improve(request.problem(measured=options.measured), options)
+        return improve(Problem.of(request, measured=options.measured), options)
 
     @hookimpl
     def headgate_evidence(self) -> Evidence:

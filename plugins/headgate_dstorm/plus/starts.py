@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.repair import repair
+from headgate.toolbox.repair import repair
 from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.availability import by_availability
 from headgate_dstorm.engine import place

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.evidence_spec import Claim, Point
+from headgate.model.evidence import Claim, Point
+from headgate.problem import Problem
 from headgate_nstorm.cases import case_of
 from headgate_nstorm.engine import Engine, rounds
 from headgate_nstorm.evidence.workloads import workloads
@@ -169,7 +170,7 @@ def _balancing() -> Course:
 @cache
 def _course(name: str, options: Options) -> Course:
     """Run OTD until it rests."""
-    problem = next(each for each in workloads() if each.name == name).build().problem()
+    problem = Problem.of(next(each for each in workloads() if each.name == name).build())
     engine = Engine(problem, problem.current, options)
     used, shares = [engine.used.copy()], [engine.inter_node]
     for decision in rounds(engine, ROUNDS):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Improvement
+from headgate.model.evidence import Improvement
+from headgate.problem import Problem
 from headgate_nstorm.evidence.workloads import computation
 
 if TYPE_CHECKING:
@@ -39,5 +40,5 @@ def fullest(plan: Plan) -> float:
 
 def mean(request: Request) -> float:
     """% of all CPU that the tasks need."""
-    problem = request.problem()
+    problem = Problem.of(request)
     return float(100 * problem.demand[:, 0].sum() / problem.capacity[:, 0].sum())

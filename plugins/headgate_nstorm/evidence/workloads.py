@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.evidence_spec import Workload
 from headgate.model import (
     Cluster,
     Component,
@@ -24,6 +23,7 @@ from headgate.model import (
     TaskSample,
     Topology,
 )
+from headgate.model.evidence import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

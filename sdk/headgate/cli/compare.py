@@ -43,8 +43,8 @@ def command(
     from headgate.api import compare
     from headgate.cli.tables import comparison_table, reasons, summary_table
     from headgate.documents import unstructure, write_text
-    from headgate.host import PluginHost
     from headgate.model.plan import STARVED
+    from headgate.plugins.host import PluginHost
 
     if html is not None and len(requests) > 1:
         raise click.BadParameter("a page shows one REQUEST; name one", param_hint="--html")
@@ -59,7 +59,7 @@ def command(
             for line in reasons(row.plan):
                 say(f"{row.scheduler}: {STARVED if row.plan.starves else row.plan.status}: {line}")
         if html is not None:
-            from headgate.report import comparison_page
+            from headgate.report.html import comparison_page
 
             write_text(html, comparison_page(found, asked))
             say(f"wrote {html}")

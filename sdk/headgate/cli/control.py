@@ -14,10 +14,10 @@ from headgate.cli.output import emit, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from headgate.guards import Guards
-    from headgate.journal import Journal
-    from headgate.loop import Control, Loop
-    from headgate.record import Round
+    from headgate.control.guards import Guards
+    from headgate.control.journal import Journal
+    from headgate.control.loop import Control, Loop
+    from headgate.control.round import Round
 
 BAD = ("failed", "held")
 """Outcomes after which a command ends with exit code 1."""
@@ -29,7 +29,7 @@ _GOALS = (
     "utilisation",
     "latency",
     "throughput",
-)  # headgate.guards.GOALS, which needs numpy
+)  # headgate.control.guards.GOALS, which needs numpy
 
 _OPTIONS = (
     click.option(
@@ -94,7 +94,7 @@ def control_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def make_control(engine: str, scheduler: str, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Control:
     """What the options say, for the loop."""
-    from headgate.loop import Control
+    from headgate.control.loop import Control
     from headgate.model import Limits
 
     return Control(
@@ -109,7 +109,7 @@ def make_control(engine: str, scheduler: str, options: Mapping[str, Any], settin
 
 
 def _guards(settings: Mapping[str, Any]) -> Guards:
-    from headgate.guards import Guards
+    from headgate.control.guards import Guards
 
     names = ("cooldown", "goal", "worse", "settle", "reassert")
     return Guards(gain=settings["min_gain"], **{name: settings[name] for name in names})
@@ -121,7 +121,7 @@ def make_journal(path: Path | None) -> Journal:
     Raises:
         DocumentError: The file cannot be written.
     """
-    from headgate.journal import FileJournal, NoJournal
+    from headgate.control.journal import FileJournal, NoJournal
 
     return FileJournal(path) if path else NoJournal()
 

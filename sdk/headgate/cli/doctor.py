@@ -23,7 +23,7 @@ class Doctor(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The command's own options, and `--NAME FOLDER` for each such plugin."""
-        from headgate.host import PluginHost
+        from headgate.plugins.host import PluginHost
 
         names = PluginHost.load().having("headgate_examine")
         text = "Check the installation of {} in this folder instead."
@@ -48,10 +48,10 @@ def command(context: click.Context, /, *, as_json: bool, **homes: Path | None) -
 
 
 def _findings(homes: dict[str, Path]) -> Sequence[Finding]:
+    from headgate.cli.findings import examine
     from headgate.cli.main import BUILT_IN
     from headgate.cli.plugin_commands import quarantined
-    from headgate.doctor import examine
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
 
     host = PluginHost.load()
     if not homes:

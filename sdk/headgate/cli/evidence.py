@@ -6,7 +6,8 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from headgate.claims import (
+from headgate.cli.output import WIDTH, Markup, table
+from headgate.evidence.claims import (
     FIGURES,
     STATUSES,
     apart,
@@ -17,14 +18,13 @@ from headgate.claims import (
     status_text,
     summary,
 )
-from headgate.cli.output import WIDTH, Markup, table
-from headgate.improvements import COLUMNS, by_variant, cells, tally
+from headgate.evidence.variants import COLUMNS, by_variant, cells, tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from headgate.claims import Result
-    from headgate.improvements import Improved
+    from headgate.evidence.claims import Result
+    from headgate.evidence.variants import Improved
 
 COLOUR = {"not reproducible": "yellow", "bound": "yellow", "no bound": "yellow", "differs": "red"}
 FIGURE = 12

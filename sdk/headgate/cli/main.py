@@ -73,7 +73,7 @@ def main() -> NoReturn:
 
 def _leave(code: int) -> NoReturn:
     """End the process; an abandoned scheduler may be in native code, or wait for threads, and must not hold it up."""
-    safety = sys.modules.get("headgate.safety")
+    safety = sys.modules.get("headgate.plugins.sandbox")
     if safety is not None and safety.abandoned():
         with contextlib.suppress(BrokenPipeError):
             sys.stdout.flush()

@@ -43,12 +43,12 @@ def command(
 
     Ctrl-C asks a scheduler that searches for its best plan so far, and that is printed.
     """
-    from headgate.anytime import Wish
     from headgate.api import limited
     from headgate.cli.tables import plan_tables, reasons
     from headgate.documents import unstructure, write
-    from headgate.host import PluginHost
     from headgate.model.plan import STARVED
+    from headgate.plugins.host import PluginHost
+    from headgate.toolbox.cancel import Wish
 
     host = PluginHost.load()
     asked = limited(find_request(request, host), **limits)

@@ -8,7 +8,7 @@ import click
 
 from headgate.errors import PluginError
 from headgate.hooks import COMMANDS
-from headgate.loading import Quarantined, found, imported, set_aside, twice
+from headgate.plugins.loading import Quarantined, found, imported, set_aside, twice
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

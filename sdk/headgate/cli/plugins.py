@@ -15,7 +15,7 @@ def command(*, as_json: bool) -> None:
     """List plugins: what each one is, its options, and the workloads it names."""
     import attrs
 
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
 
     host = PluginHost.load()
     data = [

@@ -12,10 +12,10 @@ from headgate.cli.output import console, emit, json_option, say
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from headgate.claims import Result
-    from headgate.evidence_spec import Claim, Improvement
-    from headgate.host import PluginHost
-    from headgate.improvements import Improved
+    from headgate.evidence.claims import Result
+    from headgate.evidence.variants import Improved
+    from headgate.model.evidence import Claim, Improvement
+    from headgate.plugins.host import PluginHost
 
 Asked = TypeVar("Asked", "Claim", "Improvement")
 
@@ -39,7 +39,7 @@ def command(
     """
     from headgate.cli.evidence import evidence
     from headgate.documents import unstructure, write_text
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
 
     host = PluginHost.load()
     claims, improvements = _asked(host, plugin, wanted)
@@ -51,7 +51,7 @@ def command(
     results = [result for each in found.values() for result in each]
     emit(unstructure([*results, *improved]), *([] if as_json else evidence(found, improved)), as_json=as_json)
     if html is not None:
-        from headgate.evidence import evidence_page
+        from headgate.evidence.page import evidence_page
 
         papers = {name: host.describe(name).paper for name in found}
         write_text(html, evidence_page(found, papers, improved))
@@ -80,8 +80,8 @@ def _recompute(
     """Every claim and improvement, with a bar on stderr, or a line a plugin where stderr is no terminal."""
     from rich.progress import Progress
 
-    from headgate.claims import reproduce
-    from headgate.improvements import improve
+    from headgate.evidence.claims import reproduce
+    from headgate.evidence.variants import improve
 
     out = console(stderr=True)
     with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:

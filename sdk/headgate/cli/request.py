@@ -13,8 +13,8 @@ from headgate.errors import DocumentError
 from headgate.model import Request, Status
 
 if TYPE_CHECKING:
-    from headgate.host import PluginHost
     from headgate.model import Plan
+    from headgate.plugins.host import PluginHost
 
 request_argument = click.argument("request", metavar="REQUEST")
 REQUEST_HELP = "REQUEST is a request document, - for stdin, or PLUGIN:WORKLOAD (see `headgate plugins`)."

@@ -14,11 +14,11 @@ from headgate.cli.output import json_option
 from headgate.cli.request import option_option
 
 if TYPE_CHECKING:
-    from headgate.elastic import Fleet
+    from headgate.control.autoscale import Fleet
 
 
 def _fleet(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Fleet | None:
-    from headgate.elastic import Fleet
+    from headgate.control.autoscale import Fleet
 
     if value is None:
         return None
@@ -63,9 +63,9 @@ def command(
     `SparkSession.builder.getOrCreate()` returns. What follows it are its own arguments. With --json each round is
     one line.
     """
-    from headgate.host import PluginHost
-    from headgate.loop import Loop
-    from headgate.samples_store import Keeper, arrow_schema
+    from headgate.control.loop import Loop
+    from headgate.plugins.host import PluginHost
+    from headgate.samples.store import Keeper, arrow_schema
 
     if samples is not None:
         arrow_schema()

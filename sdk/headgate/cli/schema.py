@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def command(*, document: str | None, output: Path | None, as_json: bool) -> None:
     """Print the schema of DOCUMENT (request, plan, ...), or name the documents."""
     from headgate.catalogue import schemas
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
 
     found = schemas(PluginHost.load())
     if output is not None:

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from headgate.cli.output import table
-from headgate.figures import bound_text, comparison_cells, percent, quantity
 from headgate.model.plan import STARVED
+from headgate.report.format import bound_text, comparison_cells, percent, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

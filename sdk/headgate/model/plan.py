@@ -59,7 +59,7 @@ class Move:
 
 @attrs.frozen(kw_only=True)
 class Scores:
-    """The figures by which every scheduler is compared; `headgate.score` computes them, nobody else.
+    """The figures by which every scheduler is compared; `headgate.problem.score` computes them, nobody else.
 
     Attributes:
         unit: What traffic is counted in, `tuples/s` or `bytes/s`.
@@ -127,7 +127,7 @@ class Plan:
     to fit. Scores are computed on measured demands where there are any, for every scheduler alike.
 
     A scheduler that chooses numbers of tasks says so in `parallelism`, by `topology/component`; components that it
-    does not name keep theirs, and task ids follow (`headgate.instances`). `input_rate` is what all spouts together
+    does not name keep theirs, and task ids follow (`headgate.model.rescale`). `input_rate` is what all spouts together
     may emit, in tuples/s; with it, components that have profiles are taken to cost what these say at that rate.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -10,9 +10,6 @@ from headgate.model.cluster import Cluster, Slot
 from headgate.model.frozen import FrozenMap
 from headgate.model.metrics import Metrics
 from headgate.model.topology import Topology
-
-if TYPE_CHECKING:
-    from headgate.problem import Problem
 
 
 @attrs.frozen(kw_only=True)
@@ -63,7 +60,8 @@ class Request:
     profiles: tuple[Profile, ...] = ()
     limits: Limits = Limits()
     seed: int = 0
-    _problems: dict[bool, Any] = attrs.field(init=False, eq=False, repr=False, factory=dict)
+    views: dict[bool, Any] = attrs.field(init=False, eq=False, repr=False, factory=dict)
+    """Array views made of it, by whether measurements count; kept by `headgate.problem.Problem.of`."""
 
     @classmethod
     def of(cls, observation: Observation, *, limits: Limits | None = None, seed: int = 0) -> Request:
@@ -76,19 +74,3 @@ class Request:
             limits=limits or Limits(),
             seed=seed,
         )
-
-    def problem(self, *, measured: bool = True) -> Problem:
-        """The array view that algorithms compute on, built once and kept.
-
-        Args:
-            measured: Take demands and traffic from `metrics` where they are there; False uses declarations alone.
-
-        Raises:
-            DocumentError: The request contradicts itself (see `headgate.check.check_request`).
-        """
-        from headgate.problem import Problem
-
-        if measured not in self._problems:
-            self._problems[measured] = Problem.of(self, measured=measured)
-        problem: Problem = self._problems[measured]
-        return problem

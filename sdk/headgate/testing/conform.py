@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.host import PluginHost
 from headgate.model import Request
+from headgate.plugins.host import PluginHost
 from headgate.testing.cases import Cases, make_cases
 from headgate.testing.memory import RememberingHost
 from headgate.testing.rule import SkipRule

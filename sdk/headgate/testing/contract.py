@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DataObject
 
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
     from headgate.testing.cases import Cases
     from headgate.testing.rule import Rule
 

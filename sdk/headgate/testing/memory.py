@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headgate.host import PluginHost
+from headgate.plugins.host import PluginHost
 
 if TYPE_CHECKING:
-    from headgate.anytime import Wish
     from headgate.model import Plan, Request
     from headgate.testing.cases import Cases
+    from headgate.toolbox.cancel import Wish
 
 
 class RememberingHost(PluginHost):

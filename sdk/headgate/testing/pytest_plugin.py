@@ -10,14 +10,14 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
     from headgate.testing.cases import Cases
 
 
 @pytest.fixture(scope="session")
 def headgate_host() -> PluginHost:
     """Every installed plugin, loaded once."""
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
 
     return PluginHost.load()
 

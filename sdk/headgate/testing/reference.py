@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
+from headgate.problem import Problem
 
 if TYPE_CHECKING:
     from headgate.model import Plan, Request
@@ -21,7 +22,7 @@ class FirstFit:
     @hookimpl
     def headgate_schedule(self, request: Request) -> Plan:
         """Walk over the tasks once; a task that fits nowhere stays unplaced."""
-        problem = request.problem()
+        problem = Problem.of(request)
         room = problem.room()
         for task in range(problem.n):
             nodes = room.fits(task).nonzero()[0]

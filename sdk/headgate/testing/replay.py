@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from headgate.documents import dumps, restore, unstructure
 from headgate.errors import PluginError
-from headgate.host import PluginHost
 from headgate.model import Request
+from headgate.plugins.host import PluginHost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

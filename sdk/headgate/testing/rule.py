@@ -11,7 +11,7 @@ from headgate.model import Request, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from headgate.host import PluginHost
+    from headgate.plugins.host import PluginHost
     from headgate.testing.cases import Cases
 
     Judge = Callable[[PluginHost, str, Request], str]

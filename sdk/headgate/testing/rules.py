@@ -15,6 +15,7 @@ import attrs
 from headgate.documents import dumps
 from headgate.errors import OptionError
 from headgate.model import FrozenMap, Limits, MoveKind, Status
+from headgate.problem import Problem
 from headgate.testing.brute import placeable
 from headgate.testing.capabilities import CAPABILITIES
 from headgate.testing.replay import replay
@@ -24,8 +25,8 @@ from headgate.testing.variants import doubled, moved, renamed, roomier, shuffled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headgate.host import PluginHost
     from headgate.model import Plan, Request
+    from headgate.plugins.host import PluginHost
     from headgate.testing.cases import Cases
     from headgate.testing.rule import Rule
 
@@ -139,7 +140,7 @@ def _longer(node: str) -> str:
 def total(host: PluginHost, name: str, request: Request) -> str:
     """Try every placement when it says infeasible."""
     plan = host.schedule(name, request)
-    failed = plan.status is Status.INFEASIBLE and placeable(request.problem(measured=plan.measured))
+    failed = plan.status is Status.INFEASIBLE and placeable(Problem.of(request, measured=plan.measured))
     return f"{name} finds no placement where there is one: {plan.reasons[0].message}" if failed else ""
 
 
@@ -205,7 +206,7 @@ def _unbound(request: Request) -> Request:
 
 
 def _round_robin(request: Request) -> Plan:
-    problem = request.problem()
+    problem = Problem.of(request)
     room, last = problem.room(), 0
     for task in range(problem.n):
         nodes = room.fits(task).nonzero()[0]

@@ -10,7 +10,7 @@ from pipeline_command import PATIENCE
 from pipeline_tables import same
 from shell import headgate
 
-local = pytest.importorskip("headgate_spark.local")
+local = pytest.importorskip("headgate_spark.local.cluster")
 pytestmark = pytest.mark.spark
 
 SWEEP = ("-w", "dstorm:linear", "-s", "even", "-s", "dstorm", "--nodes", "own,4", "--seeds", 2, "--seconds", 30)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from headgate.control.journal import read_journal
 from headgate.documents import read
-from headgate.journal import read_journal
 from headgate.model import Request
 from headgate_pipeline.run import KNOWLEDGE, REQUEST
 from pipeline_command import PATIENCE, pipeline

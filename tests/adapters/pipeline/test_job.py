@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from headgate.documents import read, unstructure
-from headgate.host import PluginHost
 from headgate.model import Request, Status
+from headgate.plugins.host import PluginHost
 from headgate_pipeline.knowledge import Knowledge
 from headgate_pipeline.levels import STEPS
 from headgate_pipeline.run import KNOWLEDGE, REQUEST, Job, publish

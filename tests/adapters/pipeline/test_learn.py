@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from headgate.documents import read
-from headgate.host import PluginHost
 from headgate.model import FrozenMap, Request, Status
+from headgate.plugins.host import PluginHost
 from headgate_pipeline.intake import digest, inspect, listing
 from headgate_pipeline.knowledge import Knowledge
 from headgate_pipeline.learn import split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from headgate.claims import count, reproduce
+from headgate.evidence.claims import count, reproduce
 from headgate_sim import claims as module
 from headgate_sim.claims import claims
 

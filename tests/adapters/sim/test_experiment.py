@@ -9,6 +9,7 @@ import pytest
 
 from headgate.documents import dumps
 from headgate.errors import OptionError, PluginError
+from headgate.problem import Problem
 from headgate.testing import FirstFit
 from headgate_sim.experiment import run
 from headgate_sim.timing import Timing
@@ -77,7 +78,7 @@ def test_a_move_of_single_tasks_costs_less_than_one_of_workers_or_topologies():
 
         def restless(asked, turns=turns):
             """Move one counter to and fro."""
-            return asked.problem().plan([next(turns) % 2, 0, 0, 1, 1])
+            return Problem.of(asked).plan([next(turns) % 2, 0, 0, 1, 1])
 
         stopped[style] = run(made, restless, duration=300.0, interval=40.0, timing=Timing(style=style)).stopped
     assert stopped["executor"] < stopped["worker"] < stopped["rebalance"]

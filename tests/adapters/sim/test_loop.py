@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.cli.main import headgate
+from headgate.control.loop import Control, Loop
 from headgate.documents import write
 from headgate.errors import DocumentError, EngineError
 from headgate.hooks import hookimpl
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
 from headgate.model import Metrics
+from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit
 from headgate_sim.application import open_application
 from headgate_sim.monitor import observe

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from headgate.errors import DocumentError
 from headgate.model import Flow, Kind, Metrics, Profile, Stream
-from headgate.score import score
+from headgate.problem import Problem
+from headgate.problem.score import score
 from headgate.testing.strategies import requests
 from headgate_sim.layout import Layout
 from headgate_sim.steady import Model, fill
@@ -187,7 +188,7 @@ def test_a_request_that_contradicts_itself_is_an_error_with_a_pointer():
 
 def test_an_empty_cluster_and_no_topology_are_in_balance():
     for made in (request([], [topology("t", component("a"))]), request([node("n")], [])):
-        problem = made.problem()
+        problem = Problem.of(made)
         nowhere = np.full(problem.n, -1)
         steady = Model(Layout.of(made)).steady(nowhere, nowhere, np.ones(len(made.topologies)))
         assert steady.throughput.sum() == 0

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headgate.engines.java import find_java
 from headgate.errors import EngineError
-from headgate.java import find_java
-from headgate_spark.local import LocalSpark, worker_specs
+from headgate_spark.local.cluster import LocalSpark, worker_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def cluster(java: None) -> Iterator[LocalSpark]:
 @pytest.fixture(scope="session")
 def spark(cluster: LocalSpark) -> Iterator[SparkSession]:
     """The one session of this process, at level hard, with an executor on every host."""
-    from headgate_spark.session import session
+    from headgate_spark.driver.session import session
 
     spark = session(cluster.master_url, hosts=HOSTS, **SETTINGS)
     yield spark

@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
 import headgate_spark
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
-from headgate_spark.eventlog import replay
-from headgate_spark.jar import spark_home
-from headgate_spark.jvm import jvm_options
-from headgate_spark.local import LocalSpark, worker_specs
-from headgate_spark.session import executors
-from headgate_spark.soft import pin, pin_frame, place_source, placed_batches
+from headgate.control.loop import Control, Loop
+from headgate.plugins.host import PluginHost
+from headgate_spark.driver.jar import spark_home
+from headgate_spark.driver.jvm import jvm_options
+from headgate_spark.driver.session import executors
+from headgate_spark.events.eventlog import replay
+from headgate_spark.local.cluster import LocalSpark, worker_specs
+from headgate_spark.placement.soft import pin, pin_frame, place_source, placed_batches
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 N = 6

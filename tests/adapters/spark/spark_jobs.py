@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headgate_spark.driver import scala_context
+from headgate_spark.driver.gateway import scala_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from headgate.problem import Problem
+from headgate_spark.demo.flights import FEEDS, FlightsQuery, flights
 from headgate_spark.demo.murmur import partition
 from headgate_spark.demo.offline import offline_request
-from headgate_spark.flights import FEEDS, FlightsQuery, flights
-from headgate_spark.local import worker_specs
+from headgate_spark.local.cluster import worker_specs
 from shell import HEADGATE, gone, interrupted, start
 
 
@@ -22,7 +23,7 @@ def test_offline_traffic_is_every_flight_once():
     airports = sum(sample.cpu for sample in metrics.tasks if "/airports/" in sample.task)
     assert feeds == pytest.approx(airports)
     assert feeds + airports == pytest.approx(0.5 * 700)
-    assert len(request.problem().tasks) == 2 * FEEDS
+    assert len(Problem.of(request).tasks) == 2 * FEEDS
 
 
 def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from headgate.errors import EngineError
-from headgate_spark.eventlog import read_lines, replay
-from headgate_spark.events import Progress, QueryEnded, parse
-from headgate_spark.usage import Usage, node_usage, parse_usage
+from headgate_spark.driver.usage import Usage, node_usage, parse_usage
+from headgate_spark.events.event import Progress, QueryEnded, parse
+from headgate_spark.events.eventlog import read_lines, replay
 
 RECORDED = Path(__file__).with_name("events-4.3.jsonl")
 LINES = RECORDED.read_text().splitlines(keepends=True)

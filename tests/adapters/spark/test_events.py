@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate_spark.events import (
+from headgate_spark.events.event import (
     ExecutorAdded,
     ExecutorRemoved,
     JobStart,
@@ -18,8 +18,8 @@ from headgate_spark.events import (
     TaskEnd,
     parse,
 )
-from headgate_spark.history import History, Shuffle
-from headgate_spark.shuffle import exchanges
+from headgate_spark.events.history import History, Shuffle
+from headgate_spark.events.shuffle import exchanges
 
 LINES = Path(__file__).with_name("events-4.3.jsonl").read_text().splitlines()
 EVENTS = [parse(line) for line in LINES]

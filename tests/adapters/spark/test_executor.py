@@ -22,7 +22,8 @@ from headgate.model import (
     Stream,
     Topology,
 )
-from headgate_spark.placement import Placement
+from headgate.problem import Problem
+from headgate_spark.placement.table import Placement
 from headgate_spark.plugin import spark as plugin
 from headgate_spark.target import SparkTarget
 
@@ -57,7 +58,7 @@ def target(spark: SparkSession) -> SparkTarget:
 def plan(shift: int, running: FrozenMap[str, Slot] = FrozenMap()) -> Plan:
     """What a scheduler would answer that rotates tasks over the nodes."""
     request = Request(cluster=Cluster(nodes=NODES), topologies=(TOPOLOGY,), assignment=running)
-    problem = request.problem()
+    problem = Problem.of(request)
     hosts = rotation(shift, 3)
     return problem.plan([problem.node_index[hosts[STAGES[task.component], task.index]] for task in problem.tasks])
 

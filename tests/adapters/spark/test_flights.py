@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate_spark.flights import (
+from headgate_spark.demo.flights import (
     BATCHES_A_YEAR,
     DAYS,
     FEEDS,

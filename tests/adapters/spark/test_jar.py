@@ -11,16 +11,16 @@ from pathlib import Path
 import attrs
 import pytest
 
-from headgate.cache import cache_folder
+from headgate.engines.cache import cache_folder
+from headgate.engines.java import Java, find_java
 from headgate.errors import EngineError
-from headgate.java import Java, find_java
-from headgate_spark.jar import SERVICE, SparkHome, scheduler_jar, spark_home
+from headgate_spark.driver.jar import SERVICE, SparkHome, scheduler_jar, spark_home
 
 PLACE_THREE_STAGES = """
 from adapters.spark.spark_jobs import HOSTS, rotation, three_stages
-from headgate_spark.local import LocalSpark, worker_specs
-from headgate_spark.placement import Placement
-from headgate_spark.session import level_of, session
+from headgate_spark.local.cluster import LocalSpark, worker_specs
+from headgate_spark.placement.table import Placement
+from headgate_spark.driver.session import level_of, session
 with LocalSpark(worker_specs((1, 1, 1))) as cluster:
     spark = session(cluster.master_url, hosts=HOSTS)
     Placement.of(spark).push("group", rotation(1, 3))

@@ -8,11 +8,12 @@ import pytest
 
 import headgate_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, joining_query, rotation
-from headgate.guards import Guards
+from headgate.control.guards import Guards
+from headgate.control.loop import Control, Loop
 from headgate.hooks import Description, hookimpl
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
 from headgate.model import Limits
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -32,7 +33,7 @@ class Told:
     def headgate_schedule(self, request):
         if self.act is not None:
             self.act()
-        problem = request.problem()
+        problem = Problem.of(request)
         return problem.plan([problem.node_index[self.nodes[task.index % len(self.nodes)]] for task in problem.tasks])
 
 

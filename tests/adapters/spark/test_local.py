@@ -13,12 +13,12 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from headgate.daemon import Daemon, end
+from headgate.engines.java import find_java
+from headgate.engines.process import Daemon, end
 from headgate.errors import EngineError
-from headgate.java import find_java
 from headgate_spark.commands import spark as commands
-from headgate_spark.local import LocalSpark, WorkerSpec, worker_specs
-from headgate_spark.standing import Standing
+from headgate_spark.local.cluster import LocalSpark, WorkerSpec, worker_specs
+from headgate_spark.local.state import Standing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ONE = worker_specs((1,))
 KEEP_RUNNING = """
 import json, time
-from headgate_spark.local import LocalSpark, worker_specs
+from headgate_spark.local.cluster import LocalSpark, worker_specs
 with LocalSpark(worker_specs((1,))) as cluster:
     print(json.dumps([each.pid for each in cluster.daemons]), flush=True)
     while True:  # a signal that comes just before a long sleep is only looked at after it

@@ -13,10 +13,11 @@ import pytest
 from adapters.spark.spark_jobs import executor_pid
 from headgate.errors import EngineError
 from headgate.model import FrozenMap, Request, Slot
-from headgate_spark.flights import BATCHES_A_YEAR, FEEDS, FlightsQuery
+from headgate.problem import Problem
+from headgate_spark.demo.flights import BATCHES_A_YEAR, FEEDS, FlightsQuery
+from headgate_spark.driver.session import executors
+from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.monitor import next_batches, nodes, observation, observe, totals
-from headgate_spark.recorder import EventRecorder
-from headgate_spark.session import executors
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -84,7 +85,7 @@ def test_scores_of_an_observation_are_what_the_executors_read(target):
     target.ask(round_robin(target))
     since = time.time()
     jobs = target.recorder.wait(target.scope, 2, since=since, timeout=PATIENCE)
-    problem = Request.of(observation(target, jobs)).problem()
+    problem = Problem.of(Request.of(observation(target, jobs)))
     scores = problem.plan(problem.current).scores
     measured = totals(target, jobs)
     assert scores.unit == "bytes/s"
@@ -155,7 +156,7 @@ def test_a_worker_that_is_killed_is_not_in_the_next_observation(target, cluster)
         assert [node.id for node in seen.cluster.nodes] == list(HOSTS[:2])
         assert {slot.node for slot in seen.assignment.values()} == set(HOSTS[:2])
         assert {sample.node for sample in seen.metrics.nodes} == set(HOSTS[:2])
-        assert Request.of(seen).problem().n == 2 * FEEDS
+        assert Problem.of(Request.of(seen)).n == 2 * FEEDS
     finally:
         cluster.start_worker(HOSTS[2])
     until(lambda: HOSTS[2] in {node.id for node in nodes(target.spark)})

@@ -17,8 +17,8 @@ from adapters.spark.spark_jobs import (
     slow_stage,
     three_stages,
 )
-from headgate_spark.placement import Placement
-from headgate_spark.session import executors
+from headgate_spark.driver.session import executors
+from headgate_spark.placement.table import Placement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from headgate_spark.local import LocalSpark
+    from headgate_spark.local.cluster import LocalSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

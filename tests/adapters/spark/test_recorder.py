@@ -7,12 +7,12 @@ import time
 import pytest
 
 from adapters.spark.spark_jobs import HOSTS
-from headgate_spark import listening
-from headgate_spark.driver import scala_context
-from headgate_spark.placement import Placement
-from headgate_spark.recorder import EventRecorder
-from headgate_spark.session import executors
-from headgate_spark.shuffle import executor_bytes, read_sizes
+from headgate_spark.driver import listening
+from headgate_spark.driver.gateway import scala_context
+from headgate_spark.driver.session import executors
+from headgate_spark.events.recorder import EventRecorder
+from headgate_spark.events.shuffle import executor_bytes, read_sizes
+from headgate_spark.placement.table import Placement
 
 pytestmark = pytest.mark.spark
 
@@ -111,8 +111,8 @@ def test_a_shuffle_that_spark_does_not_know_has_no_sizes(spark):
 
 def test_the_driver_s_queue_tells_what_spark_s_own_json_tells(spark):
     """Both ways to hear, side by side on one job."""
-    from headgate_spark.events import parse
-    from headgate_spark.listening import DriverEars, PythonEars, listen
+    from headgate_spark.driver.listening import DriverEars, PythonEars, listen
+    from headgate_spark.events.event import parse
 
     context = spark.sparkContext
     ears = [listen(context, 1000), PythonEars(context, 1000)]

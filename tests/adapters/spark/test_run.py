@@ -12,14 +12,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from headgate.host import PluginHost
-from headgate.journal import FileJournal, read_journal
-from headgate.loop import Control, Loop
+from headgate.control.journal import FileJournal, read_journal
+from headgate.control.loop import Control, Loop
+from headgate.control.round import Round
+from headgate.documents.schema import schema_of
 from headgate.model import Slot
-from headgate.record import Round
-from headgate.schema import schema_of
-from headgate_spark.flights import FlightsQuery
-from headgate_spark.recorder import EventRecorder
+from headgate.plugins.host import PluginHost
+from headgate_spark.demo.flights import FlightsQuery
+from headgate_spark.events.recorder import EventRecorder
 
 ROOT = Path(__file__).parents[3]
 HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"

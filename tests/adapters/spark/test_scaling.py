@@ -11,15 +11,15 @@ from click.testing import CliRunner
 
 import headgate_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, patience, slow_stage
-from headgate.elastic import Fleet
+from headgate.control.autoscale import Fleet
+from headgate.control.loop import Control, Loop
 from headgate.errors import EngineError
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
+from headgate.plugins.host import PluginHost
 from headgate_spark.commands import spark as commands
+from headgate_spark.driver.session import executors
 from headgate_spark.elastic import drain_node, scale
+from headgate_spark.local.state import Standing
 from headgate_spark.monitor import nodes
-from headgate_spark.session import executors
-from headgate_spark.standing import Standing
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

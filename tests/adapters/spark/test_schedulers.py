@@ -6,10 +6,11 @@ import pytest
 
 import headgate_spark
 from adapters.spark.spark_jobs import HOSTS
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
+from headgate.control.loop import Control, Loop
 from headgate.model import FrozenMap, MoveKind, Request, Slot, Status
-from headgate_spark.flights import FlightsQuery
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
+from headgate_spark.demo.flights import FlightsQuery
 from headgate_spark.monitor import next_batches, observe, totals
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -74,8 +75,8 @@ def test_dstorm_packs_a_running_query_on_fewer_nodes_with_less_traffic(target):
     assert done.plan.scores.nodes_used < len(HOSTS)
     after = observe(target, 0.0)
     assert len({slot.node for slot in after.assignment.values()}) == done.plan.scores.nodes_used
-    before = done.request.problem()
-    now = Request.of(after).problem()
+    before = Problem.of(done.request)
+    now = Problem.of(Request.of(after))
     assert now.plan(now.current).scores.share < before.plan(before.current).scores.share
 
 

@@ -13,20 +13,20 @@ import pytest
 
 from adapters.spark.spark_jobs import HOSTS, executor_pid
 from headgate.errors import EngineError
-from headgate_spark.jar import spark_home
-from headgate_spark.jvm import jvm_options
-from headgate_spark.session import executors, host_of, level_of, session
+from headgate_spark.driver.jar import spark_home
+from headgate_spark.driver.jvm import jvm_options
+from headgate_spark.driver.session import executors, host_of, level_of, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headgate_spark.local import LocalSpark
+    from headgate_spark.local.cluster import LocalSpark
 
 ORDINARY_SESSION = """
 from pyspark.sql import SparkSession
 from headgate.errors import EngineError
-from headgate_spark.placement import Placement
-from headgate_spark.session import level_of, session
+from headgate_spark.placement.table import Placement
+from headgate_spark.driver.session import level_of, session
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 print("level:", level_of(spark))
 def refuse(action):
@@ -43,7 +43,7 @@ refuse(lambda: session("spark://127.0.0.1:1"))
 CONNECT_SESSION = """
 from pyspark.sql import SparkSession
 from headgate.errors import EngineError
-from headgate_spark.session import level_of
+from headgate_spark.driver.session import level_of
 spark = SparkSession.builder.remote("local[1]").getOrCreate()
 try:
     level_of(spark)

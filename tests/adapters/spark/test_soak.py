@@ -19,12 +19,12 @@ import pytest
 
 import headgate_spark
 from adapters.spark.spark_jobs import HOSTS, executor_pid
-from headgate.guards import Guards
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
-from headgate_spark.driver import running_gateway
-from headgate_spark.flights import FlightsQuery
-from headgate_spark.session import executors
+from headgate.control.guards import Guards
+from headgate.control.loop import Control, Loop
+from headgate.plugins.host import PluginHost
+from headgate_spark.demo.flights import FlightsQuery
+from headgate_spark.driver.gateway import running_gateway
+from headgate_spark.driver.session import executors
 
 SECONDS = float(os.environ.get("HEADGATE_SOAK_SECONDS", "180"))
 PATIENCE = 240.0

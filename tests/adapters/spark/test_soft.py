@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate_spark.rescue import Standstill, standstills, stuck
+from headgate_spark.placement.rescue import Standstill, standstills, stuck
 
 SCRIPT = Path(__file__).with_name("soft_jobs.py")
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from headgate.model import Request
+from headgate.problem import Problem
+from headgate_spark.demo.synthetic import GROUPS, TASKS, WITHIN, WordCount, map_group, reduce_group, words
+from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.monitor import observation
-from headgate_spark.recorder import EventRecorder
-from headgate_spark.synthetic import GROUPS, TASKS, WITHIN, WordCount, map_group, reduce_group, words
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 NODES = frozenset(HOSTS)
@@ -60,7 +61,7 @@ def test_the_observed_traffic_shows_which_placement_is_better(spark, recorder):
     target = job.target(spark, recorder)
     measured = job.run(target, job.round_robin(HOSTS))
     seen = observation(target, recorder.jobs(job.name)[-1:])
-    problem = Request.of(seen).problem()
+    problem = Problem.of(Request.of(seen))
 
     shares = {
         name: problem.plan(problem.node_of(placement)).scores.share

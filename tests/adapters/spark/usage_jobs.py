@@ -11,10 +11,10 @@ import attrs
 from pyspark.sql import functions as fn
 
 import headgate_spark
-from headgate_spark.local import LocalSpark, worker_specs
+from headgate_spark.driver.session import executors, session
+from headgate_spark.driver.usage import node_usage, read_usage
+from headgate_spark.local.cluster import LocalSpark, worker_specs
 from headgate_spark.monitor import observe
-from headgate_spark.session import executors, session
-from headgate_spark.usage import node_usage, read_usage
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 TASKS = 2

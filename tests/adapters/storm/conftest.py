@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headgate.engines.java import find_java
 from headgate.errors import EngineError
-from headgate.java import find_java
-from headgate_storm.local import LocalStorm
+from headgate_storm.local.cluster import LocalStorm
 from storm_cluster import RELEASE
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from headgate.errors import EngineError
-from headgate_storm.artefacts import SERVER_TESTS, Artefact, resolve
+from headgate_storm.release.artefacts import SERVER_TESTS, Artefact, resolve
 
 NOWHERE = Artefact("example.headgate", "nothing", "0.0.1")
 

@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from headgate.errors import EngineError
-from headgate.host import PluginHost
-from headgate_storm.artefacts import SERVER_TESTS, resolve
-from headgate_storm.bridge import Bridge
-from headgate_storm.clusterconf import NAMES, read_request
-from headgate_storm.rounds import Rounds
+from headgate.plugins.host import PluginHost
+from headgate_storm.client.clusterconf import NAMES, read_request
+from headgate_storm.nimbus.bridge import Bridge
+from headgate_storm.nimbus.rounds import Rounds
+from headgate_storm.release.artefacts import SERVER_TESTS, resolve
 from storm_jvm import class_path, jdk
 from storm_schemas import valid
 

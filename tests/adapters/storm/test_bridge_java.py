@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headgate.java import find_java
+from headgate.engines.java import find_java
 from headgate.model import Slot
-from headgate_storm.answer import Answer, layouts
-from headgate_storm.artefacts import distribution
-from headgate_storm.bridge import Bridge
-from headgate_storm.jar import bridge_jar
-from headgate_storm.snapshot import Snapshot, read_snapshot
+from headgate_storm.nimbus.answer import Answer, layouts
+from headgate_storm.nimbus.bridge import Bridge
+from headgate_storm.nimbus.snapshot import Snapshot, read_snapshot
+from headgate_storm.release.artefacts import distribution
+from headgate_storm.release.jar import bridge_jar
 from storm_schemas import valid
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ import zipfile
 import pytest
 
 from headgate.errors import DocumentError
-from headgate_storm import clusterconf
-from headgate_storm.artefacts import SERVER_TESTS, resolve
-from headgate_storm.clusterconf import NAMES, read_request
-from headgate_storm.racks import cluster_of
+from headgate.problem import Problem
+from headgate_storm.client import clusterconf
+from headgate_storm.client.clusterconf import NAMES, read_request
+from headgate_storm.client.racks import cluster_of
+from headgate_storm.release.artefacts import SERVER_TESTS, resolve
 from thrift_writer import component, storm_topology, write_jar
 
 FOLDER = "clusterconf/largeCluster03"
@@ -89,7 +90,7 @@ def test_the_production_clusters_have_their_known_sizes(name, topologies, execut
     assert len(request.topologies) == topologies
     assert sum(len(topology.components) for topology in request.topologies) == components
     assert sum(len(topology.streams) for topology in request.topologies) == edges
-    problem = request.problem()
+    problem = Problem.of(request)
     assert problem.n == executors
     assert problem.demand[:, :2].sum(axis=0).tolist() == [cpu, memory]
     assert (problem.heap <= problem.heap_limit[problem.topology]).all()

@@ -12,10 +12,10 @@ import pytest
 
 from headgate.errors import EngineError
 from headgate.model import Slot
-from headgate_storm import collector as module
-from headgate_storm.collector import Collector, Reports, Tally
-from headgate_storm.snapshot import read_snapshot
-from headgate_storm.watch import Workers
+from headgate_storm.nimbus.snapshot import read_snapshot
+from headgate_storm.workers import collector as module
+from headgate_storm.workers.collector import Collector, Reports, Tally
+from headgate_storm.workers.watch import Workers
 from storm_reports import Worker, report, report_line
 from storm_rounds import round_text, supervisor, word_count
 

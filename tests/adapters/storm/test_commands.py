@@ -5,8 +5,8 @@ from click.testing import CliRunner
 
 from headgate import documents
 from headgate.model import Request
-from headgate_storm.clusterconf import read_request
-from headgate_storm.commands import import_group
+from headgate_storm.cli.import_clusterconf import import_group
+from headgate_storm.client.clusterconf import read_request
 from thrift_writer import component, storm_topology, write_jar
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headgate.errors import EngineError
-from headgate_storm import artefacts
-from headgate_storm.artefacts import LOCKS, STORM, Artefact, distribution, resolve, versions
-from headgate_storm.lock import LEFT_OUT, LINE
+from headgate_storm.release import artefacts
+from headgate_storm.release.artefacts import LOCKS, STORM, Artefact, distribution, resolve, versions
+from headgate_storm.release.lock import LEFT_OUT, LINE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headgate.host import PluginHost
-from headgate_storm.bridge import Endpoint
-from headgate_storm.examine import MEMBER, examine, examine_conf, examine_jars
-from headgate_storm.installation import Installation
-from headgate_storm.jar import bridge_jar
-from headgate_storm.local import LocalStorm
+from headgate.plugins.host import PluginHost
+from headgate_storm.install.examine import MEMBER, examine, examine_conf, examine_jars
+from headgate_storm.install.installation import Installation
+from headgate_storm.local.cluster import LocalStorm
+from headgate_storm.nimbus.bridge import Endpoint
+from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import HOOKS, SCHEDULER, Places, serve
 from shell import headgate
 from storm_cluster import RELEASE, SMALL

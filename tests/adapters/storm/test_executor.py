@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from headgate.control.loop import Control, Loop
 from headgate.hooks import Description, hookimpl
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
 from headgate.model import Component, FrozenMap, Kind, Plan, Request, Resources, Slot, Stream, Topology
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 from headgate_storm.demo.experiment import Experiment, experiment
 from headgate_storm.executor import restarted
-from headgate_storm.local import SupervisorSpec
-from headgate_storm.workload import describe
+from headgate_storm.local.cluster import SupervisorSpec
+from headgate_storm.workload.describe import describe
 from storm_cluster import RELEASE
 from storm_words import eventually
 
@@ -134,7 +135,7 @@ class TestRealCluster:
 
             @hookimpl
             def headgate_schedule(self, request: Request) -> Plan:
-                problem = request.problem()
+                problem = Problem.of(request)
                 node_of = problem.node_of(request.assignment)
                 node_of[problem.task_ids.index(last)] = problem.node_index[target.node]
                 return problem.plan(node_of)

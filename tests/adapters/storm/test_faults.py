@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from headgate.host import PluginHost
-from headgate_storm.bridge import Bridge, Endpoint
-from headgate_storm.rounds import Rounds
+from headgate.plugins.host import PluginHost
+from headgate_storm.nimbus.bridge import Bridge, Endpoint
+from headgate_storm.nimbus.rounds import Rounds
 from storm_answers import PLANNING, die_when_asked, keep_answering
 from storm_cluster import running_cluster, wait_for, word_count
 
@@ -176,7 +176,7 @@ def python(cluster, tmp_path):
     """Start a Python process that answers Nimbus, and wait until it listens."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["headgate.host", "headgate_storm.rounds", "headgate_storm.bridge", "py4j.clientserver"]
+        ["headgate.plugins.host", "headgate_storm.nimbus.rounds", "headgate_storm.nimbus.bridge", "py4j.clientserver"]
     )
     started = []
 

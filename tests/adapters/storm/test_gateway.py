@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headgate.errors import EngineError
-from headgate_storm.gateway import NimbusGateway
+from headgate_storm.client.gateway import NimbusGateway
 from storm_words import alive, eventually, submit_words
 
 if TYPE_CHECKING:
-    from headgate_storm.local import LocalStorm
+    from headgate_storm.local.cluster import LocalStorm
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 

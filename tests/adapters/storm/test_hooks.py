@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate_storm.collector import Collector
-from headgate_storm.measures import metrics_of, seen
-from headgate_storm.snapshot import read_snapshot
+from headgate_storm.nimbus.snapshot import read_snapshot
+from headgate_storm.workers.collector import Collector
+from headgate_storm.workers.measures import metrics_of, seen
 from storm_cluster import RELEASE, wait_for
 from storm_rounds import component, round_text, supervisor, topology
 from storm_tally import Tally, hooked_storm
@@ -19,9 +19,9 @@ from storm_tally import Tally, hooked_storm
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from headgate_storm.local import LocalStorm
-    from headgate_storm.reports import Report
-    from headgate_storm.snapshot import Snapshot
+    from headgate_storm.local.cluster import LocalStorm
+    from headgate_storm.nimbus.snapshot import Snapshot
+    from headgate_storm.workers.reports import Report
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from headgate.engines.java import find_java
 from headgate.errors import EngineError
-from headgate.java import find_java
-from headgate_storm import jar as jars
-from headgate_storm.artefacts import distribution
-from headgate_storm.jar import BYTECODE, bridge_jar, compile_classes, py4j_jar, sources
+from headgate_storm.release import jar as jars
+from headgate_storm.release.artefacts import distribution
+from headgate_storm.release.jar import BYTECODE, bridge_jar, compile_classes, py4j_jar, sources
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,20 +12,20 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from headgate.engines.java import find_java
 from headgate.errors import EngineError
-from headgate.java import find_java
-from headgate_storm.artefacts import versions
-from headgate_storm.jvm import class_data
-from headgate_storm.local import LocalStorm, SupervisorSpec, supervisor_specs
-from headgate_storm.ports import Ports
-from headgate_storm.storm_commands import storm as commands
+from headgate_storm.cli.cluster import storm as commands
+from headgate_storm.local.cluster import LocalStorm, SupervisorSpec, supervisor_specs
+from headgate_storm.local.ports import Ports
+from headgate_storm.release.artefacts import versions
+from headgate_storm.release.jvm import class_data
 from storm_cluster import RELEASE
 from storm_words import alive, eventually, submit_words
 
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
 KEEP_RUNNING = """
 import json, time
-from headgate_storm.local import LocalStorm, supervisor_specs
+from headgate_storm.local.cluster import LocalStorm, supervisor_specs
 cluster = LocalStorm(supervisor_specs(((400.0, 4096.0, 2),)), version={version!r})
 {body}
 """

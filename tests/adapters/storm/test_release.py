@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate_storm.artefacts import Distribution
-from headgate_storm.home import StormHome
-from headgate_storm.release import release_folder
+from headgate_storm.local.home import StormHome
+from headgate_storm.release.artefacts import Distribution
+from headgate_storm.release.cache import release_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

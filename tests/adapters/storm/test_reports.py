@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from headgate.errors import DocumentError
 from headgate.model import Request, Slot
-from headgate_storm.known import known_metrics
-from headgate_storm.measures import metrics_of, seen
-from headgate_storm.reports import read_report
-from headgate_storm.snapshot import Snapshot, read_snapshot
+from headgate.problem import Problem
+from headgate_storm.nimbus.filter_metrics import known_metrics
+from headgate_storm.nimbus.snapshot import Snapshot, read_snapshot
+from headgate_storm.workers.measures import metrics_of, seen
+from headgate_storm.workers.reports import read_report
 from storm_reports import report, report_data
 from storm_rounds import component, round_text, supervisor, topology, word_count
 
@@ -94,7 +95,7 @@ def test_bytes_that_are_not_known_are_those_of_like_flows() -> None:
 
 def test_schedulers_plan_on_the_bytes() -> None:
     metrics = metrics_of([report(), report(**SECOND_WORKER)], snapshot(), 5.0)
-    problem = Request.of(attrs.evolve(snapshot().observation(), metrics=metrics)).problem()
+    problem = Problem.of(Request.of(attrs.evolve(snapshot().observation(), metrics=metrics)))
     assert problem.traffic.unit == "bytes/s"
     assert problem.traffic.total / problem.traffic.scale == 400.0
 

@@ -7,9 +7,9 @@ import json
 import jsonschema
 import pytest
 
-from headgate.host import PluginHost
 from headgate.model import Slot
-from headgate_storm.rounds import Rounds
+from headgate.plugins.host import PluginHost
+from headgate_storm.nimbus.rounds import Rounds
 from storm_rounds import round_text, supervisor, word_count
 from storm_schemas import valid
 

@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from headgate.errors import DocumentError, EngineError
-from headgate.host import PluginHost
 from headgate.model import Metrics, Slot, TaskSample
-from headgate_storm.rounds import Rounds, decide, grant
-from headgate_storm.snapshot import read_snapshot
+from headgate.plugins.host import PluginHost
+from headgate_storm.nimbus.rounds import Rounds, decide, grant
+from headgate_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology, word_count
 
 A0, A1, B0 = ("a", 6700), ("a", 6701), ("b", 6700)

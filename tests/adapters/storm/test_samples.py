@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate.samples_store import read_states
-from headgate_storm.archive import Archive
-from headgate_storm.collector import Collector
-from headgate_storm.rounds import Rounds
-from headgate_storm.samples import sample_rows, write_samples
-from headgate_storm.snapshot import read_snapshot
+from headgate.problem import Problem
+from headgate.samples.store import read_states
+from headgate_storm.nimbus.rounds import Rounds
+from headgate_storm.nimbus.snapshot import read_snapshot
+from headgate_storm.workers.collector import Collector
+from headgate_storm.workers.sample_writer import Archive
+from headgate_storm.workers.samples import sample_rows, write_samples
 from storm_reports import report, report_line
 from storm_rounds import round_text, supervisor, word_count
 
@@ -53,7 +54,7 @@ def test_the_same_reports_again_add_nothing(tmp_path: Path) -> None:
 
 
 def test_an_archive_waits_for_a_round_that_names_tasks(tmp_path: Path) -> None:
-    rounds = Rounds(lambda request: request.problem().plan([-1] * request.problem().n), shadow=True)
+    rounds = Rounds(lambda request: Problem.of(request).plan([-1] * Problem.of(request).n), shadow=True)
     with Collector(token="t") as collector, Archive(collector, tmp_path, rounds, seconds=0.05):
         collector.take(report_line())
         time.sleep(0.2)

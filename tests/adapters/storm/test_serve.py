@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from headgate import documents
+from headgate.control.round import Round
 from headgate.errors import EngineError
-from headgate.record import Round
-from headgate_storm.bridge import Endpoint
-from headgate_storm.secret import read_or_make_secret
+from headgate_storm.nimbus.bridge import Endpoint
+from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.service import HOOKS
 from plugin_folder import GOOD, install
 from storm_cluster import running_cluster, wait_for
@@ -140,7 +140,7 @@ def cluster(java, tmp_path_factory):
 
 
 BAD = {
-    "raises": GOOD.replace("problem = request.problem()", "raise ValueError('no such luck')"),
+    "raises": GOOD.replace("problem = Problem.of(request)", "raise ValueError('no such luck')"),
     "refuses": GOOD,
 }
 """Schedulers that have no plan: one breaks, one says that no node will do."""

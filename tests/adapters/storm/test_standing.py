@@ -9,11 +9,11 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from headgate.daemon import Daemon, end
+from headgate.engines.process import Daemon, end
 from headgate.errors import EngineError
-from headgate_storm.artefacts import STORM
-from headgate_storm.standing import Standing
-from headgate_storm.storm_commands import storm as commands
+from headgate_storm.cli.cluster import storm as commands
+from headgate_storm.local.state import Standing
+from headgate_storm.release.artefacts import STORM
 from storm_cluster import RELEASE
 
 

@@ -11,19 +11,19 @@ from click.testing import CliRunner
 
 from headgate import documents
 from headgate.errors import DocumentError, EngineError
-from headgate.host import PluginHost
 from headgate.model import Component, Kind, Resources, Stream, Topology
-from headgate_storm.installation import Installation
-from headgate_storm.jar import bridge_jar
-from headgate_storm.submit import RUNNER
-from headgate_storm.topology_commands import storm as commands
-from headgate_storm.wanted import default_text, find_wanted, read_text
-from headgate_storm.workload import Load, describe
-from headgate_storm.workloads import workloads
+from headgate.plugins.host import PluginHost
+from headgate_storm.cli.topology import storm as commands
+from headgate_storm.install.installation import Installation
+from headgate_storm.install.submit import RUNNER
+from headgate_storm.release.jar import bridge_jar
+from headgate_storm.workload.catalogue import workloads
+from headgate_storm.workload.describe import Load, describe
+from headgate_storm.workload.find import default_text, find_wanted, read_text
 from storm_words import eventually
 
 if TYPE_CHECKING:
-    from headgate_storm.local import LocalStorm
+    from headgate_storm.local.cluster import LocalStorm
 
 TOPOLOGY = Topology(
     id="tiny",

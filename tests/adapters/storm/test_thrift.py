@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.errors import DocumentError
-from headgate_storm.thrift import MAX_DEPTH, read_struct
+from headgate_storm.client.thrift import MAX_DEPTH, read_struct
 from thrift_writer import array, field, record, table, text
 
 SCALARS = [

@@ -7,8 +7,8 @@ import pytest
 from headgate.model import Flow, FrozenMap, Metrics, Observation, Request, Slot
 from headgate_storm.demo.experiment import Measured, by_host
 from headgate_storm.demo.run import topology
-from headgate_storm.snapshot import read_snapshot
-from headgate_storm.throughput import reduced, series, sinks
+from headgate_storm.nimbus.snapshot import read_snapshot
+from headgate_storm.workers.throughput import reduced, series, sinks
 from storm_reports import report
 from storm_rounds import round_text, supervisor, word_count
 

@@ -2,8 +2,8 @@ import pytest
 
 from headgate.errors import DocumentError
 from headgate.model import Kind, Resources
-from headgate_storm.thrift import read_struct
-from headgate_storm.topology import CPU, DECLARED, OFF_HEAP, ON_HEAP, topology_of
+from headgate_storm.client.thrift import read_struct
+from headgate_storm.client.topology import CPU, DECLARED, OFF_HEAP, ON_HEAP, topology_of
 from thrift_writer import component, fields_grouping, null_grouping, record, storm_topology
 
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from headgate.host import PluginHost
 from headgate.model import Component, Kind, Profile, Resources, Stream, Topology
-from headgate_storm.workload import Load, describe
-from headgate_storm.workloads import ROLES, workloads
+from headgate.plugins.host import PluginHost
+from headgate_storm.workload.catalogue import ROLES, workloads
+from headgate_storm.workload.describe import Load, describe
 
 TOPOLOGY = Topology(
     id="t",

@@ -1,8 +1,9 @@
 import attrs
 
 from baseline_cases import node_numbers, nodes, part, request, topology
-from headgate.check import check_plan
 from headgate.model import FrozenMap, Slot, Status
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
 from headgate_baselines.even import EvenOptions, even
 from headgate_baselines.isolation import isolation
 
@@ -11,7 +12,7 @@ ROOMY = [(400, 400)] * 4
 
 def plan(asked, **options):
     answer = isolation.headgate_schedule(asked, EvenOptions(**options))
-    assert check_plan(asked.problem(), answer) == ()
+    assert check_plan(Problem.of(asked), answer) == ()
     return answer
 
 

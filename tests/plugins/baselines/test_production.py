@@ -4,13 +4,14 @@ from functools import cache
 
 import pytest
 
-from headgate.check import check_plan
 from headgate.model import Status
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
 from headgate_baselines.even import EvenOptions, even
 from headgate_baselines.isolation import isolation
 from headgate_baselines.resource_aware import ResourceAwareOptions, resource_aware
-from headgate_storm.artefacts import SERVER_TESTS, resolve
-from headgate_storm.clusterconf import NAMES, read_request
+from headgate_storm.client.clusterconf import NAMES, read_request
+from headgate_storm.release.artefacts import SERVER_TESTS, resolve
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
@@ -23,7 +24,7 @@ def cluster(name):
 def planned(scheduler, options, name):
     request = cluster(name)
     plan = scheduler.headgate_schedule(request, options)
-    problem = request.problem(measured=plan.measured)
+    problem = Problem.of(request, measured=plan.measured)
     assert check_plan(problem, plan) == ()
     assert (plan.status is Status.OK) == (plan.scores.unplaced == 0)
     return plan.scores

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baseline_cases import shuffled
-from headgate.check import check_plan
 from headgate.model import Status
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
 from headgate.testing.strategies import requests
 from headgate_baselines.even import EvenOptions, even
 from headgate_baselines.isolation import isolation
@@ -42,7 +43,7 @@ def isolated_requests(draw):
 @given(request=isolated_requests(), rebalance=st.booleans())
 def test_plans_keep_every_rule(scheduler, options, request, rebalance):
     plan = scheduler.headgate_schedule(request, attrs.evolve(options, rebalance=rebalance))
-    problem = request.problem(measured=plan.measured)
+    problem = Problem.of(request, measured=plan.measured)
     assert check_plan(problem, plan) == ()
     assert (plan.status is Status.OK) == (len(plan.assignment) == problem.n)
 
@@ -51,7 +52,7 @@ def test_plans_keep_every_rule(scheduler, options, request, rebalance):
 @given(request=isolated_requests())
 def test_running_tasks_stay_on_their_nodes(scheduler, options, request):
     plan = scheduler.headgate_schedule(request, options)
-    problem = request.problem()
+    problem = Problem.of(request)
     for index, task in enumerate(problem.task_ids):
         if problem.current[index] >= 0 and task in plan.assignment:
             assert plan.assignment[task].node == problem.node_ids[problem.current[index]]

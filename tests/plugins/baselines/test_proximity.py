@@ -2,6 +2,7 @@
 
 from hypothesis import given
 
+from headgate.problem import Problem
 from headgate.testing.build import Size
 from headgate.testing.strategies import requests
 from headgate_baselines.order import connection_order
@@ -57,7 +58,7 @@ def plainly(problem, room, topology, tasks):
 
 @given(requests(Size(nodes=5, topologies=2, components=3, parallelism=5)))
 def test_it_equals_the_rule_written_out(request):
-    problem = request.problem()
+    problem = Problem.of(request)
     ours, theirs = start(problem, rebalance=False), start(problem, rebalance=False)
     racks = Racks.of(problem)
     for index, topology in enumerate(sorted(request.topologies, key=lambda each: each.id)):

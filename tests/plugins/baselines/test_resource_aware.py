@@ -1,6 +1,7 @@
 from baseline_cases import chain, node_numbers, nodes, part, request, topology
-from headgate.check import check_plan
 from headgate.model import FrozenMap, Metrics, Slot, Status, TaskSample
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
 from headgate_baselines.resource_aware import ResourceAwareOptions, resource_aware
 
 RACKS = ["x", "y", "y"]
@@ -8,7 +9,7 @@ RACKS = ["x", "y", "y"]
 
 def plan(asked, **options):
     answer = resource_aware.headgate_schedule(asked, ResourceAwareOptions(**options))
-    assert check_plan(asked.problem(measured=answer.measured), answer) == ()
+    assert check_plan(Problem.of(asked, measured=answer.measured), answer) == ()
     return answer
 
 

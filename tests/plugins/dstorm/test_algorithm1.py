@@ -5,8 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.check import check_plan
 from headgate.model import Status
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
 from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.engine import place
 from headgate_dstorm.evidence import examples
@@ -19,7 +20,7 @@ ENGINES = pytest.mark.parametrize("engine", [place, place_literally])
 
 @ENGINES
 def test_c1_the_chain_is_cut_where_it_is_thin(engine) -> None:
-    problem = examples.chain().problem()
+    problem = Problem.of(examples.chain())
     node_of = engine(problem, Options())
     assert node_of.tolist() == [1, 0, 0, 1]
     assert problem.plan(node_of).scores.inter_node == 20
@@ -28,7 +29,7 @@ def test_c1_the_chain_is_cut_where_it_is_thin(engine) -> None:
 
 @ENGINES
 def test_c2_failure_on_a_request_that_can_be_placed(engine) -> None:
-    problem = examples.false_failure().problem()
+    problem = Problem.of(examples.false_failure())
     assert engine(problem, Options()).tolist() == [-1, 0, 0, 0]
     assert problem.plan([0, 1, 0, 0]).status is Status.OK
 
@@ -36,7 +37,7 @@ def test_c2_failure_on_a_request_that_can_be_placed(engine) -> None:
 @ENGINES
 @pytest.mark.parametrize(("threshold", "first"), [(0.8, "q"), (1.0, "p")])
 def test_c4_beta_counts_up_to_the_threshold(engine, threshold: float, first: str) -> None:
-    problem = examples.nearly_full().problem()
+    problem = Problem.of(examples.nearly_full())
     node_of = engine(problem, Options(threshold=threshold))
     placed = {task.component for task, node in zip(problem.tasks, node_of.tolist(), strict=True) if node == 0}
     assert placed == {"x", first}
@@ -74,7 +75,7 @@ def test_repair_exchanges_one_task() -> None:
     request = examples.false_failure()
     plan = dstorm.headgate_schedule(request, Options())
     assert plan.status is Status.OK
-    assert check_plan(request.problem(), plan) == ()
+    assert check_plan(Problem.of(request), plan) == ()
     assert plan.assignment["t/t1/0"].node == "n2"
     assert "repair placed 1" in plan.explanation
 
@@ -137,5 +138,5 @@ def test_declared_demands_can_be_asked_for() -> None:
 
     request = attrs.evolve(examples.chain(), metrics=Metrics(tasks=(TaskSample(task="t/a/0", cpu=500),)))
     assert dstorm.headgate_schedule(request, Options()).status is Status.INFEASIBLE
-    problem = request.problem(measured=False)
+    problem = Problem.of(request, measured=False)
     assert place(problem, Options(measured=False)).tolist() == [1, 0, 0, 1]

@@ -16,6 +16,7 @@ import headgate_dstorm.heaps as heaps_module
 import headgate_dstorm.scan as scan_module
 from dstorm_instances import instance, shuffled
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headgate.problem import Problem
 from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.engine import place
 from headgate_dstorm.options import Options
@@ -36,7 +37,7 @@ def test_the_engines_agree_on_seeded_instances(block: int, small_steps) -> None:
     for seed in range(block * 25, block * 25 + 25):
         small_steps(seed)
         options = READINGS[seed % len(READINGS)]
-        problem = instance(seed, scale=1 + seed % 3).problem()
+        problem = Problem.of(instance(seed, scale=1 + seed % 3))
         expected, found = place_literally(problem, options), place(problem, options)
         np.testing.assert_array_equal(found, expected, err_msg=f"seed {seed}, {options}")
         failures += bool((expected < 0).any())
@@ -52,7 +53,7 @@ def test_the_engines_agree_on_seeded_instances(block: int, small_steps) -> None:
 )
 def test_the_engines_agree_for_any_weights(seed: int, alpha: float, beta: float, threshold: float) -> None:
     options = Options(alpha=alpha, beta=beta, threshold=threshold)
-    problem = instance(seed).problem()
+    problem = Problem.of(instance(seed))
     np.testing.assert_array_equal(place(problem, options), place_literally(problem, options))
 
 
@@ -73,14 +74,14 @@ def small_steps(monkeypatch):
 @pytest.mark.parametrize("seed", range(20))
 def test_the_order_of_a_request_does_not_matter(seed: int) -> None:
     request = instance(seed)
-    problem, other = request.problem(), shuffled(request, seed + 1).problem()
+    problem, other = Problem.of(request), Problem.of(shuffled(request, seed + 1))
     assert problem.task_ids == other.task_ids
     np.testing.assert_array_equal(place(problem, Options()), place(other, Options()))
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_room_is_never_overdrawn(seed: int) -> None:
-    problem = instance(seed).problem()
+    problem = Problem.of(instance(seed))
     node_of = place(problem, Options())
     room = problem.room()
     for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
@@ -90,20 +91,20 @@ def test_room_is_never_overdrawn(seed: int) -> None:
 
 def test_nothing_to_place() -> None:
     empty = Request(cluster=Cluster(nodes=(Node(id="n", capacity=Resources(cpu=100)),)))
-    assert place(empty.problem(), Options()).tolist() == []
-    assert place_literally(empty.problem(), Options()).tolist() == []
+    assert place(Problem.of(empty), Options()).tolist() == []
+    assert place_literally(Problem.of(empty), Options()).tolist() == []
 
 
 def test_no_nodes() -> None:
     request = Request(topologies=(Topology(id="t", components=(Component(id="c", parallelism=3),)),))
-    assert place(request.problem(), Options()).tolist() == [-1, -1, -1]
+    assert place(Problem.of(request), Options()).tolist() == [-1, -1, -1]
 
 
 @pytest.mark.parametrize("sizes", ["equal", "different"])
 def test_a_wide_stream_stays_one_number(sizes: str) -> None:
     """Nine million pairs of tasks exchange tuples; neither they nor a task's peers are ever listed."""
     request = _wide(3_000, nodes=14)
-    problem = request.problem()
+    problem = Problem.of(request)
     if sizes == "different":
         demand = problem.demand + np.arange(problem.n)[:, None] * 2.0**-20
         problem = attrs.evolve(problem, demand=demand)
@@ -132,7 +133,7 @@ def _wide(tasks: int, nodes: int) -> Request:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_room_on_one_node_is_room_on_all(seed: int) -> None:
-    problem = instance(seed).problem()
+    problem = Problem.of(instance(seed))
     room = problem.room()
     for task in np.flatnonzero(problem.fixed < 0).tolist():
         fits = room.fits(task)

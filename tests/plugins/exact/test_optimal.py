@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate import workers
-from headgate.check import check_plan
-from headgate.host import PluginHost
 from headgate.model import Flow, Metrics, Resources, Status
-from headgate.profiled import FULL, Profiled
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem, workers
+from headgate.problem.check import check_plan
+from headgate.problem.profiles import FULL, Profiled
 from headgate.testing.brute import placeable
 from headgate.testing.build import SMALL, SeededDice, build_request
 from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
@@ -51,7 +51,7 @@ def least(problem):
 def test_no_placement_is_better_on_small_requests(seed):
     dice = SeededDice(random.Random(seed))
     asked = build_request(dice, attrs.evolve(SMALL, topologies=1, components=2, parallelism=3), fresh=True)
-    best, plan = least(asked.problem()), run(asked)
+    best, plan = least(Problem.of(asked)), run(asked)
     assert (plan.status is Status.OK) == (best is not None)
     if best is not None:
         assert (plan.scores.inter_node, plan.scores.nodes_used) == best
@@ -68,7 +68,7 @@ def test_measured_flows_of_single_tasks_count():
 
 
 def test_interchangeable_tasks_and_nodes_are_one():
-    classes = Classes.of(micro_benchmark("linear", Setting()).problem())
+    classes = Classes.of(Problem.of(micro_benchmark("linear", Setting())))
     assert classes.count.tolist() == [4, 4, 4, 4]
     assert [len(nodes) for nodes in classes.nodes] == [4, 4, 4]
 
@@ -183,7 +183,7 @@ def test_what_brute_force_places_is_placed():
     placed = refused = 0
     for seed in range(150):
         asked = tight_heaps(seed, tasks=8)
-        problem = asked.problem()
+        problem = Problem.of(asked)
         plan, there = run(asked), placeable(problem)
         assert check_plan(problem, plan) == ()
         assert (plan.status is Status.OK) == there, seed

@@ -8,8 +8,9 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.host import PluginHost
 from headgate.model import Status
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 from headgate_exact.options import Options
 from headgate_exact.plugin import optimal
@@ -50,7 +51,7 @@ def slots_last():
 
 @pytest.mark.parametrize("asked", [large_last(), slots_last()], ids=["large", "slots"])
 def test_what_plain_first_fit_leaves_out_is_placed(asked):
-    assert (in_their_order(asked.problem()) < 0).any()
+    assert (in_their_order(Problem.of(asked)) < 0).any()
     plan = unsearched(asked)
     assert plan.status is Status.OK
     assert plan.explanation == "more than 1 columns: not searched, first fit"
@@ -59,7 +60,7 @@ def test_what_plain_first_fit_leaves_out_is_placed(asked):
 def test_where_every_order_leaves_one_out_another_makes_way():
     parts = [component(f"c{number}", 1, cpu) for number, cpu in enumerate((40.0, 20.0, 50.0, 20.0, 30.0, 40.0))]
     asked = request([node("a", 100.0), node("b", 100.0)], [topology("t", *parts)])
-    assert all((packing < 0).any() for packing in packings(asked.problem()))
+    assert all((packing < 0).any() for packing in packings(Problem.of(asked)))
     assert unsearched(asked).status is Status.OK
 
 
@@ -75,13 +76,13 @@ def tight(seed):
         ]
         topologies.append(topology(f"t{number}", *parts, **({} if limit is None else {"worker_heap": limit})))
     count = dice.randint(2, 6)
-    room = request([node(f"n{at}", 1e6, slots=50) for at in range(count)], topologies).problem().room()
+    room = Problem.of(request([node(f"n{at}", 1e6, slots=50) for at in range(count)], topologies)).room()
     weights = [dice.choice([1, 1, 2, 4]) for _ in range(count)]
     for task in range(len(room.node_of)):
         room.place(task, dice.choices(range(count), weights)[0])
     used, slots = 1e6 - room.free[:, 0], 50 - room.free_slots
     nodes = [node(f"n{at}", max(5.0, 1.2 * float(used[at])), slots=max(1, int(slots[at]))) for at in range(count)]
-    return request(nodes, topologies).problem()
+    return Problem.of(request(nodes, topologies))
 
 
 def test_nearly_every_placement_that_is_there_is_found():
@@ -97,14 +98,14 @@ def test_nearly_every_placement_that_is_there_is_found():
 
 def test_no_order_helps_where_there_is_too_little():
     asked = request([node("a", 100.0)], [topology("t", component("c", 3, 40.0))])
-    assert start(asked.problem()).tolist() == in_their_order(asked.problem()).tolist()
+    assert start(Problem.of(asked)).tolist() == in_their_order(Problem.of(asked)).tolist()
     plan = unsearched(asked)
     assert plan.status is Status.INFEASIBLE
     assert [reason.subject for reason in plan.reasons] == ["tasks", "t/c/2"]
 
 
 def test_of_two_whole_packings_it_is_the_one_with_less_traffic():
-    problem = micro_benchmark("star", Setting(ts=12)).problem()
+    problem = Problem.of(micro_benchmark("star", Setting(ts=12)))
     one, two = list(packings(problem))[:2]
     assert problem.traffic.inter_node(two) < problem.traffic.inter_node(one)
     assert start(problem).tolist() == two.tolist()
@@ -122,7 +123,7 @@ def test_what_runs_stays_where_a_packing_is_no_better():
 def test_fixed_tasks_stay_and_nothing_is_a_placement_of_nothing():
     parts = (component("c", 2, 60.0), component("fixed", 1, 60.0, movable=False))
     asked = request([node("a", 100.0), node("b", 120.0)], [topology("t", *parts)], {"t/fixed/0": "b"})
-    assert start(asked.problem()).tolist()[2] == 1
-    empty = request([], []).problem()
+    assert start(Problem.of(asked)).tolist()[2] == 1
+    empty = Problem.of(request([], []))
     assert start(empty).shape == (0,)
-    assert np.all(start(request([], [topology("t", component("c", 2))]).problem()) == -1)
+    assert np.all(start(Problem.of(request([], [topology("t", component("c", 2))]))) == -1)

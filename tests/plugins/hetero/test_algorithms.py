@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.host import PluginHost
 from headgate.model import Component, FrozenMap, Kind, Limits, Resources, Slot, Status
-from headgate.scaling import Scaling
+from headgate.plugins.host import PluginHost
+from headgate.toolbox.instance_counts import Scaling
 from headgate_hetero.first_assignment import first_assignment
 from headgate_hetero.maximize_throughput import maximize_throughput
 from headgate_hetero.options import Options

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.check import check_request
+from headgate.model.validate import check_request
 from headgate_hetero.plugin import hetero
 
 CLAIMS = {claim.id: claim for claim in hetero.headgate_evidence().claims}

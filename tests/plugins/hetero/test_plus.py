@@ -6,9 +6,9 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.host import PluginHost
 from headgate.model import Limits, Resources, Status
-from headgate.scaling import Scaling
+from headgate.plugins.host import PluginHost
+from headgate.toolbox.instance_counts import Scaling
 from headgate_hetero.options import Options
 from headgate_hetero.pairs import Pairs
 from headgate_hetero.planning import as_printed

@@ -9,8 +9,9 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.check import check_plan
 from headgate.model import Flow, FrozenMap, Kind, Metrics, Observation, TaskSample
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
 from headgate.testing.build import SeededDice, build_request
 from headgate_nstorm.cases import case_of, loads
 from headgate_nstorm.deployment import deal, decide
@@ -29,10 +30,10 @@ def running_problems(count):
     dice, found = SeededDice(random.Random(5)), []
     while len(found) < count:
         asked = build_request(dice)
-        node_of = deal(asked.problem())
+        node_of = deal(Problem.of(asked))
         if len(node_of) and node_of.min() >= 0:
-            plan = asked.problem().plan(node_of)
-            found.append(attrs.evolve(asked, assignment=plan.assignment).problem())
+            plan = Problem.of(asked).plan(node_of)
+            found.append(Problem.of(attrs.evolve(asked, assignment=plan.assignment)))
     return found
 
 
@@ -165,15 +166,15 @@ def test_a_task_that_runs_nowhere_calls_for_a_plan():
 def test_a_long_queue_is_high_load_too():
     metrics = Metrics(tasks=(TaskSample(task="t/p/0", queue=5000.0),))
     asked = two_nodes(20, 20, metrics=metrics)
-    assert loads(asked.problem(), asked.problem().current, Options()).case == "balance"
-    assert loads(asked.problem(), asked.problem().current, Options(high_queue=6000.0)).case == "optimise"
-    unmeasured = asked.problem(measured=False)
+    assert loads(Problem.of(asked), Problem.of(asked).current, Options()).case == "balance"
+    assert loads(Problem.of(asked), Problem.of(asked).current, Options(high_queue=6000.0)).case == "optimise"
+    unmeasured = Problem.of(asked, measured=False)
     assert loads(unmeasured, unmeasured.current, Options()).case == "optimise"
 
 
 def planned(asked, options=None):
     plan = otd.headgate_schedule(asked, options or Options())
-    assert check_plan(asked.problem(), plan) == ()
+    assert check_plan(Problem.of(asked), plan) == ()
     return plan
 
 
@@ -245,7 +246,7 @@ def test_a_gain_at_the_threshold_moves_nothing():
 
 @pytest.mark.parametrize(("words", "least", "most"), [(8, 0.054, 0.057), (10, 0.044, 0.047)])
 def test_the_word_count_goes_from_half_to_less_than_six_percent_within_twenty_moves(words, least, most):
-    problem = word_count(words).problem()
+    problem = Problem.of(word_count(words))
     engine = Engine(problem, problem.current, Options(spouts="stay"))
     assert engine.inter_node / problem.traffic.total == pytest.approx(0.5)
     moves = len(list(rounds(engine, 100))) - 1
@@ -254,7 +255,7 @@ def test_the_word_count_goes_from_half_to_less_than_six_percent_within_twenty_mo
 
 
 def test_with_spouts_that_move_nothing_is_left_between_nodes():
-    problem = word_count().problem()
+    problem = Problem.of(word_count())
     engine = Engine(problem, problem.current, Options())
     assert len(list(rounds(engine, 100))) - 1 == 22
     assert engine.inter_node == 0
@@ -262,16 +263,16 @@ def test_with_spouts_that_move_nothing_is_left_between_nodes():
 
 def test_the_loop_of_plans_and_the_engine_go_the_same_way():
     asked = word_count()
-    engine = Engine(asked.problem(), asked.problem().current, Options(spouts="stay"))
+    engine = Engine(Problem.of(asked), Problem.of(asked).current, Options(spouts="stay"))
     for _ in range(4):
         plan = planned(asked, Options(spouts="stay"))
         engine.move(engine.decide().migration)
         asked = attrs.evolve(asked, assignment=plan.assignment)
-        assert np.array_equal(asked.problem().current, engine.node_of)
+        assert np.array_equal(Problem.of(asked).current, engine.node_of)
 
 
 def test_a_tabu_of_one_cycle_keeps_a_task_from_going_back_and_forth():
-    problem = computation().problem()
+    problem = Problem.of(computation())
     free = [each.migration.executor for each in rounds(Engine(problem, problem.current, Options()), 8)]
     assert any(one == two for one, two in pairwise(free))
     kept = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.host import PluginHost
-from headgate.improvements import improve
+from headgate.evidence.variants import improve
 from headgate.model import FrozenMap, Plan, Slot
+from headgate.plugins.host import PluginHost
 from headgate_priority.improvements import lacking, least_lacking
 from headgate_priority.plugin import sps, sps_v2
 from headgate_priority.workloads import USE_CASE_1, use_case

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from headgate.host import PluginHost
-from headgate.loop import Control, Loop
+from headgate.control.loop import Control, Loop
 from headgate.model import Observation
+from headgate.plugins.host import PluginHost
 from headgate_priority.plugin import dps
 from headgate_priority.workloads import USE_CASE_1, use_case
 from memory_engine import Engine, Machine

@@ -7,8 +7,9 @@ from collections import Counter
 import attrs
 import pytest
 
-from headgate.check import check_plan
-from headgate.loop import judge
+from headgate.control.loop import judge
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
 from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
 from headgate_priority.plugin import dps, sps, sps_v2
 from headgate_priority.workloads import USE_CASE_1, USE_CASE_2, use_case
@@ -33,7 +34,7 @@ def counts(plan, rows):
 
 def checked(plugin, asked, options):
     plan = plugin.headgate_schedule(asked, options)
-    assert check_plan(asked.problem(), plan) == ()
+    assert check_plan(Problem.of(asked), plan) == ()
     return plan
 
 

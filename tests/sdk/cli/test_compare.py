@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from headgate.api import Comparison
 from headgate.cli.main import headgate
 from headgate.documents import loads, write
-from headgate.host import PluginHost
-from headgate.schema import schema_of
+from headgate.documents.schema import schema_of
+from headgate.plugins.host import PluginHost
 from small_requests import component, node, request, topology, word_count
 
 

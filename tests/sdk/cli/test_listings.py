@@ -11,10 +11,11 @@ from click.testing import CliRunner
 import headgate_schemas
 from headgate.cli.main import headgate
 from headgate.cli.output import WIDTH
-from headgate.evidence_spec import Claim, Evidence, Improvement, Workload
 from headgate.hooks import Description, hookimpl
-from headgate.host import PluginHost
 from headgate.model import Cluster, Resources
+from headgate.model.evidence import Claim, Evidence, Improvement, Workload
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 from small_requests import word_count
 
 
@@ -42,7 +43,7 @@ class Variant:
 
     @hookimpl
     def headgate_schedule(self, request, options):
-        problem = request.problem()
+        problem = Problem.of(request)
         return problem.plan([0] * problem.n)
 
     @hookimpl
@@ -83,7 +84,7 @@ def test_plugins_are_listed_with_roles_options_and_workloads(paper):
 
 def test_a_workload_is_planned_by_its_name(paper):
     data = json.loads(invoke("plan", "paper:words", "-s", "even", "--json").stdout)
-    assert set(data["assignment"]) == set(word_count().problem().task_ids)
+    assert set(data["assignment"]) == set(Problem.of(word_count()).task_ids)
 
 
 def test_claims_are_recomputed_and_differences_are_exit_code_1(paper):

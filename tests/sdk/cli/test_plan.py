@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from headgate.cli.main import headgate, main
 from headgate.documents import dumps, loads, read, write
-from headgate.host import PluginHost
+from headgate.documents.schema import schema_of
 from headgate.model import Plan
-from headgate.schema import schema_of
+from headgate.plugins.host import PluginHost
 from memory_engine import Judge
 from plugin_folder import install
 from shell import headgate as run

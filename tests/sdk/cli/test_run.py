@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.cli.main import headgate
+from headgate.control.journal import read_journal
+from headgate.control.round import Round
 from headgate.documents import loads
-from headgate.host import PluginHost
-from headgate.journal import read_journal
 from headgate.model import Metrics, Observation, TaskSample
-from headgate.record import Round
-from headgate.samples_store import read_states
+from headgate.plugins.host import PluginHost
+from headgate.samples.store import read_states
 from memory_engine import Engine, Judge, Machine
 from small_requests import component, node, request, topology
 

@@ -5,6 +5,7 @@ import pytest
 
 from headgate.errors import DocumentError
 from headgate.model import Limits, Observation, Request
+from headgate.problem import Problem
 from small_requests import word_count
 
 
@@ -17,12 +18,12 @@ def test_a_request_asks_about_what_was_observed():
 
 def test_the_array_view_is_built_once_a_basis_and_not_inherited():
     asked = word_count()
-    assert asked.problem() is asked.problem()
-    assert asked.problem(measured=False) is not asked.problem()
-    assert attrs.evolve(asked, seed=1).problem() is not asked.problem()
+    assert Problem.of(asked) is Problem.of(asked)
+    assert Problem.of(asked, measured=False) is not Problem.of(asked)
+    assert Problem.of(attrs.evolve(asked, seed=1)) is not Problem.of(asked)
 
 
 def test_a_request_that_contradicts_itself_has_no_array_view():
     asked = word_count()
     with pytest.raises(DocumentError, match="words/split/9"):
-        attrs.evolve(asked, assignment={"words/split/9": None}).problem()
+        Problem.of(attrs.evolve(asked, assignment={"words/split/9": None}))

@@ -12,10 +12,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.check import check_request
 from headgate.documents import digest, parse, restore, unstructure
-from headgate.host import PluginHost
 from headgate.model import Request
+from headgate.model.validate import check_request
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 from headgate.testing import FirstFit, clusters, make_cases, requests, topologies
 from headgate.testing.brute import placeable
 from headgate.testing.build import SMALL, Size
@@ -48,7 +49,7 @@ def test_cases_cover_what_can_go_wrong():
     assert {"capacity", "slots", "move-limit", "nodes"} <= set(codes)
     statuses = Counter(str(host.schedule("ff", request).status) for request in cases.small)
     assert min(statuses["ok"], statuses["infeasible"]) >= 10
-    seen = [request for request in cases.mixed if (request.problem().fixed >= 0).any()]
+    seen = [request for request in cases.mixed if (Problem.of(request).fixed >= 0).any()]
     assert seen
     assert any(request.metrics.flows for request in cases.mixed)
     assert any(slot.node == "gone" for request in cases.mixed for slot in request.assignment.values())
@@ -65,27 +66,27 @@ def test_sizes_bound_what_is_drawn(cluster, topology, request):
     bound = Size()
     assert 1 <= len(cluster.nodes) <= bound.nodes
     assert 1 <= len(topology.components) <= bound.components
-    assert request.problem().n <= 8
-    assert request.problem().m <= 3
+    assert Problem.of(request).n <= 8
+    assert Problem.of(request).m <= 3
     assert not request.assignment
 
 
 @given(request=requests(), seed=st.integers(0, 9))
 def test_variants_say_the_same(request, seed):
     assert digest(shuffled(request, seed)) == digest(request)
-    twice, once = doubled(request).problem(), request.problem()
+    twice, once = Problem.of(doubled(request)), Problem.of(request)
     assert (twice.demand == 2 * once.demand).all()
     assert (twice.capacity == 2 * once.capacity).all()
     assert (twice.heap_limit == 2 * once.heap_limit).all()
     other = renamed(request, lambda node: f"x{node}")
     assert other.assignment == moved(request.assignment, lambda node: f"x{node}")
-    assert (other.problem().current == once.current).all()
-    assert roomier(request).problem().m == once.m + 1
+    assert (Problem.of(other).current == once.current).all()
+    assert Problem.of(roomier(request)).m == once.m + 1
 
 
 @given(request=requests(Size(nodes=2, topologies=2, components=2, parallelism=1), fresh=True))
 def test_brute_force_agrees_with_trying_every_placement(request):
-    problem = request.problem()
+    problem = Problem.of(request)
     every = product(range(problem.m), repeat=problem.n)
     found = any(within(problem, nodes) and problem.plan(nodes).status == "ok" for nodes in every)
     assert placeable(problem) == found

@@ -11,8 +11,9 @@ import pytest
 
 from headgate.documents import unstructure
 from headgate.errors import PluginError
-from headgate.host import PluginHost
 from headgate.model import Limits
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 from headgate.testing import RULES, FirstFit
 from headgate.testing.cases import make_cases
 from headgate.testing.conform import Outcome, conform
@@ -46,7 +47,7 @@ def test_a_broken_rule_comes_with_the_smallest_request(few_cases):
     assert row.status is Outcome.FAILED
     assert "overloads" in row.detail
     assert row.example is not None
-    assert row.example.problem().n <= 2
+    assert Problem.of(row.example).n <= 2
     assert len(row.example.cluster.nodes) == 1
 
 
@@ -100,16 +101,16 @@ def test_a_process_that_fails_is_an_error_with_its_last_words(tmp_path, monkeypa
 
 def test_shrinking_keeps_the_fault_and_stops_at_its_core():
     request = make_cases(0).mixed[-2]
-    assert request.problem().n > 20
-    least = shrink(request, lambda each: each.problem().n >= 3 and len(each.cluster.nodes) >= 2)
-    assert (least.problem().n, len(least.cluster.nodes)) == (3, 2)
+    assert Problem.of(request).n > 20
+    least = shrink(request, lambda each: Problem.of(each).n >= 3 and len(each.cluster.nodes) >= 2)
+    assert (Problem.of(least).n, len(least.cluster.nodes)) == (3, 2)
     assert weight(least) < weight(request)
 
 
 def test_the_kit_works_without_hypothesis():
     code = (
         "import sys; sys.modules['hypothesis'] = None\n"
-        "from headgate.host import PluginHost\n"
+        "from headgate.plugins.host import PluginHost\n"
         "from headgate.testing import FirstFit\n"
         "from headgate.testing import conform, make_cases\n"
         "conform.make_cases = lambda seed: make_cases(seed, 5)\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.host import PluginHost
+from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit, make_cases
 from headgate.testing.memory import RememberingHost
 from zoo import Scheduler

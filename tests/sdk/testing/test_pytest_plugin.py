@@ -16,7 +16,7 @@ from hypothesis import Phase, settings
 settings.register_profile("brief", max_examples=50, phases=[Phase.generate])
 settings.load_profile("brief")
 
-from headgate.host import PluginHost
+from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit, SchedulerContract
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import headgate
 from headgate.hooks import Description, hookimpl
-from headgate.host import PluginHost
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 from headgate.testing import CAPABILITIES, RULES, FirstFit, make_cases
 from headgate.testing.capabilities import MEANING
 from headgate.testing.rule import SkipRule
@@ -49,14 +50,14 @@ def test_first_fit_keeps_what_it_promises(rule):
 
 def sorts_by_amount(request):
     """Start where the capacity exceeds 300 points."""
-    problem = request.problem()
+    problem = Problem.of(request)
     large = (problem.capacity[:, 0] > 300).nonzero()[0]
     return first_fit_from(request, int(large[0]) if large.size else 0)
 
 
 def shuns_the_last(request):
     """Leave the last node alone, and with it whatever fits nowhere else."""
-    problem = request.problem()
+    problem = Problem.of(request)
     node_of = FirstFit().headgate_schedule(request)
     keep = problem.node_of(node_of.assignment)
     keep[keep == problem.m - 1 if problem.m > 2 else keep < -1] = -1
@@ -64,7 +65,7 @@ def shuns_the_last(request):
 
 
 def first_fit_from(request, start):
-    problem = request.problem()
+    problem = Problem.of(request)
     room = problem.room()
     for task in range(problem.n):
         for node in [*range(start, problem.m), *range(start)]:
@@ -83,7 +84,7 @@ def test_a_broken_promise_is_found(act, rule):
 
 def fills_up(request):
     """Fail where there are more nodes than four."""
-    problem = request.problem()
+    problem = Problem.of(request)
     return problem.plan([-1] * problem.n) if problem.m > 4 else FirstFit().headgate_schedule(request)
 
 
@@ -94,7 +95,7 @@ def test_one_node_more_that_makes_it_fail_is_found():
 
 def reads_names(request):
     """Fail where the first node is not called n..."""
-    problem = request.problem()
+    problem = Problem.of(request)
     fine = problem.m and problem.node_ids[0].startswith("n")
     return FirstFit().headgate_schedule(request) if fine else problem.plan([-1] * problem.n)
 
@@ -106,7 +107,7 @@ def test_a_scheduler_that_reads_names_is_found():
 
 def scatters(request):
     """Put neighbours apart."""
-    problem = request.problem()
+    problem = Problem.of(request)
     room = problem.room()
     for task in range(problem.n):
         fits = room.fits(task).nonzero()[0]
@@ -151,7 +152,7 @@ def test_a_description_that_promises_nonsense_is_found(description, text):
 
 def test_every_reason_to_hold_a_plan_belongs_to_one_rule():
     folder = Path(headgate.__file__).parent
-    held = "".join((folder / name).read_text() for name in ("check.py", "safety.py"))
+    held = "".join((folder / name).read_text() for name in ("problem/check.py", "plugins/sandbox.py"))
     rules = re.findall(r"held\(([^)]*)\)", (folder / "testing" / "rules.py").read_text())
     judged = Counter(code for call in rules for code in re.findall(r'"([a-z-]+)"', call)[1:])
     assert set(re.findall(r'(?:code=|_reason\()"([a-z-]+)"', held)) == set(judged)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.claims import reproduce
+from headgate.evidence.claims import reproduce
+from headgate.problem import Problem
 from headgate_dstorm.evidence.workloads import SHAPES, Setting, micro_benchmark
 from headgate_dstorm.plugin import dstorm
 
@@ -19,16 +20,16 @@ def test_what_is_not_reproduced_is_listed_too() -> None:
 
 @pytest.mark.parametrize(("shape", "traffic"), [("linear", 7500), ("diamond", 10_000), ("star", 7500)])
 def test_traffic_of_the_micro_benchmark(shape: str, traffic: float) -> None:
-    assert micro_benchmark(shape, Setting()).problem().plan(_nowhere(shape)).scores.traffic == traffic
+    assert Problem.of(micro_benchmark(shape, Setting())).plan(_nowhere(shape)).scores.traffic == traffic
 
 
 def _nowhere(shape: str) -> list[int]:
-    return [-1] * micro_benchmark(shape, Setting()).problem().n
+    return [-1] * Problem.of(micro_benchmark(shape, Setting())).n
 
 
 def test_selectivity_applies_to_spouts_too() -> None:
     request = micro_benchmark("linear", Setting(ss=2))
-    assert request.problem().plan([-1] * 16).scores.traffic == 2500 * (2 + 4 + 8)
+    assert Problem.of(request).plan([-1] * 16).scores.traffic == 2500 * (2 + 4 + 8)
 
 
 def test_every_shape_is_a_workload_at_its_defaults() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.host import PluginHost
-from headgate.improvements import improve
+from headgate.evidence.variants import improve
+from headgate.plugins.host import PluginHost
 from headgate_dstorm.plus.plugin import dstorm_plus
 
 IMPROVEMENTS = {each.id: each for each in dstorm_plus.headgate_evidence().improvements}

@@ -10,7 +10,8 @@ import pytest
 
 from dstorm_instances import instance
 from headgate.model import Cluster, Request, Status
-from headgate.workers import Workers
+from headgate.problem import Problem
+from headgate.problem.workers import Workers
 from headgate_dstorm.engine import place
 from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
 from headgate_dstorm.groups import Groups
@@ -33,7 +34,7 @@ def cost(problem, node_of):
 @pytest.mark.parametrize("seed", range(40))
 def test_it_is_never_worse_than_either_start(seed):
     request = attrs.evolve(instance(seed), limits=attrs.evolve(instance(seed).limits, max_moves=None))
-    problem = request.problem()
+    problem = Problem.of(request)
     plan = improve(problem, attrs.evolve(STEPS, least_gain=0.0))
     found = cost(problem, problem.node_of(plan.assignment))
     assert found <= min(cost(problem, place(problem, STEPS)), cost(problem, fill(problem)))
@@ -41,7 +42,7 @@ def test_it_is_never_worse_than_either_start(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_annealing_keeps_capacity_slots_and_fixed_tasks(seed):
-    problem = instance(seed, scale=2).problem()
+    problem = Problem.of(instance(seed, scale=2))
     start = fill(problem)
     node_of = refine(problem, start, steps=500, seed=seed)
     assert problem.traffic.inter_node(node_of) <= problem.traffic.inter_node(start)
@@ -58,7 +59,7 @@ def test_annealing_keeps_capacity_slots_and_fixed_tasks(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_a_move_wins_is_what_the_traffic_between_nodes_loses(seed):
-    problem = instance(seed, scale=2).problem()
+    problem = Problem.of(instance(seed, scale=2))
     place_, dice = Placement(problem, fill(problem)), Random(seed)
     tasks = [task for task in range(problem.n) if problem.fixed[task] < 0 and place_.node_of[task] >= 0]
     for _ in range(60 if tasks else 0):
@@ -80,23 +81,23 @@ def test_what_a_move_wins_is_what_the_traffic_between_nodes_loses(seed):
 def test_it_closes_the_gap_of_the_greedy():
     """The star's greedy plan leaves 4,375 tuples/s between nodes; 3,750 is the least."""
     request = micro_benchmark("star", Setting())
-    plan = improve(request.problem(), PlusOptions())
+    plan = improve(Problem.of(request), PlusOptions())
     assert plan.status is Status.OK
     assert plan.scores.inter_node == pytest.approx(3750)
 
 
 def test_the_seed_of_the_request_decides():
     request = micro_benchmark("linear", Setting(ts=16))
-    plans = [improve(attrs.evolve(request, seed=seed).problem(), STEPS) for seed in (0, 0, 1)]
+    plans = [improve(Problem.of(attrs.evolve(request, seed=seed)), STEPS) for seed in (0, 0, 1)]
     assert plans[0].assignment == plans[1].assignment
     assert plans[0].explanation != plans[2].explanation or plans[0].assignment == plans[2].assignment
 
 
 def test_what_runs_stays_where_little_is_to_be_won():
     request = micro_benchmark("diamond", Setting())
-    plan = improve(request.problem(), STEPS)
+    plan = improve(Problem.of(request), STEPS)
     running = attrs.evolve(request, assignment=plan.assignment)
-    again = improve(running.problem(), STEPS)
+    again = improve(Problem.of(running), STEPS)
     assert not again.moves
     assert again.explanation.startswith("what runs stays")
 
@@ -104,7 +105,7 @@ def test_what_runs_stays_where_little_is_to_be_won():
 @pytest.mark.parametrize("seed", range(40))
 def test_changes_at_once_keep_what_changes_one_by_one_keep(seed):
     """What each change wins is exact, and capacity, slots, heap limits and fixed tasks are kept."""
-    problem = instance(seed, scale=3).problem()
+    problem = Problem.of(instance(seed, scale=3))
     start = fill(problem)
     node_of = anneal(problem, Groups(problem), start, steps=10_000, seed=seed)
     assert problem.traffic.inter_node(node_of) <= problem.traffic.inter_node(start)
@@ -121,7 +122,7 @@ def test_changes_at_once_keep_what_changes_one_by_one_keep(seed):
 
 @pytest.mark.parametrize("seed", range(24))
 def test_what_a_crowd_counts_is_what_it_would_count_anew(seed):
-    problem = instance(seed, scale=2).problem()
+    problem = Problem.of(instance(seed, scale=2))
     groups, rng = Groups(problem), np.random.default_rng(seed)
     crowd = Crowd(problem, groups, fill(problem))
     for _ in range(40 if len(crowd.tasks) else 0):
@@ -150,7 +151,7 @@ def test_a_crowd_allows_the_changes_for_which_the_packing_rule_finds_slots():
     """Bounds for many changes at once, and the workers of each counted by themselves, give the same answers."""
     answers = []
     for seed in range(150):
-        problem = tight_heaps(seed, tasks=20, nodes=3).problem()
+        problem = Problem.of(tight_heaps(seed, tasks=20, nodes=3))
         room, rng = problem.room(), np.random.default_rng(seed)
         for task in np.flatnonzero(problem.fixed < 0).tolist():
             fits = np.flatnonzero(room.fits(task))
@@ -181,9 +182,9 @@ def test_large_problems_are_annealed_at_once_and_alike_each_time():
     parts = [attrs.evolve(each.topologies[0], id=f"t{number}") for number, each in enumerate(requests * 2)]
     nodes = [attrs.evolve(node, id=f"{node.id}-{number}") for number in range(6) for node in requests[0].cluster.nodes]
     request = Request(cluster=Cluster(nodes=tuple(nodes)), topologies=tuple(parts))
-    problem = request.problem()
+    problem = Problem.of(request)
     assert problem.n > 200
-    plans = [improve(each, attrs.evolve(STEPS, steps=50_000)) for each in (problem, request.problem())]
+    plans = [improve(each, attrs.evolve(STEPS, steps=50_000)) for each in (problem, Problem.of(request))]
     assert plans[0] == plans[1]
     assert plans[0].status is Status.OK
     assert plans[0].scores.inter_node < problem.traffic.inter_node(place(problem, STEPS)) / problem.traffic.scale

@@ -11,7 +11,7 @@ import org.apache.storm.topology.IRichSpout;
 import org.apache.storm.topology.TopologyBuilder;
 import org.apache.storm.tuple.Fields;
 
-/** Builds a topology from its description: plain data that Headgate's `headgate_storm.workload` writes. */
+/** Builds a topology from its description: plain data that Headgate's `headgate_storm.workload.describe` writes. */
 final class Builder {
     private final TopologyBuilder builder = new TopologyBuilder();
     private final String text;

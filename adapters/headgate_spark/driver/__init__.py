@@ -1,0 +1,1 @@
+"""The driver JVM of a classic session: reached, its session, its listeners."""

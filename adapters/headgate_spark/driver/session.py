@@ -1,0 +1,171 @@
+"""Spark sessions whose tasks Headgate can place, and what a given session allows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from headgate.errors import EngineError
+from headgate_spark.driver.gateway import running_gateway, scala_context, session_runs
+from headgate_spark.driver.jar import MANAGER, SparkHome, scheduler_jar, spark_home
+from headgate_spark.driver.jvm import jvm_options
+from headgate_spark.driver.usage import PLUGIN
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from pyspark.sql import SparkSession
+
+PREFIX = "local-cluster-hg://"
+SCHEDULER = "headgate.spark.PlacingScheduler"
+HARD = "hard"
+SOFT = "soft"
+
+SETTINGS = {
+    "spark.speculation": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.decommission.enabled": "true",
+}
+"""One job a query (adaptive execution makes several, so stages could not be told by ordinal), one try a task;
+executors that are told to go end their tasks first."""
+
+BEHIND = "SPARK_DIST_CLASSPATH"
+"""What this variable names comes last in the class path of a JVM that Spark's scripts start."""
+
+
+def session(
+    master_url: str,
+    app_name: str = "headgate",
+    *,
+    hosts: Collection[str] = (),
+    timeout: float = 120.0,
+    usage: bool = False,
+    **conf: str,
+) -> SparkSession:
+    """Start a session on a standalone cluster with Headgate's task scheduler in it (level `hard`).
+
+    Args:
+        master_url: `spark://host:port` of the Master (or several, separated by commas).
+        app_name: Name of the application.
+        hosts: Return when an executor is alive on each of these.
+        timeout: Seconds to wait for them.
+        usage: Also load the executor plugin that measures CPU and memory of executors with their Python workers.
+        conf: Further settings; they win over Headgate's.
+
+    Raises:
+        EngineError: The URL is none of a standalone cluster, a session runs already, Spark does not start, or a host
+            has no executor in time.
+    """
+    address = master_url.removeprefix("spark://")
+    if address == master_url:
+        raise EngineError(f"{master_url!r} is no standalone cluster: expected spark://HOST:PORT")
+    home = spark_home()
+    jar = str(scheduler_jar(home))
+    _refuse_running(jar)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    loopback = _loopback(home) if address.startswith(("127.", "localhost")) else {}
+    plugin = {"spark.plugins": PLUGIN, "spark.jars": jar} if usage else {}
+    settings = SETTINGS | loopback | plugin | conf
+    with _behind(jar):
+        spark = _start(home, PREFIX + address, app_name, settings)
+    try:
+        _wait_for_executors(spark, hosts, timeout)
+    except BaseException:
+        spark.stop()
+        raise
+    return spark
+
+
+def level_of(spark: Any) -> str:
+    """The level of a session: `hard` if it has Headgate's task scheduler, else `soft`.
+
+    Raises:
+        EngineError: It is a Spark Connect session, or it was stopped.
+    """
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise EngineError(
+            "this is a Spark Connect session, and Connect does not reach the driver, where tasks are placed: "
+            "make a classic session with headgate_spark.driver.session.session('spark://HOST:PORT')"
+        )
+    scheduler = scala_context(spark.sparkContext).taskScheduler().getClass().getName()
+    return HARD if scheduler == SCHEDULER else SOFT
+
+
+def executors(spark: SparkSession) -> dict[str, str]:
+    """Host of each live executor, by executor id."""
+    found = scala_context(spark.sparkContext).statusStore().executorList(True)
+    summaries = [found.apply(index) for index in range(found.size())]
+    hosts = {each.id(): host_of(each.hostPort()) for each in summaries}
+    return {executor: host for executor, host in hosts.items() if executor != "driver"}
+
+
+def host_of(address: str) -> str:
+    """The host of `host:port`; an executor that has just registered has no port yet."""
+    host, _, last = address.rpartition(":")
+    return host or last
+
+
+def _loopback(home: SparkHome) -> dict[str, str]:
+    options = jvm_options(home)
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": options,
+        "spark.executor.extraJavaOptions": options,
+    }
+
+
+@contextlib.contextmanager
+def _behind(jar: str) -> Iterator[None]:
+    """Put a jar behind Spark's own in the class path of the driver: in front, it would hide the class data."""
+    before = os.environ.get(BEHIND)
+    os.environ[BEHIND] = os.pathsep.join(filter(None, [before, jar]))
+    try:
+        yield
+    finally:
+        os.environ.pop(BEHIND)
+        if before is not None:
+            os.environ[BEHIND] = before
+
+
+def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName(app_name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise EngineError(f"Spark {home.version} does not start on {master}: {error}") from error
+
+
+def _refuse_running(jar: str) -> None:
+    """A session that runs cannot be given another scheduler, nor a driver JVM another class path."""
+    if session_runs():
+        raise EngineError("a Spark session runs already in this process: stop it first, or start another process")
+    gateway = running_gateway()
+    if gateway is None:
+        return
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        gateway.jvm.java.lang.Class.forName(MANAGER)
+    except Py4JJavaError:
+        raise EngineError(f"the driver JVM of this process was started without {jar}: start another process") from None
+
+
+def _wait_for_executors(spark: SparkSession, hosts: Collection[str], timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while missing := sorted(set(hosts) - set(executors(spark).values())):
+        if time.monotonic() > deadline:
+            raise EngineError(
+                f"no executor on {', '.join(missing)} after {timeout:.0f} s: look at the logs of these Workers, and "
+                "whether they offer the memory that spark.executor.memory asks for"
+            )
+        time.sleep(0.1)

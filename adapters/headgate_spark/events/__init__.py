@@ -1,0 +1,1 @@
+"""Spark's events: parsed, recorded, joined into jobs."""

@@ -1,0 +1,138 @@
+"""From single events to whole jobs: what ran, where, and what it read."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate_spark.events.event import (
+    Event,
+    ExecutorAdded,
+    ExecutorRemoved,
+    JobEnd,
+    JobStart,
+    Progress,
+    QueryEnded,
+    StageCompleted,
+    TaskEnd,
+)
+
+KEPT = 256
+"""Finished jobs that are remembered."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Shuffle:
+    """The exchange from stage `source` to `target`: float64 (maps, reduces), bytes, as the tracker rounds them."""
+
+    source: int
+    target: int
+    sizes: NDArray[np.float64]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Job:
+    """A finished job: one micro-batch, or one action.
+
+    `tasks` holds the successful attempt of every task, by stage and partition; `failed` counts the others.
+    """
+
+    start: JobStart
+    end: JobEnd
+    tasks: tuple[TaskEnd, ...]
+    failed: int
+    shuffles: tuple[Shuffle, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.end.time - self.start.time
+
+    def stage(self, ordinal: int) -> tuple[TaskEnd, ...]:
+        """The tasks of one stage, by partition; none if Spark skipped it."""
+        stages = sorted(each.stage for each in self.start.stages)
+        wanted = stages[ordinal] if ordinal < len(stages) else None
+        return tuple(task for task in self.tasks if task.stage == wanted)
+
+
+@attrs.define
+class _Running:
+    start: JobStart
+    tasks: dict[tuple[int, int], TaskEnd] = attrs.Factory(dict)
+    failed: int = 0
+    shuffles: list[Shuffle] = attrs.Factory(list)
+
+
+class History:
+    """Finished jobs and live executors, as far as the events so far tell."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self.jobs: deque[Job] = deque(maxlen=kept)
+        """Finished jobs, the latest last."""
+        self.executors: dict[str, ExecutorAdded] = {}
+        """Live executors by id."""
+        self.progress: deque[Progress] = deque(maxlen=kept)
+        """Micro-batches as their queries reported them, the latest last."""
+        self.ended: dict[str, QueryEnded] = {}
+        """Queries that have ended, by the id of their run; the latest hundred."""
+        self._running: dict[int, _Running] = {}
+        self._job_of: dict[int, int] = {}
+
+    def add(self, event: Event) -> None:
+        """Take in the next event."""
+        match event:
+            case TaskEnd():
+                self._end_task(event)
+            case JobStart():
+                self._running[event.job] = _Running(event)
+                self._job_of.update(dict.fromkeys((each.stage for each in event.stages), event.job))
+            case JobEnd():
+                self._end_job(event)
+            case ExecutorAdded():
+                self.executors[event.executor] = event
+            case ExecutorRemoved():
+                self.executors.pop(event.executor, None)
+            case Progress():
+                self.progress.append(event)
+            case QueryEnded():
+                self.ended = dict([*self.ended.items(), (event.run, event)][-100:])
+
+    def exchanges(self, event: StageCompleted) -> tuple[tuple[int, int, dict[int, int]], ...]:
+        """What a stage that just ended wrote for others: (reading stage, its tasks, partition by map id)."""
+        running = self._of(event.stage)
+        if running is None or event.reason:
+            return ()
+        maps = {task.task: task.partition for task in running.tasks.values() if task.stage == event.stage}
+        readers = [each for each in running.start.stages if event.stage in each.parents]
+        return tuple((each.stage, each.tasks, maps) for each in readers if maps)
+
+    def add_shuffle(self, shuffle: Shuffle) -> None:
+        """Attach what the map output tracker said to the running job."""
+        running = self._of(shuffle.source)
+        if running is not None:
+            running.shuffles.append(shuffle)
+
+    def _of(self, stage: int) -> _Running | None:
+        return self._running.get(self._job_of.get(stage, -1))
+
+    def _end_task(self, event: TaskEnd) -> None:
+        running = self._of(event.stage)
+        if running is None:
+            return
+        if event.failed:
+            running.failed += 1
+        else:
+            running.tasks[event.stage, event.partition] = event
+
+    def _end_job(self, event: JobEnd) -> None:
+        running = self._running.pop(event.job, None)
+        if running is None:
+            return
+        for each in running.start.stages:
+            self._job_of.pop(each.stage, None)
+        tasks = tuple(running.tasks[key] for key in sorted(running.tasks))
+        shuffles = tuple({(each.source, each.target): each for each in running.shuffles}.values())
+        self.jobs.append(Job(start=running.start, end=event, tasks=tasks, failed=running.failed, shuffles=shuffles))

@@ -1,0 +1,106 @@
+"""Who sent how much to whom: the driver's map output tracker joined with where and what tasks read.
+
+The tracker knows, for every map task, the bytes of each reduce partition, but rounds them (a byte on a log scale);
+the tasks' own metrics are exact, but name no sender. Sizes scaled to the metrics are both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate_spark.driver.gateway import running_gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from headgate_spark.events.history import Job
+
+MAX_CELLS = 1_000_000
+"""A larger exchange (map tasks x reduce partitions) is not read; its flows are left out."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Exchange:
+    """What one shuffle moved, scaled to what the reading tasks measured.
+
+    Attributes:
+        bytes, rows: float64 (maps, reduces). Rows follow the bytes of each reading task.
+        source, target: Ordinals of the two stages in their job.
+    """
+
+    source: int
+    target: int
+    bytes: NDArray[np.float64]
+    rows: NDArray[np.float64]
+
+
+def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float64] | None:
+    """Bytes of each block that some map tasks wrote, in one call to the driver of this process.
+
+    Args:
+        maps: Partition of each map id (the id of the successful task attempt).
+        reduces: Number of reduce partitions.
+
+    Returns:
+        float64 (maps, reduces), or None: it is too large, Spark has forgotten it, or the driver lacks the adapter's jar
+        (level soft).
+    """
+    from py4j.java_gateway import JavaClass
+
+    helper = running_gateway().jvm.headgate.spark.ShuffleSizes
+    if len(maps) * reduces > MAX_CELLS or not isinstance(helper, JavaClass):
+        return None
+    rows = np.frombuffer(helper.read(max(maps), reduces), dtype=">i8").reshape(-1, reduces + 1)
+    sizes = np.zeros((max(maps.values()) + 1, reduces))
+    for row in rows:
+        if row[0] in maps:
+            sizes[maps[int(row[0])]] = row[1:]
+    return sizes if len(rows) else None
+
+
+def exchanges(job: Job) -> Iterator[Exchange]:
+    """What each shuffle of a job moved from task to task.
+
+    A stage that reads several shuffles has one measured sum for all of them: each gets its share by the tracker's
+    sizes. Reduce partitions have to be 1:1 with tasks (no adaptive coalescing); a shuffle where they are not is
+    left out.
+    """
+    for target in sorted({shuffle.target for shuffle in job.shuffles}):
+        shuffles = [shuffle for shuffle in job.shuffles if shuffle.target == target]
+        width = max(shuffle.sizes.shape[1] for shuffle in shuffles)
+        measured = _measured(job, target, width)
+        if measured is None:
+            continue
+        offered = sum(shuffle.sizes.sum(axis=0) for shuffle in shuffles)
+        factor = np.divide(measured, offered, out=np.zeros_like(measured), where=np.asarray(offered) > 0)
+        for shuffle in shuffles:
+            yield Exchange(
+                source=job.start.ordinal(shuffle.source),
+                target=job.start.ordinal(target),
+                bytes=shuffle.sizes * factor[0],
+                rows=shuffle.sizes * factor[1],
+            )
+
+
+def executor_bytes(job: Job) -> dict[tuple[str, str], float]:
+    """Bytes that each executor read of what each executor wrote, in all shuffles of a job."""
+    found: dict[tuple[str, str], float] = {}
+    for each in exchanges(job):
+        writers = {task.partition: task.executor for task in job.stage(each.source)}
+        readers = {task.partition: task.executor for task in job.stage(each.target)}
+        for i, j in zip(*each.bytes.nonzero(), strict=True):
+            pair = writers[int(i)], readers[int(j)]
+            found[pair] = found.get(pair, 0.0) + float(each.bytes[i, j])
+    return found
+
+
+def _measured(job: Job, stage: int, width: int) -> NDArray[np.float64] | None:
+    """float64 (2, width): bytes and rows that each task of a stage read; None if tasks and partitions differ."""
+    tasks = [task for task in job.tasks if task.stage == stage]
+    if sorted(task.partition for task in tasks) != list(range(width)):
+        return None
+    return np.array([(task.local + task.remote, task.read) for task in tasks], dtype=np.float64).T

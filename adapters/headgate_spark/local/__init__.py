@@ -1,0 +1,1 @@
+"""A real Spark cluster on this machine."""

@@ -1,0 +1,279 @@
+"""A real Spark cluster on this machine: a Master, and Workers of different size on loopback addresses."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from headgate.engines.java import find_java
+from headgate.engines.process import Daemon, LocalCluster, end, patience
+from headgate.errors import EngineError
+from headgate_spark.driver.jar import SparkHome, spark_home
+from headgate_spark.driver.jvm import jvm_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+MASTER = "org.apache.spark.deploy.master.Master"
+WORKER = "org.apache.spark.deploy.worker.Worker"
+MASTER_HOST = "127.0.0.1"
+MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
+MASTER_UI = re.compile(r"Successfully started service 'MasterUI' on port (\d+)")
+
+
+@attrs.frozen(kw_only=True)
+class WorkerSpec:
+    """A Worker: the loopback address it has for itself, the cores and the memory in MB it offers."""
+
+    host: str
+    cores: int
+    memory_mb: int = 1024
+
+
+def worker_specs(cores: Sequence[int]) -> tuple[WorkerSpec, ...]:
+    """Workers with these cores, on 127.0.0.2 and the addresses after it."""
+    return tuple(WorkerSpec(host=f"127.0.0.{index}", cores=each) for index, each in enumerate(cores, start=2))
+
+
+@attrs.define(eq=False)
+class LocalSpark(LocalCluster):
+    """A Master and Workers as processes of their own, up between `start` and `stop` or in a `with` block.
+
+    Used as a context manager it keeps its logs and scratch files in a temporary folder, and ends every process it
+    started, their children included, also on an exception, Ctrl-C or SIGTERM.
+
+    Attributes:
+        workers: The Workers to start.
+        timeout: Seconds that the cluster, or a Worker that joins it, may take to be ready.
+        folder: Where logs and scratch files go; a temporary folder by default.
+        master_url: `spark://host:port`, once started.
+        ui_port: Port of the Master's web page, once started.
+    """
+
+    workers: tuple[WorkerSpec, ...] = worker_specs((4, 2, 1))
+    timeout: float = attrs.field(default=120.0, kw_only=True)
+    folder: Path | None = attrs.field(default=None, kw_only=True)
+    master_url: str = attrs.field(default="", init=False)
+    ui_port: int = attrs.field(default=0, init=False)
+    _home: SparkHome = attrs.field(init=False, default=None)
+    _daemons: dict[str, Daemon] = attrs.field(init=False, factory=dict)
+    _work: Path = attrs.field(init=False, default=None)
+
+    @classmethod
+    def attach(cls, folder: Path, master_url: str, ui_port: int, daemons: Sequence[Daemon]) -> Self:
+        """The handle of a cluster that another process started; leaving it running is up to the caller."""
+        hosts = {each.name.removeprefix("worker-"): each for each in daemons}
+        state = {each["host"]: each for each in master_state(ui_port)["workers"] if each["state"] == "ALIVE"}
+        workers = tuple(
+            WorkerSpec(host=host, cores=state[host]["cores"], memory_mb=state[host]["memory"])
+            for host in sorted(hosts)
+            if host in state
+        )
+        found = cls(workers, folder=folder)
+        found.master_url, found.ui_port, found._home, found._work = master_url, ui_port, spark_home(), folder
+        found._daemons = {MASTER_HOST if host == "master" else host: each for host, each in hosts.items()}
+        return found
+
+    @property
+    def daemons(self) -> tuple[Daemon, ...]:
+        """The daemons that were started and not ended: Workers, then the Master."""
+        return tuple(self._daemons[host] for host in sorted(self._daemons, key=lambda each: each == MASTER_HOST))
+
+    def start(self) -> Self:
+        """Start the daemons and wait until the Master knows every Worker.
+
+        Raises:
+            EngineError: Java or PySpark is missing, a daemon died, or the cluster was not ready in time.
+        """
+        self._home = spark_home()
+        find_java(self._home.java)
+        self._work = self.folder or Path(tempfile.mkdtemp(prefix="headgate-spark-"))
+        self._work.mkdir(parents=True, exist_ok=True)
+        try:
+            self._start_master()
+            for spec in self.workers:
+                self._start_daemon(spec)
+            self._wait_for_workers()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End every process that was started, and remove the temporary folder."""
+        end(self.daemons)
+        self._daemons.clear()
+        if self.folder is None and self._work:
+            shutil.rmtree(self._work, ignore_errors=True)
+
+    def kill_worker(self, host: str) -> None:
+        """Kill a Worker and its executors at once, as a machine that loses power."""
+        daemon = self._daemons.pop(host, None)
+        if daemon is None or host == MASTER_HOST:
+            raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
+        daemon.signal(signal.SIGKILL)
+        end([daemon], grace=0)
+
+    def add_worker(self, cores: int) -> WorkerSpec:
+        """Start a Worker on the next free address, and wait until the Master knows it.
+
+        Raises:
+            EngineError: It did not come up.
+        """
+        taken = {int(each.host.rpartition(".")[2]) for each in self.workers}
+        last = next(number for number in range(2, 255) if number not in taken)
+        spec = WorkerSpec(host=f"127.0.0.{last}", cores=cores)
+        self.workers = (*self.workers, spec)
+        self.start_worker(spec.host)
+        return spec
+
+    def drain_worker(self, host: str, *, timeout: float = 60.0) -> bool:
+        """Decommission a Worker: its executors take no new task, end those they have, and it goes.
+
+        Returns:
+            True if its executors went by themselves, False if they were ended after `timeout` seconds.
+
+        Raises:
+            EngineError: No Worker runs there, or the Master does not take the request.
+        """
+        daemon = self._daemons.get(host)
+        if daemon is None or host == MASTER_HOST:
+            raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
+        decommission(self.ui_port, host)
+        deadline = time.monotonic() + timeout
+        while (busy := _executors_below(daemon)) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        self._daemons.pop(host)
+        end([daemon])
+        return not busy
+
+    def start_worker(self, host: str) -> None:
+        """Start the Worker of this host again, and wait until the Master knows it.
+
+        Raises:
+            EngineError: The host is none of the cluster's, it runs already, or the Worker did not come up.
+        """
+        spec = next((each for each in self.workers if each.host == host), None)
+        if spec is None or host in self._daemons:
+            wrong = "none of this cluster's Workers" if spec is None else "running already"
+            raise EngineError(f"the Worker on {host} is {wrong}")
+        self._start_daemon(spec)
+        self._wait_for_workers()
+
+    def alive_workers(self) -> tuple[str, ...]:
+        """Hosts of the Workers that the Master says are alive."""
+        return tuple(sorted({each["host"] for each in self.state()["workers"] if each["state"] == "ALIVE"}))
+
+    def state(self) -> dict[str, Any]:
+        """What the Master says of itself, its Workers and applications."""
+        return master_state(self.ui_port)
+
+    def _hosts(self) -> list[str]:
+        return sorted(set(self._daemons) - {MASTER_HOST})
+
+    def _start_master(self) -> None:
+        command = [MASTER, "--host", MASTER_HOST, "--port", "0", "--webui-port", "0"]
+        daemon = self._spawn("master", MASTER_HOST, command)
+        self.master_url = self._find(daemon, MASTER_URL)
+        self.ui_port = int(self._find(daemon, MASTER_UI))
+
+    def _start_daemon(self, spec: WorkerSpec) -> None:
+        size = ["--cores", str(spec.cores), "--memory", f"{spec.memory_mb}m"]
+        place = ["--host", spec.host, "--port", "0", "--webui-port", "0"]
+        work = ["--work-dir", str(self._work / f"work-{spec.host}")]
+        self._spawn(f"worker-{spec.host}", spec.host, [WORKER, *place, *size, *work, self.master_url])
+
+    def _spawn(self, name: str, host: str, command: list[str]) -> Daemon:
+        program = str(self._home.path / "bin" / "spark-class")
+        log = self._work / f"{name}.log"
+        log.unlink(missing_ok=True)
+        daemon = Daemon.start(name, [program, *command], log=log, env=self._environment(host))
+        self._daemons[host] = daemon
+        return daemon
+
+    def _environment(self, host: str) -> dict[str, str]:
+        """The caller's environment without its Spark settings, which are meant for another cluster.
+
+        There is no folder of settings: one would come before the jars in the class path, and hide the class data.
+        """
+        own = {
+            "SPARK_HOME": str(self._home.path),
+            "SPARK_CONF_DIR": str(self._work / "none"),
+            "SPARK_LOCAL_IP": host,
+            "SPARK_PUBLIC_DNS": host,
+            "SPARK_LOCAL_DIRS": str(self._work / f"scratch-{host}"),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": f"{jvm_options(self._home)} -Dspark.decommission.enabled=true",
+        }
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
+        return kept | own
+
+    def _find(self, daemon: Daemon, pattern: re.Pattern[str]) -> str:
+        for _ in self._patience(f"the Spark Master wrote no {pattern.pattern!r} to {daemon.log}"):
+            if match := pattern.search(daemon.log.read_text(errors="replace")):
+                return match[1]
+        raise AssertionError
+
+    def _wait_for_workers(self) -> None:
+        wanted = self._hosts()
+        for _ in self._patience(f"the Spark Master at {self.master_url} does not know all Workers {wanted}"):
+            with contextlib.suppress(OSError):  # the Master binds its port before it serves its pages
+                if set(wanted) <= set(self.alive_workers()):
+                    return
+
+    def _patience(self, complaint: str) -> Iterator[None]:
+        return patience(lambda: self.daemons, self.timeout, complaint)
+
+
+def decommission(ui_port: int, host: str) -> None:
+    """Tell the Master on this port to decommission the Workers of a host.
+
+    Raises:
+        EngineError: It does not answer, or does not take it.
+    """
+    try:
+        connection = http.client.HTTPConnection(MASTER_HOST, ui_port, timeout=10)
+        try:
+            connection.request("POST", f"/workers/kill/?host={host}")
+            response = connection.getresponse()
+            text = response.read().decode(errors="replace").strip()
+        finally:
+            connection.close()
+    except OSError as error:
+        raise EngineError(f"the Spark Master does not answer ({error}): run `headgate spark down`") from error
+    if response.status != http.client.OK:
+        raise EngineError(f"the Spark Master does not decommission {host}: {response.status} {text[:200]}")
+
+
+def _executors_below(daemon: Daemon) -> bool:
+    """Whether a Worker has an executor, by the command lines of the processes that it started."""
+    for pid in daemon.members():
+        with contextlib.suppress(OSError):
+            if b"--executor-id" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return True
+    return False
+
+
+def master_state(ui_port: int) -> dict[str, Any]:
+    """What the Master on this port says; raises `OSError` if it does not answer."""
+    connection = http.client.HTTPConnection(MASTER_HOST, ui_port, timeout=10)
+    try:
+        connection.request("GET", "/json/")
+        response = connection.getresponse()
+        if response.status != http.client.OK:
+            raise ConnectionError(f"{response.status} {response.reason}")
+        answer: dict[str, Any] = json.loads(response.read())
+    finally:
+        connection.close()
+    return answer

@@ -1,0 +1,73 @@
+"""The local cluster that `headgate spark up` leaves running and `headgate spark down` ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from headgate.engines import local_cluster as standing
+from headgate.errors import EngineError
+from headgate_spark.local.cluster import LocalSpark, master_state
+
+if TYPE_CHECKING:
+    from headgate_spark.local.cluster import WorkerSpec
+
+
+@attrs.frozen(kw_only=True)
+class Standing(standing.Standing):
+    """What the state file says of a cluster: where its Master is, and which processes are its own."""
+
+    engine: ClassVar[str] = "spark"
+
+    master_url: str
+    ui_port: int
+
+    @property
+    def where(self) -> str:
+        """URL of the Master."""
+        return self.master_url
+
+    def cluster(self) -> LocalSpark:
+        """Its handle, for Workers that come and go; `note` says afterwards what there is.
+
+        Raises:
+            EngineError: The Master is not there any more.
+        """
+        try:
+            return LocalSpark.attach(self.folder(), self.master_url, self.ui_port, self.daemons)
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def describe(self) -> dict[str, Any]:
+        """Its Master, and host, cores, memory and state of each Worker.
+
+        Raises:
+            EngineError: The Master is not there any more.
+        """
+        try:
+            workers = master_state(self.ui_port)["workers"]
+        except OSError as error:
+            raise self._lost(error) from error
+        keys = ("host", "cores", "coresused", "memory", "state")
+        rows = [{key: each[key] for key in keys} for each in sorted(workers, key=lambda each: str(each["host"]))]
+        return {"master_url": self.master_url, "ui": f"http://127.0.0.1:{self.ui_port}", "workers": rows}
+
+    def _lost(self, error: OSError) -> EngineError:
+        return EngineError(
+            f"the Spark Master at {self.master_url} does not answer ({error}): run `headgate spark down`"
+        )
+
+
+def up(workers: tuple[WorkerSpec, ...]) -> Standing:
+    """Start a cluster that outlives this process.
+
+    Raises:
+        EngineError: One runs already, or it does not start.
+    """
+    return Standing.leave(lambda folder: LocalSpark(workers, folder=folder), note)
+
+
+def note(cluster: LocalSpark) -> Standing:
+    """What the state file says of a cluster."""
+    return Standing(master_url=cluster.master_url, ui_port=cluster.ui_port, daemons=cluster.daemons)

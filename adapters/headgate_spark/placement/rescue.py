@@ -1,0 +1,127 @@
+"""Frees stages that wait for executors that are gone, in a session without Headgate's task scheduler.
+
+Spark's delay scheduling counts tasks that prefer a dead executor as runnable there, and waits twice
+`spark.locality.wait` for them. The watchdog lets such a stage go on at once; its tasks then run anywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from headgate_spark.driver.gateway import scala_context
+from headgate_spark.driver.session import executors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+LOG = logging.getLogger("headgate.spark")
+WAIT = "spark.locality.wait"
+BOUNDED = "15s"
+"""How long a preferred location is waited for at level soft."""
+
+
+@attrs.frozen(kw_only=True)
+class Standstill:
+    """A stage attempt: how many tasks it has begun so far, how many still wait, and since when that is so."""
+
+    begun: int
+    waiting: int
+    since: float
+
+
+def standstills(
+    before: Mapping[tuple[int, int], Standstill], now: float, stages: Mapping[tuple[int, int], tuple[int, int]]
+) -> dict[tuple[int, int], Standstill]:
+    """What is known of each active (stage, attempt) after a look at its (begun, waiting) tasks."""
+    found = {}
+    for key, (begun, waiting) in stages.items():
+        old = before.get(key)
+        since = old.since if old is not None and old.begun == begun else now
+        found[key] = Standstill(begun=begun, waiting=waiting, since=since)
+    return found
+
+
+def stuck(found: Mapping[tuple[int, int], Standstill], now: float, patience: float) -> list[tuple[int, int]]:
+    """The stages that have waiting tasks and began none for `patience` seconds."""
+    return sorted(key for key, each in found.items() if each.waiting and now - each.since >= patience)
+
+
+class Watchdog:
+    """Looks at the active stages once a second; armed by the first executor that is lost. A context manager."""
+
+    def __init__(self, spark: SparkSession, *, patience: float = 5.0, interval: float = 1.0) -> None:
+        self._spark = spark
+        self._patience = patience
+        self._interval = interval
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="headgate-watchdog", daemon=True)
+        self.rescued: list[tuple[int, int]] = []
+        """(stage, attempt) of what was freed, oldest first."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Look no more. Idempotent."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        known: set[str] = set()
+        armed = False
+        seen: dict[tuple[int, int], Standstill] = {}
+        while not self._ended.wait(self._interval):
+            try:
+                alive = set(executors(self._spark))
+                armed = armed or bool(known - alive)
+                known |= alive
+                seen = standstills(seen, time.monotonic(), active_stages(self._spark))
+                for key in stuck(seen, time.monotonic(), self._patience) if armed else ():
+                    rescue(self._spark, *key)
+                    self.rescued.append(key)
+                    seen.pop(key)
+            except Exception as error:  # noqa: BLE001 - the session may stop at any moment
+                LOG.debug("the watchdog could not look: %s", error)
+
+
+def active_stages(spark: Any) -> dict[tuple[int, int], tuple[int, int]]:
+    """(begun, waiting) tasks of each active (stage, attempt)."""
+    found = scala_context(spark.sparkContext).statusStore().activeStages()
+    stages = {}
+    for stage in (found.apply(index) for index in range(found.size())):
+        begun = stage.numActiveTasks() + stage.numCompleteTasks() + stage.numFailedTasks() + stage.numKilledTasks()
+        waiting = stage.numTasks() - stage.numActiveTasks() - stage.numCompleteTasks()
+        if str(stage.status()) == "ACTIVE":
+            stages[stage.stageId(), stage.attemptId()] = (begun, waiting)
+    return stages
+
+
+def rescue(spark: Any, stage: int, attempt: int) -> bool:
+    """Let the waiting tasks of a stage run anywhere, from now on; False if it is not there any more."""
+    scala = scala_context(spark.sparkContext)
+    manager = scala.taskScheduler().taskSetManagerForAttempt(stage, attempt)
+    if manager.isEmpty():
+        return False
+    conf = scala.conf()
+    before = conf.getOption(WAIT)
+    conf.set(WAIT, "0s")
+    try:
+        manager.get().recomputeLocality()
+    finally:
+        if before.isDefined():
+            conf.set(WAIT, before.get())
+        else:
+            conf.remove(WAIT)
+    return True

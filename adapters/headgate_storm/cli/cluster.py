@@ -1,0 +1,143 @@
+"""The commands `headgate storm up`, `down`, `status` and `prepare`. Data goes to stdout, messages to stderr."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headgate_storm.release.artefacts import STORM
+
+if TYPE_CHECKING:
+    from headgate_storm.local.cluster import SupervisorSpec
+
+SIZES = "400:4096:4,200:2048:3,100:1024:2"
+MOST = 200
+"""Supervisors that have a loopback address each."""
+JAR = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def _supervisors(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[SupervisorSpec, ...]:
+    from headgate_storm.local.cluster import supervisor_specs
+
+    sizes = [re.fullmatch(r"([1-9]\d*):([1-9]\d*):([1-9]\d?)", each.strip()) for each in value.split(",")]
+    found = [(float(size[1]), float(size[2]), int(size[3])) for size in sizes if size]
+    if len(found) < len(sizes) or len(sizes) > MOST:
+        raise click.BadParameter(f"{value!r} is no list of CPU:MEMORY:SLOTS such as 400:4096:4,200:2048:2")
+    return supervisor_specs(found)
+
+
+def _conf(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> dict[str, Any]:
+    try:
+        conf = json.loads(value.read_text()) if value else {}
+    except ValueError as error:
+        raise click.BadParameter(f"{value} is no JSON: {error}") from None
+    if not isinstance(conf, dict):
+        raise click.BadParameter(f"{value} holds no JSON object")
+    return conf
+
+
+@click.group()
+def storm() -> None:
+    """Run a local Storm cluster: supervisors of different size on loopback addresses."""
+
+
+@storm.command()
+@click.option(
+    "--supervisors",
+    default=SIZES,
+    show_default=True,
+    callback=_supervisors,
+    help="CPU points, memory in MB and slots of each supervisor.",
+)
+@click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
+@click.option("--conf", type=JAR, callback=_conf, help="JSON file with settings for storm.yaml.")
+@click.option("--extlib", type=JAR, multiple=True, help="Jar for daemons and workers.")
+@click.option("--extlib-daemon", type=JAR, multiple=True, help="Jar for daemons, such as a scheduler.")
+@click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
+def up(
+    supervisors: tuple[SupervisorSpec, ...],
+    version: str,
+    conf: dict[str, Any],
+    extlib: tuple[Path, ...],
+    extlib_daemon: tuple[Path, ...],
+    *,
+    as_json: bool,
+) -> None:
+    """Start ZooKeeper, Nimbus and supervisors, and leave them running."""
+    from headgate_storm.local.cluster import LocalStorm
+    from headgate_storm.local.state import up as start
+
+    click.echo(f"starting Storm {version}: ZooKeeper, Nimbus and {len(supervisors)} supervisors ...", err=True)
+    cluster = LocalStorm(supervisors, version=version, conf=conf, extlib=extlib, extlib_daemon=extlib_daemon)
+    standing = start(cluster)
+    _show(standing.describe(), as_json=as_json)
+    click.echo("look at it with: headgate storm status\nend it with: headgate storm down", err=True)
+
+
+@storm.command()
+@click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
+@click.option("--json", "as_json", is_flag=True, help="Print whether it is there as JSON.")
+def prepare(version: str, *, as_json: bool) -> None:
+    """Make the class data archives of a Storm and its Java, once: its JVMs start in less of the CPU then."""
+    from headgate_storm.local.cds_training import make_class_data
+
+    click.echo(f"making the class data archives of Storm {version}, which takes about a minute ...", err=True)
+    made = make_class_data(version)
+    if as_json:
+        click.echo(json.dumps({"storm": version, "archive": made}))
+    words = "local clusters and the gateway use them" if made else "none could be made: all goes on without them"
+    click.echo(words, err=True)
+
+
+@storm.command()
+@click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
+def down(*, as_json: bool) -> None:
+    """End the cluster that `up` started, its workers too; without effect if there is none."""
+    from headgate_storm.local.state import Standing
+
+    ended = Standing.end()
+    if as_json:
+        click.echo(json.dumps({"ended": [each.name for each in ended.daemons] if ended else []}))
+    click.echo(f"ended the cluster at {ended.where}" if ended else "no local Storm cluster runs", err=True)
+
+
+@storm.command()
+@click.option(
+    "--home",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Show the cluster that conf/storm.yaml of this Storm installation names.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
+def status(home: Path | None, *, as_json: bool) -> None:
+    """Show the cluster that `up` started; exit code 1 if there is none."""
+    from headgate_storm.install.installation import Installation
+    from headgate_storm.local.state import Standing
+
+    if home is not None:
+        _show(Installation.at(home).describe(), as_json=as_json)
+        return
+    running = Standing.read()
+    if running is None:
+        click.echo("no local Storm cluster runs: start one with `headgate storm up`", err=True)
+        raise SystemExit(1)
+    _show(running.describe(), as_json=as_json)
+
+
+def _show(cluster: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(cluster, indent=2))
+        return
+    click.echo(
+        f"Storm {cluster['version']}: Nimbus at {cluster['nimbus']}, storm.yaml for clients in {cluster['conf']}"
+    )
+    for each in cluster["supervisors"]:
+        cpu = f"{each['used_cpu']:g} of {each['cpu']:g} points"
+        memory = f"{each['used_memory_mb']:g} of {each['memory_mb']:g} MB"
+        click.echo(f"  {each['host']}  {each['used_slots']} of {each['slots']} slots, {cpu}, {memory}")
+    for each in cluster["topologies"]:
+        parts = f"{each['workers']} workers, {each['executors']} executors"
+        click.echo(f"  {each['name']}  {each['status']}, {parts}  {each['scheduling']}".rstrip())

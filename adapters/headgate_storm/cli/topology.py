@@ -1,0 +1,230 @@
+"""Commands of `headgate storm` on topologies: `submit`, `show`, `errors`, `rebalance`, and the like; and `jar`."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from headgate_storm.cli.cluster import storm
+
+__all__ = ["storm"]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headgate_storm.client.gateway import NimbusGateway
+    from headgate_storm.client.summary import TopologyInfo
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+POLL = 0.5
+"""Seconds between two looks at a topology that starts."""
+
+home_option = click.option(
+    "--home",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A Storm installation whose conf/storm.yaml names Nimbus; the cluster of `headgate storm up` by default.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")
+wait_option = click.option("--wait", type=click.IntRange(min=0), help="Seconds that Nimbus waits before it acts.")
+share = click.FloatRange(min=0)
+
+
+@storm.command()
+@click.argument("words", nargs=-1, metavar="DOCUMENT | [ARGUMENTS]...")
+@click.option("--jar", type=FILE, help="Submit what this jar builds, as `storm jar` does.")
+@click.option("--class", "main", metavar="CLASS", help="The main class in the jar.")
+@click.option("--name", help="Name of the topology, its id by default.")
+@click.option("--workers", type=click.IntRange(min=1), help="Worker processes to ask for.")
+@click.option("--rate", default=1.0, show_default=True, type=share, help="Times the declared rate of spouts.")
+@click.option("--cpu", default=1.0, show_default=True, type=share, help="Times the declared cost of a tuple.")
+@click.option("--memory", default=0.0, show_default=True, type=share, help="Part of the declared heap to hold.")
+@click.option("--text", type=FILE, help="The text whose words are counted.")
+@click.option("--wait", default=0.0, type=share, help="Seconds to wait until every executor runs; 0 does not wait.")
+@home_option
+@json_option
+def submit(
+    words: tuple[str, ...],
+    jar: Path | None,
+    main: str | None,
+    wait: float,
+    home: Path | None,
+    *,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Submit a topology to a cluster.
+
+    DOCUMENT is a topology or request document, or PLUGIN:WORKLOAD such as storm:word-count: its spouts emit at
+    their rates, its bolts use the declared processor time. With --jar and --class any other topology is submitted;
+    ARGUMENTS are its own, after -- if they begin with a dash.
+    """
+    from headgate_storm.install.installation import standing_or_at
+    from headgate_storm.install.submit import Submitter
+
+    if (jar is None) != (main is None):
+        raise click.UsageError("--jar and --class go together: the jar, and the class in it that submits")
+    if jar is None and len(words) != 1:
+        raise click.UsageError("name one DOCUMENT or PLUGIN:WORKLOAD, or a --jar and its --class")
+    where = standing_or_at(home)
+    submitter = Submitter.of(where)
+    with where.gateway() as nimbus:
+        before = {each.id for each in nimbus.cluster().topologies}
+        if jar is not None and main is not None:
+            submitter.jar(jar, main, words)
+        else:
+            for description in _described(words[0], **settings):
+                submitter.description(description)
+        names = [each.name for each in nimbus.cluster().topologies if each.id not in before]
+        _wait_until_running(nimbus, names, wait)
+        _show([nimbus.topology(name) for name in names], as_json=as_json)
+
+
+def _described(
+    word: str, *, name: str | None, workers: int | None, rate: float, cpu: float, memory: float, text: Path | None
+) -> list[dict[str, Any]]:
+    from headgate.plugins.host import PluginHost
+    from headgate_storm.workload.describe import Load
+    from headgate_storm.workload.find import find_wanted, read_text
+
+    wanted = find_wanted(word, PluginHost.load())
+    conf = {} if workers is None else {"topology.workers": workers}
+    described = wanted.described(load=Load(cpu=cpu, memory=memory, rate=rate), text=read_text(text), conf=conf)
+    if name is not None and len(described) > 1:
+        raise click.UsageError(f"{word} has {len(described)} topologies, and --name is for one")
+    return [{**each, "name": name or re.sub(r"[/.:\\]", "-", each["name"])} for each in described]
+
+
+def _wait_until_running(nimbus: NimbusGateway, names: list[str], seconds: float) -> None:
+    from headgate.errors import EngineError
+
+    deadline = time.monotonic() + seconds
+    while seconds:
+        silent = [each for name in names for each in _silent(nimbus.topology(name))]
+        if not silent:
+            return
+        if time.monotonic() > deadline:
+            raise EngineError(f"submitted, but after {seconds:.0f} s not yet running: {', '.join(sorted(set(silent)))}")
+        time.sleep(POLL)
+
+
+def _silent(topology: TopologyInfo) -> list[str]:
+    """Components some executor of which has not reported; the topology itself if nothing is placed."""
+    return [each.component for each in topology.executors if not each.uptime] if topology.executors else [topology.name]
+
+
+@storm.command()
+@click.argument("name")
+@home_option
+@json_option
+def show(name: str, home: Path | None, *, as_json: bool) -> None:
+    """Show a topology: its status, where its executors run and since when, its errors."""
+    with _nimbus(home) as nimbus:
+        _show([nimbus.topology(name)], as_json=as_json)
+
+
+@storm.command()
+@click.argument("name")
+@home_option
+@json_option
+def errors(name: str, home: Path | None, *, as_json: bool) -> None:
+    """Show the errors that components of a topology reported, the newest first; exit code 1 if there are any."""
+    with _nimbus(home) as nimbus:
+        found = nimbus.topology(name).errors
+    if as_json:
+        click.echo(json.dumps([attrs.asdict(each) for each in found], indent=2))
+    for each in found if not as_json else ():
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each.time))
+        click.echo(f"{at}  {each.component} on {each.host}:{each.port}  {each.message.strip()}")
+    if not found:
+        click.echo(f"{name} has reported no errors", err=True)
+    raise SystemExit(1 if found else 0)
+
+
+@storm.command()
+@click.argument("name")
+@wait_option
+@click.option("--workers", type=click.IntRange(min=1), help="Worker processes to ask for from now on.")
+@click.option("-e", "--executors", multiple=True, metavar="COMPONENT=NUMBER", help="Executors of a component.")
+@home_option
+def rebalance(name: str, wait: int | None, workers: int | None, executors: tuple[str, ...], home: Path | None) -> None:
+    """Have Nimbus schedule a topology anew from nothing: all its workers may restart."""
+    counts = {}
+    for each in executors:
+        component, _, number = each.rpartition("=")
+        if not component or not number.isdigit() or not int(number):
+            raise click.BadParameter(f"{each!r} is no COMPONENT=NUMBER")
+        counts[component] = int(number)
+    _act(
+        home,
+        name,
+        "is scheduled anew",
+        lambda nimbus: nimbus.rebalance(name, wait=wait, workers=workers, executors=counts),
+    )
+
+
+@storm.command()
+@click.argument("name")
+@home_option
+def activate(name: str, home: Path | None) -> None:
+    """Let the spouts of a topology emit."""
+    _act(home, name, "emits", lambda nimbus: nimbus.activate(name))
+
+
+@storm.command()
+@click.argument("name")
+@home_option
+def deactivate(name: str, home: Path | None) -> None:
+    """Let the spouts of a topology pause."""
+    _act(home, name, "pauses", lambda nimbus: nimbus.deactivate(name))
+
+
+@storm.command()
+@click.argument("name")
+@wait_option
+@home_option
+def kill(name: str, wait: int | None, home: Path | None) -> None:
+    """Kill a topology, by default after its message timeout."""
+    _act(home, name, "is being killed", lambda nimbus: nimbus.kill(name, wait=wait))
+
+
+@storm.command()
+@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder.")
+@json_option
+def jar(output: Path, *, as_json: bool) -> None:
+    """Write the jar for a cluster: into extlib-daemon of Nimbus, and into extlib of supervisors for the monitor."""
+    from headgate_storm.release.jar import hand_out
+
+    file = hand_out(output)
+    click.echo(json.dumps({"jar": str(file)}) if as_json else str(file))
+
+
+def _nimbus(home: Path | None) -> NimbusGateway:
+    from headgate_storm.install.installation import standing_or_at
+
+    return standing_or_at(home).gateway()
+
+
+def _act(home: Path | None, name: str, done: str, act: Callable[[NimbusGateway], None]) -> None:
+    with _nimbus(home) as nimbus:
+        act(nimbus)
+    click.echo(f"{name} {done}", err=True)
+
+
+def _show(topologies: list[TopologyInfo], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([attrs.asdict(each) for each in topologies], indent=2))
+        return
+    for topology in topologies:
+        click.echo(f"{topology.name}  {topology.id}  {topology.status}  {topology.scheduling}".rstrip())
+        for each in topology.executors:
+            tasks = f"{each.start}" if each.start == each.end else f"{each.start}-{each.end}"
+            since = f"{each.uptime} s" if each.uptime else "starting"
+            click.echo(f"  {each.component}  {tasks}  {each.host}:{each.port}  {since}")
+        if topology.errors:
+            click.echo(f"  {len(topology.errors)} errors: see `headgate storm errors {topology.name}`")

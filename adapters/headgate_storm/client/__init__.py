@@ -1,0 +1,1 @@
+"""Nimbus asked through Storm's own client, and what it answers read."""

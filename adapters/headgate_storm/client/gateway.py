@@ -1,0 +1,279 @@
+"""Nimbus through Storm's own client: a JVM beside this process that speaks for it, and ends with it."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import attrs
+
+from headgate.errors import EngineError
+from headgate_storm.client.summary import ClusterSummary, StoredAssignment, TopologyInfo
+from headgate_storm.client.thrift import Struct, read_struct
+from headgate_storm.release.jvm import SMALL_JVM, class_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HASTE = {
+    "storm.nimbus.retry.times": 1,
+    "storm.nimbus.retry.interval.millis": 200,
+    "storm.nimbus.retry.intervalceiling.millis": 400,
+}
+"""How soon the client gives up on a Nimbus that does not answer, where the settings of the cluster do not say."""
+
+FLAGS = (*SMALL_JVM, "-Xmx128m")
+SERVER = ("--die-on-broken-pipe", "--enable-auth", "0")
+"""The gateway listens on a port of 127.0.0.1 that the system gives, and ends when this process has ended."""
+
+LOST = ("NimbusLeaderNotFoundException", "TTransportException", "UnknownHostException")
+"""What Storm's client throws if it finds no Nimbus, or none that leads."""
+
+GONE = "the JVM that reaches Nimbus for this process has died: start the gateway again"
+
+
+@attrs.define(eq=False)
+class NimbusGateway:
+    """Storm's `NimbusClient` in a JVM of its own, reached by py4j: loopback only, with a token.
+
+    Each call finds the leader anew, so a Nimbus that restarts or hands over is no matter. The JVM ends when `stop` is
+    called, and also when this process dies in any way.
+
+    Attributes:
+        lib: Folder with the jars of a Storm installation (`$STORM_HOME/lib`).
+        conf: What `storm.yaml` says; at least `nimbus.seeds` and `nimbus.thrift.port`.
+        java: The program that runs the JVM.
+    """
+
+    lib: Path
+    conf: Mapping[str, Any]
+    java: Path = attrs.field(default=Path("java"), kw_only=True)
+    _gateway: Any = attrs.field(init=False, default=None)
+    _process: Any = attrs.field(init=False, default=None)
+    _java_conf: Any = attrs.field(init=False, default=None)
+
+    def start(self) -> Self:
+        """Start the JVM; Nimbus need not be there yet.
+
+        Raises:
+            EngineError: py4j is missing, or the JVM does not start.
+        """
+        try:
+            from py4j.java_gateway import GatewayParameters, JavaGateway, find_jar_path
+        except ImportError:
+            raise EngineError("py4j, which reaches Nimbus, is not installed: pip install 'headgate[storm]'") from None
+        try:
+            port, token = self._launch(find_jar_path())
+            parameters = GatewayParameters(port=port, auth_token=token, auto_convert=True)
+            self._gateway = JavaGateway(gateway_parameters=parameters)
+            self._java_conf = self._storm.utils.Utils.readDefaultConfig()
+            self._java_conf.putAll(HASTE | dict(self.conf))
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End the JVM."""
+        if self._gateway:
+            self._java_conf = None
+            gc.collect()  # py4j tells the JVM of each object that goes: later there is none to tell
+            self._gateway.close()
+        if self._process:
+            with self._process as process:
+                process.kill()
+        self._gateway = self._process = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
+
+    def read_conf(self, file: Path) -> dict[str, Any]:
+        """What a `storm.yaml` says, read by Storm itself, as plain data.
+
+        Raises:
+            EngineError: It is no YAML.
+        """
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            return dict(_plain(self._storm.utils.Utils.findAndReadConfigFile(str(file.absolute()), True)))
+        except Py4JJavaError as error:
+            said = str(error.java_exception.getMessage()).partition("\n")[0]
+            raise EngineError(f"{file} cannot be read as YAML: {said}") from None
+
+    def cluster(self) -> ClusterSummary:
+        """Supervisors, Nimbuses and topologies.
+
+        This and all the other methods raise:
+
+        Raises:
+            EngineError: No Nimbus leads or can be reached, no topology has this name, or Nimbus refuses.
+        """
+        with self._nimbus("cluster") as nimbus:
+            return ClusterSummary.of(self._read(nimbus.getClusterInfo()))
+
+    def topology(self, name: str) -> TopologyInfo:
+        """Status, executors with their places and uptimes, and errors of the topology of this name."""
+        with self._nimbus(name) as nimbus:
+            return TopologyInfo.of(self._read(nimbus.getTopologyInfoByName(name)))
+
+    def topology_conf(self, name: str) -> dict[str, Any]:
+        """The settings of a topology as Nimbus stored them, those of the cluster included."""
+        with self._nimbus(name) as nimbus:
+            conf: dict[str, Any] = json.loads(nimbus.getTopologyConf(nimbus.getTopologySummaryByName(name).get_id()))
+            return conf
+
+    def assignment(self, name: str) -> StoredAssignment:
+        """The assignment of a topology that Nimbus stored and tells its supervisors; empty if there is none.
+
+        Unlike `topology`, it tells supervisors that share a host apart.
+        """
+        with self._nimbus(name) as nimbus:
+            identity = nimbus.getTopologySummaryByName(name).get_id().encode()
+            hosts = {each.host for each in TopologyInfo.of(self._read(nimbus.getTopologyInfoByName(name))).executors}
+            for each in ClusterSummary.of(self._read(nimbus.getClusterInfo())).supervisors:
+                if each.host in hosts:
+                    stored = dict(self._read(nimbus.getSupervisorAssignments(each.id)).get(1, ()))
+                    if identity in stored:
+                        return StoredAssignment.of(stored[identity])
+        return StoredAssignment(slots={}, started={})
+
+    def blobs(self) -> dict[str, int]:
+        """How many Nimbuses hold each file of the topologies (jar, code, settings), by its key."""
+        with self._nimbus("blobs") as nimbus:
+            page = nimbus.listBlobs("")
+            copies: dict[str, int] = {}
+            while keys := list(page.get_keys()):
+                copies |= {key: nimbus.getBlobReplication(key) for key in keys}
+                page = nimbus.listBlobs(page.get_session())
+            return copies
+
+    def activate(self, name: str) -> None:
+        """Let the spouts of a topology emit."""
+        with self._nimbus(name) as nimbus:
+            nimbus.activate(name)
+
+    def deactivate(self, name: str) -> None:
+        """Let the spouts of a topology pause."""
+        with self._nimbus(name) as nimbus:
+            nimbus.deactivate(name)
+
+    def kill(self, name: str, *, wait: int | None = None) -> None:
+        """Kill a topology, its spouts paused `wait` seconds before; by default the topology's message timeout."""
+        options = self._storm.generated.KillOptions()
+        if wait is not None:
+            options.set_wait_secs(wait)
+        with self._nimbus(name) as nimbus:
+            nimbus.killTopologyWithOpts(name, options)
+
+    def rebalance(
+        self,
+        name: str,
+        *,
+        wait: int | None = None,
+        workers: int | None = None,
+        executors: Mapping[str, int] | None = None,
+    ) -> None:
+        """Schedule a topology anew from nothing: all its workers may restart.
+
+        Args:
+            name: The topology.
+            wait: Seconds that its spouts pause before; by default the topology's message timeout.
+            workers: Its number of workers from now on, unchanged by default.
+            executors: The number of executors from now on of some components.
+        """
+        options = self._storm.generated.RebalanceOptions()
+        if wait is not None:
+            options.set_wait_secs(wait)
+        if workers is not None:
+            options.set_num_workers(workers)
+        if executors:
+            options.set_num_executors(dict(executors))
+        with self._nimbus(name) as nimbus:
+            nimbus.rebalance(name, options)
+
+    def _launch(self, py4j: str) -> tuple[int, str]:
+        """Start py4j's server in a JVM; returns its port and the token that it asks for."""
+        lib = self.lib.resolve()
+        path = os.pathsep.join((os.fspath(lib / "*"), py4j))
+        flags = (*FLAGS, *class_data(self.java, lib))
+        command = [os.fspath(self.java), *flags, "-cp", path, "py4j.GatewayServer", *SERVER]
+        try:
+            self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, start_new_session=True)
+        except OSError as error:
+            raise EngineError(f"{self.java} does not run: {error}") from None
+        port, token = (self._process.stdout.readline().strip() for _ in range(2))
+        if not port.isdigit():
+            raise EngineError(f"{self.java} does not run Storm's client with the jars of {self.lib}")
+        threading.Thread(target=_drain, args=[self._process.stdout], daemon=True).start()
+        return int(port), token
+
+    @property
+    def jvm(self) -> Any:
+        """The JVM with the classes of Storm's client, as py4j shows it.
+
+        Raises:
+            EngineError: It is not started, or died.
+        """
+        if self._gateway is None or self._process.poll() is not None:
+            raise EngineError(GONE if self._gateway else "the gateway to Nimbus is not started")
+        return self._gateway.jvm
+
+    @property
+    def _storm(self) -> Any:
+        return self.jvm.org.apache.storm
+
+    def _read(self, struct: Any) -> Struct:
+        thrift = self._storm.thrift
+        return read_struct(bytes(thrift.TSerializer(thrift.protocol.TBinaryProtocol.Factory()).serialize(struct)))
+
+    @contextlib.contextmanager
+    def _nimbus(self, subject: str) -> Iterator[Any]:
+        """The leader's interface; what goes wrong with it, also in the block, becomes an EngineError."""
+        from py4j.protocol import Py4JError, Py4JJavaError
+
+        try:
+            client = self._storm.utils.NimbusClient.getConfiguredClient(self._java_conf)
+            try:
+                yield client.getClient()
+            finally:
+                client.close()
+        except Py4JJavaError as error:
+            raise EngineError(self._told(error.java_exception, subject)) from None
+        except Py4JError:
+            raise EngineError(GONE) from None
+
+    def _told(self, thrown: Any, subject: str) -> str:
+        kind = str(thrown.getClass().getSimpleName())
+        if kind in LOST:
+            port = self.conf.get("nimbus.thrift.port", self._java_conf["nimbus.thrift.port"])
+            seeds = ", ".join(f"{host}:{port}" for host in self._java_conf["nimbus.seeds"])
+            return f"no Nimbus that leads answers at {seeds}: is it up, and has its election ended?"
+        if kind == "NotAliveException":
+            return f"no topology {subject!r} runs on this cluster"
+        said = thrown.get_msg() if hasattr(thrown, "get_msg") else thrown.getMessage()
+        return f"Nimbus refuses what was asked of {subject!r}: {said or kind}"
+
+
+def _drain(output: IO[str]) -> None:
+    """Read what the JVM says: Storm's client logs there, and would wait for a reader once the pipe is full."""
+    with contextlib.suppress(ValueError, OSError):  # the gateway was stopped
+        for _ in output:
+            pass
+
+
+def _plain(value: Any) -> Any:
+    """Java's maps and lists as Python's."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, Sequence) and not isinstance(value, str) else value

@@ -1,0 +1,1 @@
+"""An operator's installation of Storm: examined, and topologies submitted to it."""

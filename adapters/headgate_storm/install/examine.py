@@ -1,0 +1,203 @@
+"""What `headgate doctor --storm HOME` looks at: would this Storm ask Headgate, and would anybody answer?"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headgate.errors import EngineError
+from headgate.hooks import Finding
+from headgate_storm.install.installation import Installation
+from headgate_storm.nimbus.bridge import HOST, Endpoint
+from headgate_storm.service import HOOKS, SCHEDULER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+OLDEST, NEWEST = (2, 6), (2, 8)
+"""Releases that the jar is tested with, the patch level left out."""
+MEMBER = "headgate/storm/HeadgateScheduler.class"
+REFUSED = "headgate storm jar -o {folder}, and remove the others"
+SECONDS = 2.0
+"""How long a connection may take."""
+
+
+def examine(home: Path) -> tuple[Finding, ...]:
+    """Findings on an installation, in the order in which they are best mended."""
+    try:
+        installation = Installation.at(home)
+    except EngineError as error:
+        return (_bad("Storm", str(error), "name the folder that Storm was unpacked to, its $STORM_HOME"),)
+    return (_release(installation), *examine_jars(installation), *_configuration(installation))
+
+
+def _ok(subject: str, detail: str) -> Finding:
+    return Finding(subject=subject, status="ok", detail=detail)
+
+
+def _bad(subject: str, detail: str, fix: str) -> Finding:
+    return Finding(subject=subject, status="broken", detail=detail, fix=fix)
+
+
+def _lacking(subject: str, detail: str, fix: str) -> Finding:
+    return Finding(subject=subject, status="missing", detail=detail, fix=fix)
+
+
+def _release(installation: Installation) -> Finding:
+    if OLDEST <= installation.release[:2] <= NEWEST:
+        return _ok("Storm", installation.version)
+    told = f"{installation.version}; Headgate's jar is tested with 2.6 to 2.8"
+    if installation.release[:2] < (2, 2):
+        return _bad("Storm", told, "use Storm 2.6 to 2.8")
+    return _lacking("Storm", told, "try it in shadow first: headgate serve storm --shadow")
+
+
+def examine_jars(installation: Installation) -> Iterator[Finding]:
+    """The scheduler's jar on the classpath of Nimbus, and the hooks' on that of workers."""
+    everywhere, daemons = (_with_headgate(installation, folder) for folder in ("extlib", "extlib-daemon"))
+    yield _jar("jar for Nimbus", (*everywhere, *daemons), installation.home / "extlib-daemon", needed=True)
+    yield _jar("jar for workers", everywhere, installation.home / "extlib", needed=False)
+
+
+def _with_headgate(installation: Installation, folder: str) -> tuple[Path, ...]:
+    return tuple(jar for jar in installation.additions(folder) if _holds(jar))
+
+
+def _holds(jar: Path) -> bool:
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            return MEMBER in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def _jar(subject: str, found: tuple[Path, ...], folder: Path, *, needed: bool) -> Finding:
+    if not found:
+        fix = f"headgate storm jar -o {folder}"
+        said = f"no jar of Headgate is in {folder}"
+        return _bad(subject, said, fix) if needed else _lacking(subject, f"{said}: nothing is measured", fix)
+    contents = {jar.read_bytes() for jar in found}
+    names = ", ".join(f"{jar.parent.name}/{jar.name}" for jar in found)
+    if len(contents) > 1:
+        return _bad(subject, f"{names} differ", REFUSED.format(folder=folder))
+    if (own := _own_jar()) is not None and own not in contents:
+        return _bad(subject, f"{names} is not of this Headgate", REFUSED.format(folder=folder))
+    return _ok(subject, names)
+
+
+def _own_jar() -> bytes | None:
+    """This Headgate's jar, None where it cannot be made."""
+    from headgate_storm.release.jar import bridge_jar
+
+    try:
+        return bridge_jar().read_bytes()
+    except EngineError:
+        return None
+
+
+def _configuration(installation: Installation) -> Iterator[Finding]:
+    try:
+        java = installation.java()
+        conf = installation.conf()
+    except EngineError as error:
+        yield _bad("storm.yaml", str(error), "mend it, then ask again")
+        return
+    yield _ok("Java", f"{java.version} ({java.program})")
+    yield _ok("storm.yaml", str(installation.conf_file))
+    yield from examine_conf(conf)
+
+
+def examine_conf(conf: Mapping[str, Any]) -> Iterator[Finding]:
+    """Findings on what a `storm.yaml` says, and on the files and addresses that it names."""
+    yield _scheduler(conf)
+    yield _endpoint(conf.get("headgate.endpoint"))
+    yield from _monitor(conf)
+
+
+def _scheduler(conf: Mapping[str, Any]) -> Finding:
+    ((key, wanted),) = SCHEDULER.items()
+    found = conf.get(key)
+    if found == wanted:
+        return _ok(key, wanted)
+    fix = f'storm.yaml of Nimbus: {key}: "{wanted}"'
+    if found:
+        fix += f', and headgate.own.scheduler: "{found}" to keep it as the fallback'
+    return _bad(key, str(found or "not set: Storm's own"), fix)
+
+
+def _endpoint(named: Any) -> Finding:
+    subject = "headgate.endpoint"
+    if not named:
+        return _bad(
+            subject, "not set", 'storm.yaml of Nimbus: headgate.endpoint: "/FILE", that of `headgate serve storm`'
+        )
+    file = Path(str(named))
+    start = f"start `headgate serve storm --endpoint {file}`"
+    if not file.is_absolute():
+        return _bad(subject, f"{file} is no absolute path", "write the whole path into storm.yaml")
+    if not file.is_file():
+        return _bad(subject, f"there is no {file}: nobody answers Nimbus", start)
+    if others := _rights_of_others(file):
+        return _bad(subject, others, f"chmod 600 {file}")
+    if not os.access(file, os.R_OK):
+        return _lacking(subject, f"{file} is not readable for you", "ask again as the user who runs Nimbus")
+    endpoint = Endpoint.read(file)
+    if endpoint is None:
+        return _bad(subject, f"{file} has no port and token", start)
+    return _listening(subject, HOST, endpoint.port, start)
+
+
+def _rights_of_others(file: Path) -> str:
+    mode = file.stat().st_mode & 0o777
+    return f"others than its owner have rights to {file} ({mode:o})" if mode & 0o077 else ""
+
+
+def _listening(subject: str, host: str, port: int, fix: str) -> Finding:
+    try:
+        socket.create_connection((host, port), timeout=SECONDS).close()
+    except OSError as error:
+        return _bad(subject, f"{host}:{port} does not answer: {error.strerror or error}", fix)
+    return _ok(subject, f"{host}:{port} answers")
+
+
+def _monitor(conf: Mapping[str, Any]) -> Iterator[Finding]:
+    """What makes workers report; without all of it nothing is measured, and schedulers plan on what is declared."""
+    for key, wanted in HOOKS.items():
+        found = conf.get(key) or []
+        if all(each in found for each in wanted):
+            yield _ok(key, "Headgate's is in it")
+        else:
+            yield _lacking(key, "Headgate's is not in it", f"storm.yaml of supervisors: {key}: {json.dumps(wanted)}")
+    yield _collector(conf.get("headgate.collector"))
+    yield _token(conf)
+
+
+def _collector(named: Any) -> Finding:
+    subject = "headgate.collector"
+    fix = "start `headgate serve storm --collector HOST:PORT`, and name that address in storm.yaml of supervisors"
+    if not named:
+        return _lacking(subject, "not set: workers report nothing", fix)
+    host, _, port = str(named).rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        return _bad(subject, f"{named!r} is no HOST:PORT", fix)
+    return _listening(subject, host, int(port), fix)
+
+
+def _token(conf: Mapping[str, Any]) -> Finding:
+    subject = "headgate.collector.token.file"
+    if conf.get("headgate.collector.token"):
+        return _ok(subject, "storm.yaml has the token itself")
+    named = conf.get(subject)
+    fix = "storm.yaml of supervisors: the file that `headgate serve storm` names, copied to each machine"
+    if not named:
+        return _lacking(subject, "not set: the collector refuses workers", fix)
+    file = Path(str(named))
+    if not file.is_file():
+        return _bad(subject, f"there is no {file}", fix)
+    return (
+        _bad(subject, others, f"chmod 600 {file}") if (others := _rights_of_others(file)) else _ok(subject, str(file))
+    )

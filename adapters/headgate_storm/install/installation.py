@@ -1,0 +1,117 @@
+"""An installation of Storm that is there: its jars, its `storm.yaml`, and the clusters that clients reach with them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.engines.java import find_java
+from headgate.errors import EngineError
+from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.release.artefacts import Distribution
+
+if TYPE_CHECKING:
+    from headgate.engines.java import Java
+
+CLIENT_JAR = re.compile(r"storm-client-(\d+\.\d+.*)\.jar")
+
+
+@attrs.frozen(kw_only=True)
+class Installation:
+    """A $STORM_HOME: an operator's, or the one of the local cluster.
+
+    Attributes:
+        home: The folder, with `lib`, `extlib`, `extlib-daemon` and `conf/storm.yaml`.
+        version: Release of Storm, by the name of its jar.
+    """
+
+    home: Path
+    version: str
+
+    @classmethod
+    def at(cls, home: Path) -> Installation:
+        """The installation in a folder.
+
+        Raises:
+            EngineError: The folder is none.
+        """
+        found = sorted(filter(None, (CLIENT_JAR.fullmatch(each.name) for each in home.glob("lib/*.jar"))), key=str)
+        if not found:
+            raise EngineError(f"{home} is no Storm installation: it has no lib/storm-client-*.jar")
+        return cls(home=home.absolute(), version=found[-1][1])
+
+    @property
+    def conf_file(self) -> Path:
+        """What daemons and clients read."""
+        return self.home / "conf" / "storm.yaml"
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """The leading numbers of the version."""
+        return tuple(int(part) for part in re.findall(r"\d+", self.version)[:3])
+
+    def jars(self) -> Distribution:
+        """Its own jars, those for workers as far as they are there."""
+        lib, worker = (tuple(sorted(self.home.glob(f"{name}/*.jar"))) for name in ("lib", "lib-worker"))
+        return Distribution(version=self.version, lib=lib, lib_worker=worker)
+
+    def additions(self, *folders: str) -> tuple[Path, ...]:
+        """The jars in `extlib` or `extlib-daemon`."""
+        return tuple(jar for folder in folders for jar in sorted((self.home / folder).glob("*.jar")))
+
+    def java(self) -> Java:
+        """The Java that its release needs; see `find_java`."""
+        return find_java(self.jars().java)
+
+    def conf(self) -> dict[str, Any]:
+        """What its `storm.yaml` says, as Storm itself reads it.
+
+        Raises:
+            EngineError: The file is not there or is no YAML; or see `NimbusGateway.start`.
+        """
+        if not self.conf_file.is_file():
+            raise EngineError(f"there is no {self.conf_file}")
+        with NimbusGateway(self.home / "lib", {}, java=self.java().program) as jvm:
+            return jvm.read_conf(self.conf_file)
+
+    def gateway(self) -> NimbusGateway:
+        """The Nimbus that `storm.yaml` names, to be used in a `with` block."""
+        return NimbusGateway(self.home / "lib", self.conf(), java=self.java().program)
+
+    def describe(self) -> dict[str, Any]:
+        """The cluster that its `storm.yaml` names, as `headgate storm status` shows it.
+
+        Raises:
+            EngineError: Nimbus does not answer.
+        """
+        with self.gateway() as nimbus:
+            cluster = nimbus.cluster()
+        leader = cluster.leader
+        return {
+            "version": self.version,
+            "nimbus": f"{leader.host}:{leader.port}" if leader else "",
+            "conf": str(self.conf_file.parent),
+            "supervisors": [attrs.asdict(each) for each in cluster.supervisors],
+            "topologies": [attrs.asdict(each) for each in cluster.topologies],
+        }
+
+
+def standing_or_at(home: Path | None) -> Installation:
+    """The installation in a folder, or that of the cluster which `headgate storm up` started.
+
+    Raises:
+        EngineError: The folder is none, or no local cluster runs.
+    """
+    if home is not None:
+        return Installation.at(home)
+    from headgate_storm.local.state import Standing
+
+    running = Standing.read()
+    if running is None:
+        raise EngineError(
+            "no local Storm cluster runs: start one with `headgate storm up`, or name an installation with --home"
+        )
+    return Installation.at(Path(running.home))

@@ -1,0 +1,103 @@
+"""Sending a topology to a cluster, by Storm's own submitter in a JVM of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.engines.java import find_java
+from headgate.errors import EngineError
+from headgate_storm.local.home import StormHome, write_conf
+from headgate_storm.release.artefacts import STORM, Distribution, distribution
+from headgate_storm.release.jar import bridge_jar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headgate_storm.install.installation import Installation
+
+RUNNER = "headgate.storm.workload.Submit"
+"""Builds what `headgate_storm.workload.describe.describe` describes."""
+HEAP_MB = 256
+SECONDS = 120
+
+
+@attrs.frozen(kw_only=True)
+class Submitter:
+    """What submits: the jars of a Storm, further jars, and where Nimbus is.
+
+    Attributes:
+        distribution: Jars of the release that the cluster runs.
+        extlib: Jars beside them.
+        conf: What `storm.yaml` says to clients, if no file does.
+        conf_file: The `storm.yaml` to read.
+    """
+
+    distribution: Distribution
+    extlib: tuple[Path, ...] = ()
+    conf: Mapping[str, Any] = attrs.field(factory=dict)
+    conf_file: Path | None = None
+
+    @classmethod
+    def of(cls, installation: Installation) -> Submitter:
+        """Submits with an installation's own jars, to the Nimbus of its `storm.yaml`."""
+        extlib = installation.additions("extlib")
+        return cls(distribution=installation.jars(), extlib=extlib, conf_file=installation.conf_file)
+
+    def description(self, description: Mapping[str, Any]) -> None:
+        """Build what `headgate_storm.workload.describe.describe` made, and submit it; see `jar`."""
+        with tempfile.TemporaryDirectory(prefix="headgate-submit-") as folder:
+            file = Path(folder, "topology.json")
+            file.write_text(json.dumps(description))
+            self.jar(bridge_jar(), RUNNER, [str(file)])
+
+    def jar(self, jar: Path, main: str, arguments: Sequence[str]) -> None:
+        """Run the main class of a jar that submits a topology, as `storm jar` does.
+
+        Raises:
+            EngineError: Nimbus cannot be reached, a topology of this name runs, or another reason that Storm gives.
+        """
+        java = find_java(self.distribution.java)
+        with tempfile.TemporaryDirectory(prefix="headgate-submit-") as folder:
+            home = StormHome(path=Path(folder, "home"), distribution=self.distribution, java=java.program)
+            home.lay_out(extlib=[jar, *(each for each in self.extlib if each.name != jar.name)])
+            file = self.conf_file or write_conf(Path(folder, "storm.yaml"), {**self.conf, "storm.local.dir": folder})
+            properties = {"storm.jar": jar.absolute()}
+            command = home.command(main, *arguments, conf=file, heap_mb=HEAP_MB, properties=properties)
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+            except subprocess.TimeoutExpired:
+                message = f"{main} has not submitted a topology after {SECONDS} s; does Nimbus answer?"
+                raise EngineError(message) from None
+        if done.returncode:
+            raise EngineError(f"{main} did not submit its topology: {_reason(done.stdout + done.stderr)}")
+
+
+def submit_description(description: Mapping[str, Any], conf: Mapping[str, Any], *, version: str = STORM) -> None:
+    """Build a topology and submit it; see `Submitter`.
+
+    Args:
+        description: What `headgate_storm.workload.describe.describe` made.
+        conf: What `storm.yaml` says to clients; at least `nimbus.seeds` and `nimbus.thrift.port`.
+        version: Release of Storm that the cluster runs.
+    """
+    Submitter(distribution=distribution(version), conf=conf).description(description)
+
+
+def submit_jar(
+    jar: Path, main: str, arguments: Sequence[str], conf: Mapping[str, Any], *, version: str = STORM
+) -> None:
+    """Run the main class of a jar that submits a topology; see `Submitter` and `submit_description`."""
+    Submitter(distribution=distribution(version), conf=conf).jar(jar, main, arguments)
+
+
+def _reason(output: str) -> str:
+    """The innermost cause of the last exception, else the end of the output."""
+    causes = [line for line in output.splitlines() if "Exception" in line and not line.lstrip().startswith("at ")]
+    return causes[-1].strip().removeprefix("Caused by: ") if causes else output.strip()[-500:]

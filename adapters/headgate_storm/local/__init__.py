@@ -1,0 +1,1 @@
+"""A real Storm cluster on this machine."""

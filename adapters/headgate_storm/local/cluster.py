@@ -1,0 +1,300 @@
+"""A real Storm cluster on this machine: ZooKeeper, Nimbus, and supervisors of different size on loopback addresses."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from headgate.engines.java import find_java
+from headgate.engines.process import Daemon, LocalCluster, end, patience
+from headgate.errors import EngineError
+from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.local.home import StormHome, write_conf
+from headgate_storm.local.ports import Ports
+from headgate_storm.local.processes import WorkerProcess, resident_mb, workers_of
+from headgate_storm.release.artefacts import STORM, distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ZOOKEEPER = "org.apache.storm.command.DevZookeeper"
+NIMBUS = "org.apache.storm.daemon.nimbus.Nimbus"
+SUPERVISOR = "org.apache.storm.daemon.supervisor.Supervisor"
+NIMBUS_HOST = "127.0.0.1"
+STANDBY_HOST = "127.0.0.2"
+HEAP_MB = {ZOOKEEPER: 64, NIMBUS: 256, SUPERVISOR: 96}
+"""Most memory for the objects of a daemon; Storm's own scripts give far more than a few topologies need."""
+
+FAST = {
+    "nimbus.monitor.freq.secs": 3,
+    "supervisor.monitor.frequency.secs": 1,
+    "supervisor.worker.shutdown.sleep.secs": 1,
+    "task.refresh.poll.secs": 1,
+    "executor.metrics.frequency.secs": 3,
+    "storm.zookeeper.session.timeout": 10_000,
+    "storm.zookeeper.connection.timeout": 10_000,
+    "topology.spout.wait.progressive.level3.sleep.millis": 5,
+    "topology.bolt.wait.progressive.level2.count": 10,
+    "topology.bolt.wait.progressive.level3.sleep.millis": 5,
+}
+"""Settings that let a cluster of a few workers react within seconds, and keep its workers light: threads without tuples
+sleep for 5 ms, where Storm's own settings wake each of them a thousand times a second."""
+
+
+@attrs.frozen(kw_only=True)
+class SupervisorSpec:
+    """A supervisor: its loopback address, CPU in points, memory in MB, slots, and settings of its own."""
+
+    host: str
+    cpu: float = 400.0
+    memory_mb: float = 4096.0
+    slots: int = 4
+    conf: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+def supervisor_specs(sizes: Iterable[tuple[float, float, int]]) -> tuple[SupervisorSpec, ...]:
+    """Supervisors with these CPU points, MB of memory and slots, on 127.0.0.11 and the addresses after it."""
+    return tuple(
+        SupervisorSpec(host=f"127.0.0.{index}", cpu=cpu, memory_mb=memory, slots=slots)
+        for index, (cpu, memory, slots) in enumerate(sizes, start=11)
+    )
+
+
+THREE = supervisor_specs(((400.0, 4096.0, 4), (200.0, 2048.0, 3), (100.0, 1024.0, 2)))
+"""Three supervisors of different size."""
+
+
+@attrs.define(eq=False)
+class LocalStorm(LocalCluster):
+    """Storm's daemons as processes of their own, up between `start` and `stop` or in a `with` block.
+
+    Used as a context manager it keeps logs and state in a temporary folder, and ends every process it started, workers
+    included, also on an exception, Ctrl-C or SIGTERM.
+
+    Attributes:
+        supervisors: The supervisors to start.
+        version: Release of Storm.
+        conf: Settings for `storm.yaml` of every daemon and of clients; they win over what is set here.
+        extlib: Jars that daemons and workers have beside Storm's own.
+        extlib_daemon: Jars that only daemons have.
+        options: Further options of a daemon's JVM, by its name, such as `nimbus`.
+        timeout: Seconds that the cluster, or a daemon that joins it, may take to be ready.
+        folder: Where logs and state go; a temporary folder by default.
+        gateway: Nimbus, once started.
+    """
+
+    supervisors: tuple[SupervisorSpec, ...] = THREE
+    version: str = attrs.field(default=STORM, kw_only=True)
+    conf: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
+    extlib: tuple[Path, ...] = attrs.field(default=(), kw_only=True)
+    extlib_daemon: tuple[Path, ...] = attrs.field(default=(), kw_only=True)
+    options: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, kw_only=True)
+    timeout: float = attrs.field(default=120.0, kw_only=True)
+    folder: Path | None = attrs.field(default=None, kw_only=True)
+    gateway: NimbusGateway = attrs.field(default=None, init=False)
+    _home: StormHome = attrs.field(default=None, init=False)
+    _work: Path = attrs.field(default=None, init=False)
+    _base: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _own: dict[str, tuple[str, dict[str, Any]]] = attrs.field(factory=dict, init=False)
+    _running: dict[str, Daemon] = attrs.field(factory=dict, init=False)
+    _killed: list[Daemon] = attrs.field(factory=list, init=False)
+    _ports: Ports = attrs.field(factory=Ports, init=False)
+
+    @property
+    def daemons(self) -> tuple[Daemon, ...]:
+        """Every daemon that was started and left a process: a killed supervisor leaves its workers."""
+        return (*self._running.values(), *(each for each in self._killed if each.members()))
+
+    @property
+    def home(self) -> Path:
+        """Its $STORM_HOME, whose `conf/storm.yaml` is the one for clients."""
+        return self._home.path
+
+    @property
+    def client_conf(self) -> dict[str, Any]:
+        """What `storm.yaml` says to clients."""
+        return dict(self._base)
+
+    def start(self) -> Self:
+        """Start the daemons and wait until Nimbus leads and knows every supervisor.
+
+        Raises:
+            EngineError: Java or a jar is missing, a daemon died, or the cluster was not ready in time.
+        """
+        jars = distribution(self.version)
+        java = find_java(jars.java)
+        self._work = self.folder or Path(tempfile.mkdtemp(prefix="headgate-storm-"))
+        self._home = StormHome(path=self._work / "home", distribution=jars, java=java.program)
+        try:
+            self._home.lay_out(extlib=self.extlib, extlib_daemon=self.extlib_daemon)
+            self._configure()
+            self._spawn("zookeeper")
+            self._wait_for_zookeeper()
+            for name in self._own:
+                if name not in ("zookeeper", "standby"):
+                    self._spawn(name)
+            self.gateway = NimbusGateway(self.home / "lib", self.client_conf, java=java.program).start()
+            self._wait_for_supervisors()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End every process that was started, workers and log writers too, and remove the temporary folder."""
+        end(self.daemons, grace=0)
+        self._running.clear()
+        self._killed.clear()
+        if self.gateway:
+            self.gateway.stop()
+        self._ports.release()
+        if self.folder is None and self._work:
+            shutil.rmtree(self._work, ignore_errors=True)
+
+    def workers(self) -> tuple[WorkerProcess, ...]:
+        """The worker processes that run, by host and port, those that a killed supervisor left too."""
+        hosts = {name: name.removeprefix("supervisor-") for name in self._own}
+        found = (worker for daemon in self.daemons for worker in workers_of(daemon, hosts[daemon.name]))
+        return tuple(sorted(found, key=lambda each: (each.host, each.port)))
+
+    def memory_mb(self) -> float:
+        """MB of memory that daemons, workers and log writers occupy together."""
+        return resident_mb(self.daemons)
+
+    def kill_worker(self, port: int) -> WorkerProcess:
+        """Kill the worker on this port and its log writer, and see them end; returns what was killed."""
+        worker = next((each for each in self.workers() if each.port == port), None)
+        if worker is None:
+            raise EngineError(f"no worker runs on port {port}: {[each.port for each in self.workers()]} have one")
+        pids = {worker.writer, worker.pid} - {0}
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for _ in self._patience(f"the worker on port {port} does not end"):
+            if not any(pids & {*daemon.members()} for daemon in self.daemons):
+                break
+        return worker
+
+    def kill_supervisor(self, host: str, *, workers: bool = False) -> None:
+        """Kill the supervisor of a host at once; `workers` too as if the machine lost power, else they go on."""
+        self._kill(f"supervisor-{host}", whole=workers)
+
+    def start_supervisor(self, host: str) -> None:
+        """Start the supervisor of a host again, and wait until Nimbus knows it."""
+        self._revive(f"supervisor-{host}")
+        self._wait_for_supervisors()
+
+    def restart_halted(self) -> tuple[str, ...]:
+        """Start each supervisor again that ended by itself, as the process manager of a real cluster does; their hosts.
+
+        A supervisor of Storm halts itself, for instance, when a topology is killed while its files are being fetched.
+        """
+        halted = [host for host in self._hosts() if not self._running[f"supervisor-{host}"].alive]
+        for host in halted:
+            self._killed.append(self._running.pop(f"supervisor-{host}"))
+            self._spawn(f"supervisor-{host}")
+        if halted:
+            self._wait_for_supervisors()
+        return tuple(halted)
+
+    def kill_nimbus(self) -> None:
+        """Kill Nimbus at once."""
+        self._kill("nimbus", whole=True)
+
+    def start_nimbus(self) -> None:
+        """Start Nimbus again, and wait until one leads."""
+        self._revive("nimbus")
+        self._wait_for_supervisors()
+
+    def start_standby_nimbus(self) -> None:
+        """Start a second Nimbus, and wait until it holds the code of the topologies: without it, it will not lead.
+
+        Supervisors and clients ask the first one who leads, so that has to be up again for them to find the second.
+        """
+        self._revive("standby")
+        for _ in self._patience("the standby Nimbus does not join, or does not get the code of the topologies"):
+            nimbuses = len(self.gateway.cluster().nimbuses)
+            if nimbuses > 1 and all(copies >= nimbuses for copies in self.gateway.blobs().values()):
+                return
+
+    def _configure(self) -> None:
+        zookeeper, nimbus, standby = self._ports.take(3)
+        where = {
+            "storm.zookeeper.servers": [NIMBUS_HOST],
+            "storm.zookeeper.port": zookeeper,
+            "nimbus.seeds": [NIMBUS_HOST],
+            "nimbus.thrift.port": nimbus,
+        }
+        self._base = where | FAST | self._home.worker_settings() | dict(self.conf)
+        self._own["zookeeper"] = ZOOKEEPER, {"dev.zookeeper.path": str(self._work / "zookeeper" / "data")}
+        self._own["nimbus"] = NIMBUS, {"storm.local.hostname": NIMBUS_HOST}
+        self._own["standby"] = NIMBUS, {"storm.local.hostname": STANDBY_HOST, "nimbus.thrift.port": standby}
+        for spec in self.supervisors:
+            thrift, *slots = self._ports.take(1 + spec.slots)
+            self._own[f"supervisor-{spec.host}"] = (
+                SUPERVISOR,
+                {
+                    "storm.local.hostname": spec.host,
+                    "supervisor.cpu.capacity": spec.cpu,
+                    "supervisor.memory.capacity.mb": spec.memory_mb,
+                    "supervisor.thrift.port": thrift,
+                    "supervisor.slots.ports": slots,
+                    **spec.conf,
+                },
+            )
+        write_conf(self.home / "conf" / "storm.yaml", self._base)
+
+    def _spawn(self, name: str) -> None:
+        main, own = self._own[name]
+        folder = self._work / name
+        state = {"storm.local.dir": str(folder / "state")}
+        conf = write_conf(folder / "storm.yaml", self._base | state | own)
+        command = self._home.command(main, conf=conf, heap_mb=HEAP_MB[main], options=self.options.get(name, ()))
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("STORM_")}
+        env = kept | self._home.environment()
+        self._running[name] = Daemon.start(name, command, log=self._work / f"{name}.log", env=env)
+
+    def _kill(self, name: str, *, whole: bool) -> None:
+        daemon = self._running.pop(name, None)
+        if daemon is None:
+            raise EngineError(f"no {name} runs on this cluster: {', '.join(self._running)} do")
+        if whole:  # with what an earlier process of this name left
+            end([daemon, *(each for each in self._killed if each.name == name)], grace=0)
+        else:
+            os.kill(daemon.pid, signal.SIGKILL)
+            self._killed.append(daemon)
+
+    def _revive(self, name: str) -> None:
+        if name not in self._own or name in self._running:
+            wrong = "running already" if name in self._running else "none of this cluster's daemons"
+            raise EngineError(f"{name} is {wrong}")
+        self._spawn(name)
+
+    def _wait_for_zookeeper(self) -> None:
+        port = self._base["storm.zookeeper.port"]
+        for _ in self._patience(f"ZooKeeper does not answer on port {port}"):
+            with contextlib.suppress(OSError), socket.create_connection((NIMBUS_HOST, port), timeout=1):
+                return
+
+    def _wait_for_supervisors(self) -> None:
+        wanted = set(self._hosts())
+        for _ in self._patience(f"Nimbus does not lead, or does not know all supervisors {sorted(wanted)}"):
+            with contextlib.suppress(EngineError):  # Nimbus is not up yet
+                cluster = self.gateway.cluster()
+                if cluster.leader and wanted <= {each.host for each in cluster.supervisors}:
+                    return
+
+    def _patience(self, complaint: str) -> Iterator[None]:
+        return patience(self._running.values, self.timeout, complaint)
+
+    def _hosts(self) -> list[str]:
+        return [each.host for each in self.supervisors if f"supervisor-{each.host}" in self._running]

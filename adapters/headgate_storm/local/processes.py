@@ -1,0 +1,75 @@
+"""The worker processes of a cluster, found among the processes that its supervisors started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from headgate.engines.process import Daemon
+
+WORKER = "org.apache.storm.daemon.worker.Worker"
+WRITER = "org.apache.storm.LogWriter"
+"""Reads a worker's output: a JVM that starts the worker's own, and has its whole command line in its arguments."""
+
+PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+@attrs.frozen(kw_only=True)
+class WorkerProcess:
+    """A worker: its process, 0 while it has yet to start, its log writer's, 0 if that is gone, and what it serves."""
+
+    pid: int
+    writer: int
+    host: str
+    port: int
+    topology: str
+
+
+class _Role(NamedTuple):
+    port: int
+    topology: str
+    writer: bool
+
+
+def workers_of(supervisor: Daemon, host: str) -> tuple[WorkerProcess, ...]:
+    """The workers that a supervisor, dead or alive, started on its host, by port."""
+    found: dict[tuple[int, str], dict[bool, int]] = {}
+    for pid in supervisor.members():
+        if role := _role(_command(pid)):
+            found.setdefault((role.port, role.topology), {})[role.writer] = pid
+    return tuple(
+        WorkerProcess(pid=pids.get(False, 0), writer=pids.get(True, 0), host=host, port=port, topology=topology)
+        for (port, topology), pids in sorted(found.items())
+    )
+
+
+def resident_mb(daemons: Iterable[Daemon]) -> float:
+    """MB of memory that daemons and all they started occupy; pages that processes share count once for each."""
+    pages = 0
+    for daemon in daemons:
+        for pid in daemon.members():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * PAGE_MB
+
+
+def _role(command: list[str]) -> _Role | None:
+    """What a process is by its command line, which ends with: topology, supervisor, its port, port, worker id."""
+    if WORKER not in command or len(command) < command.index(WORKER) + 6:
+        return None
+    topology, _supervisor, _thrift, port, _worker = command[command.index(WORKER) + 1 :][:5]
+    return _Role(int(port), topology, WRITER in command) if port.isdigit() else None
+
+
+def _command(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").rstrip("\0").split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return []

@@ -1,0 +1,86 @@
+"""The local cluster that `headgate storm up` leaves running and `headgate storm down` ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from headgate.engines import local_cluster as standing
+from headgate.engines.java import find_java
+from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.local.cluster import NIMBUS_HOST, LocalStorm
+
+if TYPE_CHECKING:
+    from headgate_storm.client.summary import ClusterSummary
+
+
+@attrs.frozen(kw_only=True)
+class Standing(standing.Standing):
+    """What the state file says of a cluster: its release, where it is, and which processes are its own.
+
+    Attributes:
+        version: Release of Storm.
+        home: Its $STORM_HOME, with the jars and the `conf/storm.yaml` for clients.
+        nimbus_port: Where Nimbus listens, on 127.0.0.1.
+    """
+
+    engine: ClassVar[str] = "storm"
+    grace: ClassVar[float] = 0.0  # a supervisor that is asked to end leaves its workers, and no state is kept
+
+    version: str
+    home: str
+    nimbus_port: int
+
+    @property
+    def where(self) -> str:
+        """Address of Nimbus."""
+        return f"{NIMBUS_HOST}:{self.nimbus_port}"
+
+    def gateway(self) -> NimbusGateway:
+        """Its Nimbus, to be used in a `with` block."""
+        conf = {"nimbus.seeds": [NIMBUS_HOST], "nimbus.thrift.port": self.nimbus_port}
+        return NimbusGateway(Path(self.home, "lib"), conf, java=find_java(11).program)
+
+    def describe(self) -> dict[str, Any]:
+        """Where it is, its supervisors with what they offer and what is used, and its topologies.
+
+        Raises:
+            EngineError: Nimbus does not answer.
+        """
+        with self.gateway() as gateway:
+            return self._describe(gateway.cluster())
+
+    def _describe(self, cluster: ClusterSummary) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "nimbus": self.where,
+            "conf": str(Path(self.home, "conf")),
+            "supervisors": [attrs.asdict(each) for each in cluster.supervisors],
+            "topologies": [attrs.asdict(each) for each in cluster.topologies],
+        }
+
+
+def up(cluster: LocalStorm) -> Standing:
+    """Start a cluster that outlives this process; its `folder` is set here.
+
+    Raises:
+        EngineError: One runs already, or it does not start.
+    """
+
+    def make(folder: Path) -> LocalStorm:
+        cluster.folder = folder
+        return cluster
+
+    return Standing.leave(make, _note)
+
+
+def _note(cluster: LocalStorm) -> Standing:
+    cluster.gateway.stop()
+    return Standing(
+        version=cluster.version,
+        home=str(cluster.home),
+        nimbus_port=cluster.client_conf["nimbus.thrift.port"],
+        daemons=cluster.daemons,
+    )

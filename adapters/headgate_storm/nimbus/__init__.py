@@ -1,0 +1,1 @@
+"""One scheduling round of Nimbus: the bridge, what it says, what it is answered."""

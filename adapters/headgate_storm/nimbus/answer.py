@@ -1,0 +1,77 @@
+"""What Headgate answers to a scheduling round."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from headgate.model import FrozenMap, Slot
+from headgate_storm.nimbus.snapshot import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headgate_storm.nimbus.snapshot import Scheduled, Snapshot
+
+Mode = Literal["assign", "own", "hold"]
+"""assign: these slots; own: Storm's own scheduler, as if Headgate were not there; hold: what runs stays."""
+
+Layout = FrozenMap[Slot, tuple[int, ...]]
+"""First and last task ids of the executors in each slot, one after the other."""
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """The wanted layout of each topology that changes, by topology id, and a text for people for each.
+
+    A layout is whole: it holds every executor of the topology that has a slot now, and those that get one.
+    """
+
+    mode: Mode = "assign"
+    reason: str = ""
+    layouts: FrozenMap[str, Layout] = FrozenMap()
+    status: FrozenMap[str, str] = FrozenMap()
+
+    def text(self, snapshot: Snapshot) -> str:
+        """The answer as the bridge in Nimbus reads it."""
+        document = {
+            "v": VERSION,
+            "nimbus": snapshot.nimbus,
+            "round": snapshot.round,
+            "mode": self.mode,
+            "reason": self.reason,
+            "topologies": {
+                topology: [[slot.node, slot.port, executors] for slot, executors in sorted(layout.items())]
+                for topology, layout in self.layouts.items()
+            },
+            "status": self.status,
+        }
+        return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+
+
+def layouts(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> FrozenMap[str, Layout]:
+    """Layout of every topology in which some executor is wanted elsewhere than it is.
+
+    Args:
+        snapshot: The round to answer.
+        wanted: Slot by task id; an executor that runs and is not in it stays where it is.
+    """
+    changed = ((each, _slots(each, wanted)) for each in snapshot.scheduled)
+    return FrozenMap(
+        {each.topology.id: _layout(each, slots) for each, slots in changed if slots != dict(each.assignment)}
+    )
+
+
+def _slots(each: Scheduled, wanted: Mapping[str, Slot]) -> dict[str, Slot]:
+    slots = {task: wanted.get(task, each.assignment.get(task)) for task in each.executors}
+    return {task: slot for task, slot in slots.items() if slot is not None}
+
+
+def _layout(each: Scheduled, slots: Mapping[str, Slot]) -> Layout:
+    found: dict[Slot, list[int]] = defaultdict(list)
+    for task, slot in slots.items():
+        found[slot].extend(each.executors[task])
+    return FrozenMap({slot: tuple(executors) for slot, executors in found.items()})

@@ -1,0 +1,200 @@
+"""Scheduling rounds of Nimbus: what to answer, and what was wished and seen.
+
+Two things change an assignment. A *wish* is a plan of the control loop; the next round answers with it. Executors
+without a slot (a new topology, a dead worker) are placed in the round that shows them, and nothing else moves for that.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.errors import EngineError, HeadgateError
+from headgate.model import FrozenMap, Limits, Metrics, Plan, Request, Slot, Status
+from headgate_storm.nimbus.answer import Answer, Layout, layouts
+from headgate_storm.nimbus.filter_metrics import known_metrics
+from headgate_storm.nimbus.snapshot import Scheduled, Snapshot, read_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+SHARE = 0.7
+"""Part of Nimbus's patience that goes to planning; the rest is for the way there and back."""
+NOBODY = (
+    "Nimbus has not asked for {seconds:.0f} s: is it up and the leader, is storm.scheduler "
+    "headgate.storm.HeadgateScheduler, and does headgate.endpoint in its storm.yaml name the file of this process?"
+)
+
+
+@attrs.frozen(kw_only=True)
+class Decision:
+    """An answer, and the planning behind it; no request when nothing had to be planned."""
+
+    answer: Answer
+    request: Request | None = None
+    plan: Plan | None = None
+
+
+def grant(snapshot: Snapshot, wish: Mapping[str, Slot]) -> dict[str, Slot]:
+    """The part of a wish that this round can have: slot by task id.
+
+    A topology has it whole or not at all: all its executors are wished, onto slots that are there, take new executors,
+    and are of no other topology.
+    """
+    ports = {Slot(node.id, port) for node in snapshot.nodes for port in node.slots}
+    open_ports = {slot for slot in ports if slot.node not in snapshot.blacklisted}
+    granted: dict[str, Slot] = {}
+    wanted = [each for each in snapshot.scheduled if each.executors and each.executors.keys() <= wish.keys()]
+    taken = _tenants(
+        snapshot.scheduled, {**snapshot.assignment, **{t: wish[t] for each in wanted for t in each.executors}}
+    )
+    for each in wanted:
+        slots = {task: wish[task] for task in each.executors}
+        free = all(slot in open_ports or each.assignment.get(task) == slot for task, slot in slots.items())
+        if free and all(len(taken[slot]) == 1 for slot in slots.values()):
+            granted.update(slots)
+    return granted
+
+
+def _tenants(scheduled: Iterable[Scheduled], at: Mapping[str, Slot]) -> dict[Slot, set[str]]:
+    tenants: dict[Slot, set[str]] = defaultdict(set)
+    for each in scheduled:
+        for task in each.executors:
+            if task in at:
+                tenants[at[task]].add(each.topology.id)
+    return tenants
+
+
+def decide(
+    snapshot: Snapshot,
+    wish: Mapping[str, Slot],
+    metrics: Metrics,
+    schedule: Callable[[Request], Plan],
+) -> Decision:
+    """Answer a round: the wish, then whatever has no slot."""
+    granted = grant(snapshot, wish)
+    if all(task in granted for task in snapshot.unassigned):
+        return Decision(answer=_answer(snapshot, granted, None))
+    request = _fill(snapshot, {**snapshot.assignment, **granted}, metrics)
+    try:
+        plan = schedule(request)
+    except HeadgateError as error:
+        return Decision(answer=Answer(mode="hold", reason=str(error)), request=request)
+    if plan.status is Status.HELD:
+        reason = "; ".join(reason.message for reason in plan.reasons)
+        return Decision(answer=Answer(mode="hold", reason=reason), request=request, plan=plan)
+    return Decision(answer=_answer(snapshot, {**granted, **plan.assignment}, plan), request=request, plan=plan)
+
+
+def _fill(snapshot: Snapshot, running: Mapping[str, Slot], metrics: Metrics) -> Request:
+    seen = snapshot.observation()
+    seen = attrs.evolve(seen, assignment=FrozenMap(running), metrics=known_metrics(metrics, seen))
+    return Request.of(seen, limits=Limits(deadline=SHARE * snapshot.timeout, max_moves=0))
+
+
+def _answer(snapshot: Snapshot, wanted: Mapping[str, Slot], plan: Plan | None) -> Answer:
+    changed = layouts(snapshot, wanted)
+    lacking = {each.topology.id: sum(task not in wanted for task in each.unassigned) for each in snapshot.scheduled}
+    status = {name: _describe(layout) for name, layout in changed.items()}
+    for name, count in lacking.items():
+        if count and plan is not None:
+            why = "; ".join(reason.message for reason in plan.reasons[:2])
+            status[name] = f"{count} executors cannot be placed: {why}"
+    return Answer(layouts=changed, status=FrozenMap(status))
+
+
+def _describe(layout: Layout) -> str:
+    executors = sum(len(each) // 2 for each in layout.values())
+    nodes = len({slot.node for slot in layout})
+    return f"{executors} executors in {len(layout)} workers on {nodes} nodes"
+
+
+class Rounds:
+    """Answers rounds one at a time, and lets others wish and wait; every method may be called by any thread."""
+
+    def __init__(
+        self,
+        schedule: Callable[[Request], Plan],
+        *,
+        shadow: bool = False,
+        metrics: Callable[[], Metrics] = Metrics,
+        on_decision: Callable[[Snapshot, Decision], None] | None = None,
+    ) -> None:
+        """Remember whom to ask.
+
+        Args:
+            schedule: The scheduler; what it returns keeps every rule.
+            shadow: Plan, but let Storm's own scheduler act; may be changed between two rounds.
+            metrics: What was measured last.
+            on_decision: Hears of every round in which something was planned, after it was answered.
+        """
+        self._schedule = schedule
+        self.shadow = shadow
+        self._metrics = metrics
+        self._on_decision = on_decision
+        self._wish: FrozenMap[str, Slot] = FrozenMap()
+        self._latest: Snapshot | None = None
+        self._count = 0
+        self._changed = threading.Condition()
+        self._one_round = threading.Lock()
+
+    def answer(self, text: str) -> str:
+        """Answer a round: JSON in, JSON out.
+
+        Raises:
+            DocumentError: The text is no round. The bridge in Nimbus holds the assignment then.
+        """
+        with self._one_round:
+            snapshot = read_snapshot(text)
+            with self._changed:
+                wish = self._wish
+            decision = decide(snapshot, wish, self._metrics(), self._schedule)
+            answer = Answer(mode="own") if self.shadow else decision.answer
+            self._publish(snapshot)
+            if decision.request is not None and self._on_decision is not None:
+                self._on_decision(snapshot, decision)
+            return answer.text(snapshot)
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        with self._changed:
+            self._latest, self._count = snapshot, self._count + 1
+            self._changed.notify_all()
+
+    def wish(self, assignment: Mapping[str, Slot]) -> None:
+        """Ask for an assignment, slot by task id, in place of what was wished before; {} wishes nothing."""
+        with self._changed:
+            self._wish = FrozenMap(assignment)
+
+    @property
+    def newest(self) -> Snapshot | None:
+        """The newest snapshot, None before the first round."""
+        return self._latest
+
+    def latest(self, seconds: float) -> Snapshot:
+        """The newest snapshot; the first one is waited for.
+
+        Raises:
+            EngineError: Nimbus has never asked, and does not within these seconds.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._latest is not None, seconds)
+            if self._latest is None:
+                raise EngineError(NOBODY.format(seconds=seconds))
+            return self._latest
+
+    def until(self, fulfilled: Callable[[Snapshot], bool], seconds: float) -> Snapshot | None:
+        """The first snapshot after this call that fulfils a condition, None if there is none within the seconds."""
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            seen = self._count
+            while (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(left)
+                if self._count != seen and self._latest is not None:
+                    seen = self._count
+                    if fulfilled(self._latest):
+                        return self._latest
+        return None

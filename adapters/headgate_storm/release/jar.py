@@ -1,0 +1,146 @@
+"""The jar for Storm's classpath: Headgate's Java classes and those of the installed py4j, so that both ends match.
+
+A wheel brings the classes; from a checkout they are compiled on first use, by a JDK if there is one, else by Eclipse's
+compiler, which needs only a Java runtime.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headgate.engines.cache import cache_folder
+from headgate.engines.java import find_java
+from headgate.errors import EngineError
+from headgate_storm.release.artefacts import STORM, Artefact, distribution, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from headgate.engines.java import Java
+
+SOURCES = Path(__file__).parents[1] / "java" / "src" / "main" / "java"
+BUILT = Path(__file__).parents[1] / "headgate-storm.jar"
+"""Headgate's classes, in an installed wheel that was built where there was a JDK."""
+BYTECODE = 11
+"""Storm 2.6 runs on Java 11, Storm 2.8 on Java 17; classes for the older one serve both."""
+COMPILER = Artefact("org.eclipse.jdt", "ecj", "3.33.0")
+"""Eclipse's compiler; the last line of releases that Java 11 runs."""
+
+
+def bridge_jar(version: str = STORM, *, cache: Path | None = None) -> Path:
+    """The jar, from the cache or made now.
+
+    Args:
+        version: The Storm to compile against if that is needed; the jar itself serves every supported one.
+        cache: Folder to keep it in; the user's cache by default.
+
+    Raises:
+        EngineError: py4j is not installed, there is no Java, or the sources do not compile.
+    """
+    py4j = py4j_jar()
+    parts = [BUILT] if BUILT.is_file() else sources()
+    digest = hashlib.sha256(b"\0".join(part.read_bytes() for part in [py4j, *parts])).hexdigest()[:12]
+    jar = (cache or cache_folder()) / "storm" / f"headgate-storm-{digest}.jar"
+    if not jar.is_file():
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
+            classes = BUILT if BUILT.is_file() else compile_classes(Path(folder, "classes.jar"), version)
+            _pack(Path(folder, jar.name), [*_members(classes), *_members(py4j)]).replace(jar)
+    return jar
+
+
+def hand_out(folder: Path) -> Path:
+    """Copy the jar into a folder, all or nothing; returns the copy.
+
+    Raises:
+        EngineError: There is none, see `bridge_jar`, or the folder cannot be written.
+    """
+    jar = bridge_jar()
+    copy = folder / jar.name
+    draft = folder / f".{jar.name}.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(jar, draft)
+        draft.replace(copy)
+    except OSError as error:
+        raise EngineError(f"{copy} cannot be written: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+    return copy
+
+
+def compile_classes(jar: Path, version: str = STORM, *, java: Java | None = None) -> Path:
+    """Compile Headgate's classes, without py4j's, into a jar.
+
+    Args:
+        jar: The file to write.
+        version: The Storm to compile against.
+        java: What compiles; what this Storm would run on by default.
+
+    Raises:
+        EngineError: There is no Java, a jar of Storm cannot be had, or the sources do not compile.
+    """
+    storm = distribution(version)
+    java = java or find_java(storm.java)
+    path = os.pathsep.join(str(each) for each in (*storm.lib, py4j_jar()))
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*_compiler(java), "-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", folder, "-cp", path]
+        done = subprocess.run([*command, *sources()], capture_output=True, text=True, check=False)
+        if done.returncode:
+            message = (done.stderr or done.stdout).strip()[-2000:]
+            raise EngineError(f"Headgate's classes do not compile against Storm {version}:\n{message}")
+        classes = sorted(Path(folder).rglob("*.class"))
+        return _pack(jar, ((each.relative_to(folder).as_posix(), each.read_bytes()) for each in classes))
+
+
+def py4j_jar() -> Path:
+    """The jar that the installed py4j brings.
+
+    Raises:
+        EngineError: py4j is not installed, or without its jar.
+    """
+    try:
+        from py4j.java_gateway import find_jar_path
+    except ImportError:
+        raise EngineError("py4j is not installed: `pip install 'headgate[storm]'`") from None
+    found = find_jar_path()
+    if not found:
+        raise EngineError("py4j is installed without its jar: `pip install --force-reinstall py4j`")
+    return Path(found)
+
+
+def sources() -> list[Path]:
+    """Every Java source, by name."""
+    return sorted(SOURCES.rglob("*.java"))
+
+
+def _compiler(java: Java) -> list[str | Path]:
+    if java.compiler:
+        return [java.compiler, "--release", str(BYTECODE)]
+    return [java.program, "-jar", resolve(COMPILER), "-source", str(BYTECODE), "-target", str(BYTECODE)]
+
+
+def _members(jar: Path) -> Iterator[tuple[str, bytes]]:
+    """The files of a jar but its manifest, which the new jar has of its own."""
+    with zipfile.ZipFile(jar) as archive:
+        for name in archive.namelist():
+            if not name.endswith("/") and name != "META-INF/MANIFEST.MF":
+                yield name, archive.read(name)
+
+
+def _pack(jar: Path, members: Iterable[tuple[str, bytes]]) -> Path:
+    """Write a jar; equal members give equal bytes, for `ZipInfo` has a date of its own."""
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("META-INF/MANIFEST.MF"), "Manifest-Version: 1.0\n")
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return jar

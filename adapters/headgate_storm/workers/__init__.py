@@ -1,0 +1,1 @@
+"""Reports of workers: collected, measured, kept as samples."""

@@ -1,0 +1,239 @@
+"""Reports of workers in words of the model: what tasks did, what they exchanged, and where they run.
+
+A task that moved or whose worker was restarted is in the reports of several processes. The one that reported it last
+is believed, and its figures are averaged over the windows of that process: counts before a restart mix with nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.model import Flow, FrozenMap, Kind, Metrics, NodeSample, Slot, TaskSample, TopologySample
+from headgate_storm.nimbus.snapshot import component_of
+from headgate_storm.workers.reports import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from headgate_storm.nimbus.snapshot import Scheduled, Snapshot
+    from headgate_storm.workers.reports import TaskRow
+
+    Numbers = Mapping[tuple[str, int], str]
+
+Life = tuple[str, str | None, int, int]
+"""A worker process from its start to its end: `Report.process`."""
+POINTS = 100.0
+"""Of CPU: one core."""
+
+
+@attrs.frozen(eq=False)
+class _Process:
+    """The reports of one life of a worker, oldest first, of tasks that nobody reported later: those in `tasks`."""
+
+    reports: Sequence[Report]
+    tasks: frozenset[int]
+
+    @property
+    def seconds(self) -> float:
+        return sum(report.window for report in self.reports)
+
+    @property
+    def latest(self) -> Report:
+        return self.reports[-1]
+
+    def rows(self) -> Iterator[TaskRow]:
+        return (row for report in self.reports for row in report.tasks if row.task in self.tasks)
+
+
+def seen(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[str, Slot]:
+    """Where tasks of a snapshot ran when a worker last reported them: slot by task id.
+
+    Workers on supervisors that the snapshot does not have are left out, and so are their tasks.
+    """
+    numbers = task_ids(snapshot)
+    processes = _processes(reports)
+    return FrozenMap(
+        {
+            numbers[process.latest.topology, task]: slot
+            for process, slot in zip(processes, _slots(processes, snapshot), strict=True)
+            for task in sorted(process.tasks)
+            if slot is not None and (process.latest.topology, task) in numbers
+        }
+    )
+
+
+def lives(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[Life, Slot]:
+    """All worker processes that reported, each with its slot, those of which a later one took over all tasks too.
+
+    Those on unknown supervisors are left out.
+    """
+    latest = {each.process: each for each in sorted(reports, key=lambda each: (each.received, each.number))}
+    processes = [_Process((report,), frozenset()) for report in latest.values()]
+    found = zip(latest, _slots(processes, snapshot), strict=True)
+    return FrozenMap({process: slot for process, slot in found if slot is not None})
+
+
+def metrics_of(reports: Iterable[Report], snapshot: Snapshot, window: float) -> Metrics:
+    """What the tasks, nodes and topologies of a snapshot did.
+
+    A task that nobody reported has no sample. Flows have bytes where the size of their tuples is known, from the flow
+    itself or from others between the same components; a scheduler plans on bytes if all have them.
+
+    Args:
+        reports: In any order, of any topologies.
+        snapshot: A round of Nimbus: it knows which executor has which tasks.
+        window: Seconds that were watched.
+    """
+    processes = _processes(reports)
+    numbers = task_ids(snapshot)
+    samples = _tasks(processes, numbers)
+    return Metrics(
+        window=window,
+        tasks=tuple(samples[name] for name in sorted(samples)),
+        flows=tuple(_flows(processes, numbers)),
+        nodes=tuple(_nodes(processes, snapshot)),
+        topologies=tuple(_topologies(processes, snapshot, samples)),
+    )
+
+
+def _processes(reports: Iterable[Report]) -> list[_Process]:
+    """The processes that are the last to have reported a task, each with those tasks."""
+    lives: dict[tuple[object, ...], list[Report]] = defaultdict(list)
+    for report in sorted(reports, key=lambda each: (each.received, each.number)):
+        lives[report.process].append(report)
+    ordered = sorted(lives.values(), key=lambda life: (life[-1].received, life[-1].started, str(life[-1].process)))
+    owner = {(life[-1].topology, row.task): life[-1].process for life in ordered for row in life[-1].tasks}
+    tasks: dict[tuple[object, ...], set[int]] = defaultdict(set)
+    for (_, task), process in owner.items():
+        tasks[process].add(task)
+    return [_Process(lives[process], frozenset(tasks[process])) for process in sorted(tasks, key=str)]
+
+
+def task_ids(snapshot: Snapshot) -> dict[tuple[str, int], str]:
+    """Task id of the model by topology id and Storm's number of a task."""
+    return {
+        (each.topology.id, number): name
+        for each in snapshot.scheduled
+        for name, (first, last) in each.executors.items()
+        for number in range(first, last + 1)
+    }
+
+
+def _slots(processes: Sequence[_Process], snapshot: Snapshot) -> list[Slot | None]:
+    """The slot of each process; one that does not know its supervisor is found by host and port."""
+    hosts = {(node.hostname, port): node.id for node in snapshot.nodes for port in node.slots}
+    nodes = {node.id for node in snapshot.nodes}
+    slots: list[Slot | None] = []
+    for report in (process.latest for process in processes):
+        node = report.supervisor or hosts.get((report.host or "", report.port))
+        slots.append(Slot(node, report.port) if node in nodes else None)
+    return slots
+
+
+def _tasks(processes: Sequence[_Process], numbers: Numbers) -> dict[str, TaskSample]:
+    samples = {}
+    for process in processes:
+        totals: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for row in process.rows():
+            if (name := numbers.get((process.latest.topology, row.task))) is not None:
+                totals[name][0] += row.received
+                totals[name][1] += row.emitted
+        cpu, queue = _executors(process, numbers)
+        for name, (received, emitted) in totals.items():
+            samples[name] = TaskSample(
+                task=name,
+                cpu=cpu.get(name),
+                received=received / process.seconds,
+                emitted=emitted / process.seconds,
+                queue=queue.get(name),
+                source="thread" if name in cpu else "hook",
+            )
+    return samples
+
+
+def _executors(process: _Process, numbers: Numbers) -> tuple[dict[str, float], dict[str, float]]:
+    """CPU points and mean queue of the executors of a process, by task id."""
+    used: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for report in process.reports:
+        for row in report.executors:
+            name = numbers.get((report.topology, row.task))
+            if name is None or row.task not in process.tasks:
+                continue
+            if row.cpu is not None:
+                used[name][0] += row.cpu
+                used[name][1] += report.window
+            if row.queue is not None:
+                waiting[name].append(row.queue)
+    cpu = {name: POINTS * seconds / window for name, (seconds, window) in used.items()}
+    return cpu, {name: sum(each) / len(each) for name, each in waiting.items()}
+
+
+def _flows(processes: Sequence[_Process], numbers: Numbers) -> Iterator[Flow]:
+    tuples: dict[tuple[str, str], float] = defaultdict(float)
+    sizes: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for process in processes:
+        for report in process.reports:
+            for row in report.flows:
+                source, target = (numbers.get((report.topology, each)) for each in (row.source, row.target))
+                if source is None or target is None or source == target or row.source not in process.tasks:
+                    continue
+                tuples[source, target] += row.tuples / process.seconds
+                if row.bytes is not None:
+                    for key in ((source, target), _kind(source, target)):
+                        sizes[key][0] += row.bytes
+                        sizes[key][1] += row.tuples
+    for (source, target), rate in sorted(tuples.items()):
+        total, count = sizes.get((source, target)) or sizes.get(_kind(source, target)) or (0.0, 0.0)
+        yield Flow(source=source, target=target, tuples=rate, bytes=rate * total / count if count else None)
+
+
+def _kind(source: str, target: str) -> tuple[str, str]:
+    """What flows between the same two components have in common."""
+    return source.rpartition("/")[0], target.rpartition("/")[0]
+
+
+def _nodes(processes: Sequence[_Process], snapshot: Snapshot) -> Iterator[NodeSample]:
+    """CPU of the worker processes of a node and heap in use, as far as its workers report."""
+    cpu: dict[str, float] = defaultdict(float)
+    memory: dict[str, float] = defaultdict(float)
+    for process, slot in zip(processes, _slots(processes, snapshot), strict=True):
+        if slot is not None:
+            cpu[slot.node] += POINTS * sum(report.cpu for report in process.reports) / process.seconds
+            memory[slot.node] += process.latest.heap
+    for node in sorted(cpu):
+        yield NodeSample(node=node, cpu=cpu[node], memory=memory[node], source="worker processes")
+
+
+def _topologies(
+    processes: Sequence[_Process], snapshot: Snapshot, samples: Mapping[str, TaskSample]
+) -> Iterator[TopologySample]:
+    for scheduled in sorted(snapshot.scheduled, key=lambda each: each.topology.id):
+        own = [process for process in processes if process.latest.topology == scheduled.topology.id]
+        acked = sum(sum(row.acked for row in process.rows()) / process.seconds for process in own)
+        latencies = sum(row.latencies for process in own for row in process.rows())
+        latency = sum(row.latency for process in own for row in process.rows())
+        spouts, sinks = _ends(scheduled)
+        offered = [each.emitted or 0.0 for name, each in samples.items() if name in spouts]
+        finished = [each.received or 0.0 for name, each in samples.items() if name in sinks]
+        if own:
+            yield TopologySample(
+                topology=scheduled.topology.id,
+                offered=sum(offered) if offered else None,
+                throughput=acked or (sum(finished) if finished else None),
+                latency=latency / latencies if latencies else None,
+                source="acked" if acked else "executed by sinks",
+            )
+
+
+def _ends(scheduled: Scheduled) -> tuple[set[str], set[str]]:
+    """Task ids of the spouts, and of the topology's own bolts that send to none of its own."""
+    own = {each.id: each.kind for each in scheduled.topology.components if not each.id.startswith("__")}
+    inner = {each.source for each in scheduled.topology.streams if each.target in own}
+    spouts = {name for name in scheduled.executors if own.get(component_of(name)) is Kind.SPOUT}
+    sinks = {name for name in scheduled.executors if own.get(component_of(name)) is Kind.BOLT}
+    return spouts, {name for name in sinks if component_of(name) not in inner}

@@ -1,0 +1,64 @@
+"""Keeps what workers report: a thread that writes samples every minute."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Self
+
+from headgate.errors import DocumentError, EngineError
+from headgate.samples.store import Keeper
+from headgate_storm.workers.samples import ENGINE, write_samples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from headgate_storm.nimbus.rounds import Rounds
+    from headgate_storm.workers.collector import Collector
+
+LOG = logging.getLogger("headgate.storm.archive")
+SECONDS = 60.0
+"""From one file to the next, unless told otherwise."""
+
+
+class Archive:
+    """Writes the reports of a collector to a folder, in a `with` block; the last ones when it is left."""
+
+    def __init__(self, collector: Collector, folder: Path, rounds: Rounds, *, seconds: float = SECONDS) -> None:
+        """Remember what to write where; tasks are named after the newest round of Nimbus."""
+        self._collector = collector
+        self._folder = folder
+        self._rounds = rounds
+        self._seconds = seconds
+        self._states = Keeper(folder, ENGINE)
+        self._since = time.time()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="headgate-archive", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start writing."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Write what is left."""
+        self._ended.set()
+        self._thread.join()
+        self._write()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._seconds):
+            self._write()
+
+    def _write(self) -> None:
+        snapshot = self._rounds.newest
+        if snapshot is None:  # reports wait in the collector until a round of Nimbus names their tasks
+            return
+        since, self._since = self._since, time.time()
+        reports = [each for each in self._collector.recent(self._since - since) if each.received <= self._since]
+        try:
+            self._states.keep_state(snapshot.observation(), self._since)
+            write_samples(self._folder, reports, snapshot)
+        except (EngineError, DocumentError) as error:
+            LOG.warning("%d reports are lost: %s", len(reports), error)

@@ -1,0 +1,57 @@
+"""Reports of workers as rows of samples (`headgate.samples.rows`), a window of a worker at a time.
+
+A worker sees its share of a node and of a topology: those rows carry its port, and shares of one window add up. Tasks
+are executors, named after a round of Nimbus; what that round does not know is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.model import Cluster, Observation
+from headgate.samples.rows import rows_of
+from headgate.samples.store import write_rows
+from headgate_storm.workers.measures import metrics_of, seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from headgate_storm.nimbus.snapshot import Snapshot
+    from headgate_storm.workers.reports import Report
+
+ENGINE = "storm"
+
+
+def write_samples(folder: Path, reports: Iterable[Report], snapshot: Snapshot) -> tuple[Path, ...]:
+    """Add reports to a folder of samples: one file for each hour in them, whole or not at all.
+
+    Args:
+        folder: Where `day=.../hour=...` are.
+        reports: What workers reported.
+        snapshot: The round of Nimbus that names their tasks.
+
+    Returns:
+        The files.
+
+    Raises:
+        EngineError: pyarrow is missing, or a file cannot be written.
+    """
+    return write_rows(folder, (row for report in reports for row in sample_rows(report, snapshot)))
+
+
+def sample_rows(report: Report, snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    """The rows of a report. Its key is the life of the worker (`origin`) and the number of the report in it."""
+    own = attrs.evolve(
+        snapshot, scheduled=tuple(each for each in snapshot.scheduled if each.topology.id == report.topology)
+    )
+    observation = Observation(
+        cluster=Cluster(nodes=snapshot.nodes),
+        topologies=tuple(each.topology for each in own.scheduled),
+        assignment=seen([report], own),
+        metrics=metrics_of([report], own, report.window),
+    )
+    origin = ":".join(map(str, report.process))
+    return rows_of(observation, engine=ENGINE, origin=origin, number=report.number, end=report.time, share=report.port)

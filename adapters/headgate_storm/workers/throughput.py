@@ -1,0 +1,55 @@
+"""How fast a topology was, second by second, from what its workers reported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headgate.model import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from headgate_storm.nimbus.snapshot import Scheduled
+    from headgate_storm.workers.reports import Report
+
+REDUCED = 0.8
+"""Throughput below this share of the usual counts as reduced."""
+
+
+def sinks(scheduled: Scheduled) -> frozenset[int]:
+    """Storm's numbers of the tasks whose bolts send to no other bolt of the topology's own."""
+    own = {each.id: each.kind for each in scheduled.topology.components if not each.id.startswith("__")}
+    inner = {each.source for each in scheduled.topology.streams if each.target in own}
+    last = {name for name, kind in own.items() if kind is Kind.BOLT and name not in inner}
+    return frozenset(
+        number
+        for task, (start, end) in scheduled.executors.items()
+        if task.rpartition("/")[0].partition("/")[2] in last
+        for number in range(start, end + 1)
+    )
+
+
+def series(reports: Iterable[Report], tasks: Collection[int], begin: float, end: float) -> tuple[float, ...]:
+    """Tuples that tasks received in each whole second from `begin` on, seconds since 1970.
+
+    A report's tuples are spread evenly over its window.
+
+    Args:
+        reports: Of one topology.
+        tasks: Storm's numbers.
+        begin: Start of the first second.
+        end: What follows is left out.
+    """
+    bins = [0.0] * max(0, int(end - begin))
+    for report in reports:
+        received = sum(row.received for row in report.tasks if row.task in tasks)
+        start, stop = report.received - report.window - begin, report.received - begin
+        for second in range(max(0, int(start)), min(len(bins), int(stop) + 1)):
+            overlap = min(stop, second + 1) - max(start, second)
+            bins[second] += received * max(0.0, overlap) / report.window
+    return tuple(bins)
+
+
+def reduced(seconds: Sequence[float], usual: float) -> int:
+    """How many of the seconds had less than `REDUCED` of the usual throughput."""
+    return sum(each < REDUCED * usual for each in seconds)

@@ -1,0 +1,43 @@
+"""What looks at the workers of a cluster: the `watch` of a `StormTarget`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.model import Metrics
+from headgate_storm.workers.collector import Collector
+from headgate_storm.workers.measures import lives, metrics_of, seen
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from headgate.model import FrozenMap, Slot
+    from headgate_storm.nimbus.snapshot import Snapshot
+    from headgate_storm.workers.measures import Life
+
+FRESH = 25.0
+"""Seconds after which a task that nobody reported is not taken to be alive: two reports at the slowest pace."""
+
+
+@attrs.define(eq=False)
+class Workers:
+    """Workers as their reports to a collector show them; `latest` is what was measured last."""
+
+    collector: Collector
+    latest: Metrics = attrs.field(default=Metrics(), init=False)
+
+    def measure(self, snapshot: Snapshot, window: float) -> Metrics:
+        """What executors did in the next `window` seconds; returns after them."""
+        self.latest = metrics_of(self.collector.window(window), snapshot, window)
+        return self.latest
+
+    def lives(self, snapshot: Snapshot) -> FrozenMap[Life, Slot]:
+        """The worker processes that reported in the last seconds, each with its slot."""
+        return lives(self.collector.recent(FRESH), snapshot)
+
+    def alive(self, snapshot: Snapshot, *, past: Collection[Life] = ()) -> FrozenMap[str, Slot]:
+        """Where executors were reported in the last seconds, by task id, processes of the past left out."""
+        reports = (each for each in self.collector.recent(FRESH) if each.process not in past)
+        return seen(reports, snapshot)

@@ -1,0 +1,1 @@
+"""Topologies to run: described for the Java runner, catalogued, found by name."""

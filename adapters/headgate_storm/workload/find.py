@@ -1,0 +1,100 @@
+"""What a user names to be submitted: a topology document, a request document, or a workload of a plugin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.errors import DocumentError
+from headgate.model import FrozenMap, Profile, Topology
+from headgate_storm.workload.catalogue import ROLES
+from headgate_storm.workload.describe import Load, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from headgate.plugins.host import PluginHost
+
+LINES = 2000
+"""Lines of a text that a topology carries: its description goes to every worker."""
+
+
+@attrs.frozen(kw_only=True)
+class Wanted:
+    """Topologies, what their tuples cost, and the roles of their components."""
+
+    topologies: tuple[Topology, ...]
+    profiles: tuple[Profile, ...] = ()
+    roles: FrozenMap[str, str] = FrozenMap()
+
+    def described(self, *, load: Load, text: str = "", conf: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Each topology as the runner takes it; see `headgate_storm.workload.describe.describe`."""
+        reads = "text" in self.roles.values()
+        text = (text or default_text()) if reads else ""
+        return [
+            describe(each, self.profiles, roles=self.roles, load=load, conf=conf, text=text) for each in self.topologies
+        ]
+
+
+def find_wanted(word: str, host: PluginHost) -> Wanted:
+    """What a word names: a file, `-`, or `PLUGIN:WORKLOAD`.
+
+    Raises:
+        DocumentError: It is none of these, or names no topology.
+    """
+    from headgate.cli.request import find_request
+
+    if (topology := _topology(word)) is not None:
+        return Wanted(topologies=(topology,))
+    request = find_request(word, host)
+    if not request.topologies:
+        raise DocumentError("/topologies", f"{word} has no topology to submit")
+    roles = ROLES.get(word.partition(":")[2], FrozenMap()) if word.startswith("storm:") else FrozenMap[str, str]()
+    return Wanted(topologies=request.topologies, profiles=request.profiles, roles=roles)
+
+
+def _topology(word: str) -> Topology | None:
+    """The topology of a document that has components of its own; None if it is no such document."""
+    from pathlib import Path
+
+    from headgate.documents import structure
+    from headgate.documents.strict_json import parse
+
+    try:
+        data = parse(Path(word).read_bytes())
+    except (OSError, ValueError, DocumentError):
+        return None
+    return structure(data, Topology) if isinstance(data, dict) and "components" in data else None
+
+
+def read_text(file: Path | None) -> str:
+    """The first lines of a text, "" without a file.
+
+    Raises:
+        DocumentError: It cannot be read, or is empty.
+    """
+    if file is None:
+        return ""
+    try:
+        text = "\n".join(file.read_text(errors="replace").splitlines()[:LINES])
+    except OSError as error:
+        raise DocumentError("", f"{file} cannot be read: {error.strerror}") from None
+    if not text.strip():
+        raise DocumentError("", f"{file} has no words to count")
+    return text
+
+
+def default_text() -> str:
+    """A text that every Python brings: its own language reference.
+
+    Raises:
+        DocumentError: This Python was installed without it.
+    """
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:
+        raise DocumentError("", "this Python has no pydoc_data to count words of: name a file with --text") from None
+    lines = (line for name in sorted(topics) for line in topics[name].splitlines() if line.strip())
+    return "\n".join(line for line, _ in zip(lines, range(LINES), strict=False))

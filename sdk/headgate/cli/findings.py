@@ -1,0 +1,56 @@
+"""What an installation needs, and whether it is there."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import TYPE_CHECKING
+
+from headgate.hooks import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from headgate.plugins.host import PluginHost
+    from headgate.plugins.loading import Quarantined
+
+TESTS = "contract tests: pip install 'headgate[test]'"
+
+
+def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Finding, ...]:
+    """Look at Python, at what every plugin needs, and at every plugin.
+
+    Args:
+        host: The plugins; all are loaded.
+        commands: Commands of plugins that are set aside.
+    """
+    return (
+        _python(),
+        *host.needs(),
+        Finding.of_package("hypothesis", TESTS),
+        *(
+            Finding(subject=f"plugin {plugin.name}", status="ok", detail=f"{plugin.distribution} {plugin.version}")
+            for plugin in host.plugins.values()
+        ),
+        *(_broken("plugin", each) for each in host.quarantined),
+        *(_broken("command", each) for each in commands),
+    )
+
+
+def _broken(what: str, aside: Quarantined) -> Finding:
+    return Finding(
+        subject=f"{what} {aside.name}",
+        status="broken",
+        detail=f"{aside.origin}: {aside.reason}",
+        fix="repair or uninstall it, or name it in HEADGATE_DISABLE_PLUGINS",
+    )
+
+
+def _python() -> Finding:
+    fit = sys.version_info >= (3, 11)
+    return Finding(
+        subject="Python",
+        status="ok" if fit else "broken",
+        detail=platform.python_version(),
+        fix="" if fit else "use Python 3.11 or later",
+    )

@@ -1,0 +1,102 @@
+"""When an application gets another node, and when an empty one is given back: pure functions of what a round saw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.model import FrozenMap, Status
+
+if TYPE_CHECKING:
+    from headgate.control.round import Round
+    from headgate.model import Observation
+
+
+FIRST_PAUSE, LONGEST_PAUSE = 8, 64
+"""Rounds until nodes that a scheduler left empty may be asked back: doubled each time, up to the second."""
+
+
+@attrs.frozen(kw_only=True)
+class Fleet:
+    """How many nodes an application may have, and after how many rounds in a row an empty one is given back."""
+
+    minimum: int = 1
+    maximum: int
+    idle: int = 2
+
+
+@attrs.frozen(kw_only=True)
+class Scaling:
+    """Nodes to add, nodes to drain, and why; neither if nothing is to be done."""
+
+    add: int = 0
+    drain: tuple[str, ...] = ()
+    why: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class FleetMemory:
+    """What is remembered from round to round.
+
+    Attributes:
+        idle: For how many rounds in a row each empty node has hosted no task.
+        enough: Nodes in use when empty ones were given back the last time; 0 if none were, or more were used since.
+        wait: Rounds until an unsatisfactory state alone may ask for a node again.
+        pause: What `wait` becomes when nodes are given back.
+    """
+
+    idle: FrozenMap[str, int] = FrozenMap()
+    enough: int = 0
+    wait: int = 0
+    pause: int = FIRST_PAUSE
+
+
+def watch(memory: FleetMemory, seen: Observation) -> FleetMemory:
+    """The memory after an observation; one without any task counts for no empty node."""
+    used = {slot.node for slot in seen.assignment.values()}
+    idle = {node.id for node in seen.cluster.nodes} - used
+    rounds = {node: memory.idle.get(node, 0) + 1 for node in sorted(idle)} if used else {}
+    if memory.enough and len(used) > memory.enough:
+        return FleetMemory(idle=FrozenMap(rounds))
+    return attrs.evolve(memory, idle=FrozenMap(rounds), wait=max(memory.wait - 1, 0))
+
+
+def gave_back(memory: FleetMemory, seen: Observation) -> FleetMemory:
+    """The memory after nodes were drained because a scheduler left them empty."""
+    used = {slot.node for slot in seen.assignment.values()}
+    return attrs.evolve(memory, enough=len(used), wait=memory.pause, pause=min(2 * memory.pause, LONGEST_PAUSE))
+
+
+def scale(done: Round, seen: Observation, memory: FleetMemory, fleet: Fleet) -> Scaling:
+    """What to do after a round.
+
+    A node is added when a plan lacked room, or when the analyser called the state `unsatisfactory` and no node is
+    empty; one at a time. A scheduler that left nodes empty does not get them back at once for an unsatisfactory state:
+    else one that packs would be given a node and lose it for ever. Nodes that have been empty for `fleet.idle` rounds
+    are drained, the highest id first.
+    """
+    nodes = {node.id for node in seen.cluster.nodes}
+    short = "; ".join(done.verdict.reasons) if _is_short(done, nodes, seen) else ""
+    lacks = _lacks_room(done) or ("" if memory.wait else short)
+    if lacks:
+        full = len(nodes) >= fleet.maximum
+        return Scaling(why=f"{lacks}; {len(nodes)} nodes are all there may be") if full else Scaling(add=1, why=lacks)
+    if len(nodes) < fleet.minimum:
+        return Scaling(add=fleet.minimum - len(nodes), why=f"{len(nodes)} nodes, at least {fleet.minimum} are asked")
+    empty = sorted((node for node in nodes if memory.idle.get(node, 0) >= fleet.idle), reverse=True)
+    if drain := tuple(empty[: len(nodes) - fleet.minimum]):
+        return Scaling(drain=drain, why=f"empty for {fleet.idle} rounds")
+    held = f"{short}; nodes were left empty before, another one is asked for in {memory.wait} rounds" if short else ""
+    return Scaling(why=held)
+
+
+def _lacks_room(done: Round) -> str:
+    if done.plan is None or done.plan.status is not Status.INFEASIBLE:
+        return ""
+    return "; ".join(reason.message for reason in done.plan.reasons[:3])
+
+
+def _is_short(done: Round, nodes: set[str], seen: Observation) -> bool:
+    used = {slot.node for slot in seen.assignment.values()}
+    return done.verdict.state == "unsatisfactory" and nodes <= used

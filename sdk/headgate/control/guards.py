@@ -1,0 +1,213 @@
+"""What keeps a control loop calm over hours: cool-down, least gain, asking again, and undoing what made things worse.
+
+Pure functions of what a round sees and of what is remembered of the rounds before it; the loop acts on their answers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import attrs
+import numpy as np
+
+from headgate.model import FrozenMap, Slot
+from headgate.problem import Problem
+from headgate.problem.score import score
+
+if TYPE_CHECKING:
+    from headgate.control.round import Round
+    from headgate.model import Plan, Request, Scores
+
+Goal = Literal["traffic", "nodes", "cost", "utilisation", "latency", "throughput"]
+"""What a plan may be judged by. traffic: the share that goes between nodes; nodes, cost, utilisation: as in `Scores`;
+latency: the largest of any topology; throughput: completed over offered, in sum. More is better of the last alone."""
+
+GOALS: tuple[Goal, ...] = get_args(Goal)
+PREDICTED: tuple[Goal, ...] = ("traffic", "nodes", "cost", "utilisation")
+"""Goals that the scores of a plan foretell."""
+REGRETS = 8
+"""Undone assignments that are remembered."""
+DOUBLINGS = 6
+"""The cool-down doubles with every failure in a row, at most so often."""
+
+
+@attrs.frozen(kw_only=True)
+class Guards:
+    """How patient a loop is.
+
+    Attributes:
+        cooldown: Seconds after acting in which no further plan is carried out; doubled by every failure in a row.
+        gain: Least relative gain, 0 to 1, of a plan over what runs: in the goal, else in any predicted one.
+        goal: What a plan that was carried out is judged by; None judges none.
+        worse: Relative loss in the goal that is borne; more undoes the plan.
+        settle: Rounds after acting before the plan is judged.
+        reassert: How often one assignment is asked for again while tasks are not where asked.
+    """
+
+    cooldown: float = 0.0
+    gain: float = 0.0
+    goal: Goal | None = None
+    worse: float = 0.1
+    settle: int = 1
+    reassert: int = 3
+
+
+@attrs.frozen(kw_only=True)
+class Trial:
+    """A plan that was carried out and waits to be judged: its round, the goal before it, and where tasks were."""
+
+    round: int
+    before: float | None
+    asked: FrozenMap[str, Slot]
+    undo: FrozenMap[str, Slot]
+
+
+@attrs.frozen(kw_only=True)
+class Memory:
+    """What the guards know of the rounds before.
+
+    Attributes:
+        acted: When the engine was last told something, seconds of the loop's clock; None: never.
+        failures: Rounds in a row that acted and failed.
+        asked: The assignment that was last asked for, empty when there is none to insist on.
+        tries: How often it was asked for again.
+        trial: The plan that is to be judged.
+        regrets: Assignments that were undone, latest last.
+    """
+
+    acted: float | None = None
+    failures: int = 0
+    asked: FrozenMap[str, Slot] = FrozenMap()
+    tries: int = 0
+    trial: Trial | None = None
+    regrets: tuple[FrozenMap[str, Slot], ...] = ()
+
+
+def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memory:
+    """What is known after a round that ended at `now`."""
+    if done.receipt is None and not (done.outcome == "failed" and done.plan is not None):
+        return memory
+    if done.outcome == "undone":
+        regrets = memory.regrets if memory.trial is None else (*memory.regrets, memory.trial.asked)[-REGRETS:]
+        return Memory(acted=now, failures=memory.failures + 1, regrets=regrets)
+    failures = 0 if done.outcome in ("executed", "asserted") else memory.failures + 1
+    if done.outcome in ("failed", "rolled-back") or done.plan is None or done.receipt is None:
+        return attrs.evolve(memory, acted=now, failures=failures, asked=FrozenMap(), tries=0, trial=None)
+    if not done.plan.provenance.scheduler:  # the loop's own reminder
+        tries = memory.tries + 1 if done.outcome == "missed" else 0
+        return attrs.evolve(memory, acted=now, failures=failures, tries=tries)
+    return Memory(
+        acted=now,
+        failures=failures,
+        asked=done.plan.assignment,
+        trial=_trial(done, guards),
+        regrets=memory.regrets,
+    )
+
+
+def _trial(done: Round, guards: Guards) -> Trial | None:
+    if guards.goal is None or done.plan is None or done.receipt is None or done.request is None:
+        return None
+    return Trial(
+        round=done.number,
+        before=measure(done.request, guards.goal),
+        asked=done.plan.assignment,
+        undo=done.receipt.undo,
+    )
+
+
+def measure(request: Request, goal: Goal) -> float | None:
+    """The goal as it was measured on what runs; None if it was not, or some task runs nowhere."""
+    if goal in PREDICTED:
+        scores = running(request)
+        known = not scores.unplaced and (goal != "traffic" or bool(request.metrics.flows))
+        return _predicted(scores, goal) if known else None
+    samples = request.metrics.topologies
+    if goal == "latency":
+        return max((each.latency for each in samples if each.latency is not None), default=None)
+    pairs = [(each.throughput, each.offered) for each in samples if each.throughput is not None and each.offered]
+    return _ratio(sum(done for done, _ in pairs), sum(offered or 0.0 for _, offered in pairs))
+
+
+def running(request: Request) -> Scores:
+    """Scores of the assignment that runs."""
+    problem = Problem.of(request)
+    live = zip(problem.task_ids, problem.current.tolist(), strict=True)
+    return score(problem, FrozenMap({task: request.assignment[task] for task, node in live if node >= 0}))
+
+
+def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *, now: float) -> str:
+    """Why a plan is not carried out now, "" if it is.
+
+    A plan that gives a place to a task without one is not held back. One that starves a topology on purpose needs no
+    gain: its goal is priority.
+    """
+    before = running(request)
+    if before.unplaced > plan.scores.unplaced:
+        return ""
+    if plan.assignment in memory.regrets:
+        return f"the same assignment made things worse before and was undone; {len(plan.moves)} moves are not made"
+    pause = guards.cooldown * 2 ** min(memory.failures, DOUBLINGS)
+    if memory.acted is not None and now - memory.acted < pause:
+        return f"cool-down: {pause - (now - memory.acted):.0f} of {pause:g} s are left, {len(plan.moves)} moves wait"
+    gained = gain(before, plan.scores, guards.goal)
+    if guards.gain > 0 and gained < guards.gain and not plan.starves:
+        return f"the plan gains {gained:.1%} and at least {guards.gain:.1%} are asked; {len(plan.moves)} moves wait"
+    return ""
+
+
+def gain(before: Scores, after: Scores, goal: Goal | None = None) -> float:
+    """How much smaller `after` is than `before`, relative: in the goal, or where it gains most."""
+    goals = (goal,) if goal in PREDICTED else PREDICTED
+    pairs = [(_predicted(before, each), _predicted(after, each)) for each in goals]
+    gains = [1 - new / old for old, new in pairs if old and new is not None]
+    return max(gains, default=0.0)
+
+
+def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: int) -> str:
+    """Why the last plan is undone in round `number`, "" if it is not."""
+    trial = memory.trial
+    if trial is None or guards.goal is None or number < trial.round + guards.settle:
+        return ""
+    now = measure(request, guards.goal)
+    if trial.before is None or now is None:
+        return ""
+    lost = trial.before - now if guards.goal == "throughput" else now - trial.before
+    if lost <= guards.worse * max(abs(trial.before), 1e-9):
+        return ""
+    return f"{guards.goal} went from {trial.before:.4g} to {now:.4g} after round {trial.round}"
+
+
+def judged(guards: Guards, memory: Memory, *, number: int) -> Memory:
+    """What is known once the trial was looked at in round `number`."""
+    due = memory.trial is not None and number >= memory.trial.round + guards.settle
+    return attrs.evolve(memory, trial=None) if due else memory
+
+
+def asked_again(request: Request, guards: Guards, memory: Memory) -> list[int]:
+    """Node of each task when what was asked before is asked again; empty if there is nothing to insist on.
+
+    Tasks whose node is gone, and tasks that are new, stay where they run; while one of them runs nowhere it is the
+    scheduler's turn.
+    """
+    if not memory.asked or memory.tries >= guards.reassert:
+        return []
+    problem = Problem.of(request)
+    wanted, current = problem.node_of(memory.asked), problem.current
+    node_of = np.where(wanted >= 0, wanted, current)
+    astray = (node_of != current) & (current >= 0)
+    return list(map(int, node_of)) if astray.any() and (node_of >= 0).all() else []
+
+
+def _predicted(scores: Scores, goal: Goal) -> float | None:
+    figures: dict[str, float | None] = {
+        "traffic": scores.share,
+        "nodes": float(scores.nodes_used),
+        "cost": scores.cost,
+        "utilisation": scores.utilisation,
+    }
+    return figures[goal]
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,242 @@
+"""The control loop around a scheduler: monitor, analyse, plan, validate, execute, verify, record (MAPE-K).
+
+One round at a time. What to do is decided by pure functions of this module; the class acts. A round never raises
+for what a plugin or an engine did: it says so in its record, and what runs goes on running.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
+from headgate.control.guards import Guards, Memory, asked_again, judged, regret_reason, remember, wait_reason
+from headgate.control.journal import NoJournal
+from headgate.control.round import Check, Outcome, Round
+from headgate.documents import unstructure
+from headgate.errors import EngineEndedError, HeadgateError
+from headgate.model import FrozenMap, Limits, Observation, Plan, Receipt, Request, Slot, Status
+from headgate.model.validate import check_request
+from headgate.problem import Problem
+
+if TYPE_CHECKING:
+    from headgate.control.journal import Journal
+    from headgate.hooks import Verdict
+    from headgate.plugins.host import PluginHost
+
+LOG = logging.getLogger("headgate.loop")
+
+
+@attrs.frozen(kw_only=True)
+class Control:
+    """What a loop is told: which plugins, with which options, and how patient it is."""
+
+    scheduler: str
+    engine: str
+    options: Mapping[str, Any] = FrozenMap()
+    limits: Limits = Limits()
+    window: float = 10.0
+    seed: int = 0
+    shadow: bool = False
+    guards: Guards = Guards()
+    fleet: Fleet | None = None
+
+
+def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:
+    """Count the tasks that were seen on the node that was asked for; a task not seen at all is missed."""
+    missed = tuple(sorted(task for task, slot in asked.items() if task not in seen or seen[task].node != slot.node))
+    return Check(asked=len(asked), hits=len(asked) - len(missed), missed=missed)
+
+
+def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool) -> tuple[Outcome | None, str]:
+    """Why a plan is not to be carried out, or (None, "") if it is."""
+    if plan.status is not Status.OK and not plan.starves:
+        return "held", "; ".join(reason.message for reason in plan.reasons[:3])
+    if not plan.moves:
+        return "unchanged", "every task is where it should be"
+    if objections:
+        return "vetoed", "; ".join(objections)
+    if shadow:
+        return "unchanged", f"shadow: {len(plan.moves)} moves are not carried out"
+    return None, ""
+
+
+class Loop:
+    """Runs rounds against one engine."""
+
+    def __init__(
+        self,
+        host: PluginHost,
+        control: Control,
+        target: Any,
+        journal: Journal | None = None,
+        *,
+        keep: Callable[[Observation], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Remember what to use; nothing is called yet.
+
+        Args:
+            host: Has the plugins that are named in `control`.
+            control: What to do, and how patiently.
+            target: The engine's handle.
+            journal: Where rounds are recorded.
+            keep: Is given every observation, and raises nothing.
+            clock: Tells seconds for the guards.
+        """
+        self._host = host
+        self._keep = keep
+        self._control = control
+        self._target = target
+        self._journal = journal or NoJournal()
+        self._clock = clock
+        self._number = 0
+        self._memory = Memory()
+        self._notes: tuple[str, ...] = ()
+        self._seen = Observation()
+        self._nodes = FleetMemory()
+
+    def round(self, *, replan: bool = False) -> Round:
+        """Do one round and record it.
+
+        Args:
+            replan: Plan even when the scheduler's own analysis sees no need.
+
+        Raises:
+            DocumentError: The journal cannot be written.
+        """
+        self._number += 1
+        self._notes = ()
+        done = self._scale(self._attempt(replan=replan))
+        self._memory = remember(self._memory, done, self._control.guards, now=self._clock())
+        record = unstructure(done)
+        self._journal.append(record)
+        for failure in self._host.on_round(record):
+            LOG.warning("%s", failure)
+        return done
+
+    def _attempt(self, *, replan: bool) -> Round:
+        control = self._control
+        try:
+            observation = self._observe()
+            request = Request.of(observation, limits=control.limits, seed=control.seed)
+            check_request(request)
+        except EngineEndedError as error:
+            return self._end("ended", str(error))
+        except Exception as error:  # noqa: BLE001 - a monitor is a plugin, the loop outlives it
+            return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
+        if (done := self._look_back(request)) is not None:
+            return done
+        try:
+            verdict = self._host.analyse(control.scheduler, observation, control.options)
+        except Exception as error:  # noqa: BLE001 - so is a scheduler
+            return self._end("held", _say(error))
+        if not (verdict.replan or replan):
+            return self._end("quiet", "; ".join(verdict.reasons), verdict=verdict)
+        return self._plan(request, verdict)
+
+    def _scale(self, done: Round) -> Round:
+        """Add or drain nodes after a round that saw the engine."""
+        fleet, engine = self._control.fleet, self._control.engine
+        if fleet is None or self._control.shadow or done.outcome in ("failed", "ended"):
+            return done
+        self._nodes = watch(self._nodes, self._seen)
+        wanted = scale(done, self._seen, self._nodes, fleet)
+        notes = (*done.notes, f"nodes: {wanted.why}") if wanted.why else done.notes
+        if not wanted.add and not wanted.drain:
+            return attrs.evolve(done, notes=notes)
+        try:
+            receipt = self._host.scale(engine, self._target, add=wanted.add, drain=wanted.drain)
+        except Exception as error:  # noqa: BLE001 - an executor
+            return attrs.evolve(done, notes=(*notes, f"nodes could not be changed: {_say(error)}"))
+        if wanted.drain and receipt.done:
+            self._nodes = gave_back(self._nodes, self._seen)
+        said = tuple(f"{step.action} {step.subject}: {step.message or 'done'}" for step in receipt.steps)
+        return attrs.evolve(done, notes=(*notes, *said), scaling=receipt)
+
+    def _look_back(self, request: Request) -> Round | None:
+        """Undo an earlier plan that made things worse, or insist on it where tasks left it; None: plan as usual."""
+        guards = self._control.guards
+        if why := regret_reason(request, guards, self._memory, number=self._number):
+            return self._take_back(request, why)
+        self._memory = judged(guards, self._memory, number=self._number)
+        node_of = asked_again(request, guards, self._memory)
+        if not node_of:
+            return None
+        plan = Problem.of(request).plan(node_of, "asked again: tasks were not where they had been asked")
+        outcome, message = judge(plan, (), shadow=self._control.shadow)
+        if outcome is not None:
+            return self._end(outcome, message, request=request, plan=plan)
+        return self._act(plan, {"request": request, "plan": plan}, done="asserted")
+
+    def _take_back(self, request: Request, why: str) -> Round:
+        trial = self._memory.trial
+        receipt = Receipt(undo=trial.undo if trial else FrozenMap())
+        try:
+            undone = self._host.rollback(self._control.engine, self._target, receipt)
+        except Exception as error:  # noqa: BLE001 - an executor
+            return self._end("failed", f"{why}; and taking it back failed: {_say(error)}", request=request)
+        return self._end("undone" if undone.done else "failed", why, request=request, receipt=undone)
+
+    def _plan(self, request: Request, verdict: Verdict) -> Round:
+        control = self._control
+        try:
+            plan = self._host.schedule(control.scheduler, request, control.options)
+            objections = self._host.review(request, plan)
+        except Exception as error:  # noqa: BLE001 - and a reviewer
+            return self._end("held", _say(error), verdict=verdict, request=request)
+        outcome, message = judge(plan, objections, shadow=control.shadow)
+        seen = {"verdict": verdict, "request": request, "plan": plan}
+        if outcome is not None:
+            return self._end(outcome, message, **seen)
+        if wait := wait_reason(request, plan, control.guards, self._memory, now=self._clock()):
+            return self._end("waiting", wait, **seen)
+        return self._act(plan, seen)
+
+    def _act(self, plan: Plan, seen: dict[str, Any], done: Outcome = "executed") -> Round:
+        engine, host, target = self._control.engine, self._host, self._target
+        try:
+            warnings = tuple(host.preflight(engine, target, plan))
+            receipt = host.execute(engine, target, plan)
+        except Exception as error:  # noqa: BLE001 - and an executor
+            return self._end("failed", f"{engine} could not carry the plan out: {_say(error)}", **seen)
+        seen = {**seen, "warnings": warnings, "receipt": receipt}
+        if not receipt.done:
+            return self._undo(receipt, seen)
+        return self._verify(plan, seen, done)
+
+    def _undo(self, receipt: Receipt, seen: dict[str, Any]) -> Round:
+        why = "; ".join(step.message for step in receipt.steps if not step.done)
+        try:
+            undone = self._host.rollback(self._control.engine, self._target, receipt)
+        except Exception as error:  # noqa: BLE001 - an executor again
+            return self._end("failed", f"{why}; and the rollback failed: {_say(error)}", **seen)
+        return self._end("rolled-back" if undone.done else "failed", why, **seen)
+
+    def _verify(self, plan: Plan, seen: dict[str, Any], done: Outcome) -> Round:
+        try:
+            after = self._observe()
+        except Exception as error:  # noqa: BLE001 - a monitor again
+            return self._end("missed", f"carried out, but not seen: {_say(error)}", **seen)
+        check = compare_assignments(plan.assignment, after.assignment)
+        message = f"{check.hits} of {check.asked} tasks run where asked"
+        return self._end("missed" if check.missed else done, message, check=check, **seen)
+
+    def _observe(self) -> Observation:
+        seen = self._host.observe(self._control.engine, self._target, self._control.window)
+        if self._keep is not None:
+            self._keep(seen)
+        self._notes += seen.notes
+        self._seen = seen
+        return seen
+
+    def _end(self, outcome: Outcome, message: str, **seen: Any) -> Round:
+        return Round(number=self._number, outcome=outcome, message=message, notes=self._notes, **seen)
+
+
+def _say(error: Exception) -> str:
+    return str(error) if isinstance(error, HeadgateError) else f"{type(error).__name__}: {error}"

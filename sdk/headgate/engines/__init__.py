@@ -1,0 +1,1 @@
+"""The toolkit of adapters: a JVM, processes, a local cluster."""

@@ -1,0 +1,115 @@
+"""A local cluster that one command leaves running and another one ends: its state file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from abc import abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeVar
+
+import attrs
+
+from headgate.engines.cache import cache_folder
+from headgate.engines.process import Daemon, end, exit_on_sigterm
+from headgate.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class LocalCluster(Protocol):
+    """A cluster that can be started and stopped."""
+
+    def start(self) -> Self:
+        """Start it, or raise and leave nothing."""
+
+    def stop(self) -> None:
+        """End all that was started."""
+
+
+C = TypeVar("C", bound=LocalCluster)
+
+
+@attrs.frozen(kw_only=True)
+class Standing:
+    """What the state file says of the one standing cluster of an engine.
+
+    A subclass adds fields that JSON can hold.
+
+    Attributes:
+        daemons: The processes that are its own.
+    """
+
+    engine: ClassVar[str]
+    """Name of the engine, as in `headgate ENGINE up`."""
+
+    grace: ClassVar[float] = 10.0
+    """Seconds that its daemons have to end by themselves."""
+
+    daemons: tuple[Daemon, ...]
+
+    @property
+    @abstractmethod
+    def where(self) -> str:
+        """The address that tells the cluster from others."""
+
+    @classmethod
+    def folder(cls) -> Path:
+        """Where its logs, scratch files and state file are."""
+        return cache_folder() / cls.engine / "cluster"
+
+    @classmethod
+    def read(cls) -> Self | None:
+        """The cluster of the state file, None if there is no file or none of its processes is left."""
+        try:
+            document = json.loads(cls._file().read_text())
+        except FileNotFoundError:
+            return None
+        daemons = tuple(Daemon(**each | {"log": Path(each["log"])}) for each in document.pop("daemons"))
+        return cls(daemons=daemons, **document) if any(each.members() for each in daemons) else None
+
+    def write(self) -> None:
+        """Write the state file, all or nothing."""
+        draft = self._file().with_suffix(".new")
+        draft.write_text(json.dumps(attrs.asdict(self), default=str))
+        draft.replace(self._file())
+
+    @classmethod
+    def leave(cls, make: Callable[[Path], C], note: Callable[[C], Self]) -> Self:
+        """Start a cluster that outlives this process.
+
+        Args:
+            make: Makes the cluster, with its logs and state in the given folder.
+            note: What the state file shall say of it once it runs.
+
+        Raises:
+            EngineError: One runs already, or it does not start.
+        """
+        if running := cls.read():
+            name, down = cls.engine.capitalize(), f"headgate {cls.engine} down"
+            raise EngineError(f"a local {name} cluster runs at {running.where}: run `{down}` first")
+        shutil.rmtree(cls.folder(), ignore_errors=True)
+        cls.folder().mkdir(parents=True)
+        with exit_on_sigterm():
+            cluster = make(cls.folder()).start()
+            try:
+                standing = note(cluster)
+                standing.write()
+            except BaseException:
+                cluster.stop()
+                raise
+        return standing
+
+    @classmethod
+    def end(cls) -> Self | None:
+        """End the processes of the state file, and remove it; returns what ran, None if nothing did."""
+        running = cls.read()
+        if running:
+            end(running.daemons, grace=cls.grace)
+        shutil.rmtree(cls.folder(), ignore_errors=True)
+        return running
+
+    @classmethod
+    def _file(cls) -> Path:
+        return cls.folder() / "cluster.json"

@@ -1,0 +1,1 @@
+"""Evidence: printed figures and improved variants, recomputed."""

@@ -1,0 +1,227 @@
+"""Printed figures beside recomputed ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import attrs
+
+from headgate.model.evidence import Point
+from headgate.report.format import quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from headgate.evidence.variants import Improved
+    from headgate.model.evidence import Claim
+
+Status = Literal["exact", "predicted", "calibrated", "follows", "worked by hand", "not reproducible", "differs"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+ROUNDING = 1e-9
+"""Absolute distance at which two figures are one whatever the tolerance: sums end in other last bits elsewhere."""
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """What became of a claim.
+
+    Attributes:
+        plugin: Who claims it.
+        ours: What this code finds, None where it cannot be computed.
+        status: The claim's basis where our figure is within its tolerance; `follows` where it then follows from other
+            claims; `not reproducible` where it is known not to be, and the note says why; `differs` where we found
+            other than the claim expects, in either direction.
+    """
+
+    plugin: str = ""
+    id: str
+    source: str
+    statement: str
+    printed: float | str | None = None
+    by_hand: float | str | None = None
+    ours: float | str | None
+    tolerance: float = 0.0
+    less: bool = False
+    status: Status
+    fitted: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
+    family: str = ""
+    note: str = ""
+    point: Point | None = None
+
+    @property
+    def figure(self) -> float | str | None:
+        """The printed figure, or the one worked by hand."""
+        return self.by_hand if self.printed is None else self.printed
+
+    @property
+    def off(self) -> float | None:
+        """Relative distance of our figure from the claimed one, None where that says nothing."""
+        figure, ours = self.figure, self.ours
+        if not isinstance(figure, float | int) or not isinstance(ours, float | int) or not figure or self.less:
+            return None
+        return ours / figure - 1
+
+
+def reproduce(claim: Claim, plugin: str = "") -> Result:
+    """Recompute one claim; a computation that breaks is a figure that differs, and the note says how.
+
+    Args:
+        claim: The claim.
+        plugin: Who claims it.
+    """
+    ours: float | str | None = None
+    note = "; ".join(filter(None, (_follows(claim), claim.note)))
+    try:
+        ours = None if claim.verify is None else claim.verify()
+        status = _status(claim, ours)
+    except Exception as error:  # noqa: BLE001 - a plugin's computation may raise anything
+        status, note = "differs", f"could not be computed: {type(error).__name__}: {error}"
+    return Result(
+        plugin=plugin,
+        id=claim.id,
+        source=claim.source,
+        statement=claim.statement,
+        printed=claim.printed,
+        by_hand=claim.by_hand,
+        ours=ours,
+        tolerance=claim.tolerance,
+        less=claim.less,
+        status=status,
+        fitted=claim.fitted,
+        follows=claim.follows,
+        family=claim.family,
+        note=note,
+        point=claim.point,
+    )
+
+
+def _follows(claim: Claim) -> str:
+    return f"follows from {', '.join(claim.follows)}" if claim.follows else ""
+
+
+def distinct(results: Iterable[Result]) -> list[Result]:
+    """The first of each figure: claims of a family are one where ours is the same, or the printed one that we miss."""
+    found: dict[object, Result] = {}
+    for each in results:
+        figure = each.figure if each.status == "not reproducible" else each.ours
+        alike = (each.family, each.status, figure) if each.family else each.id
+        found.setdefault((each.plugin, alike), each)
+    return list(found.values())
+
+
+def count(results: Iterable[Result]) -> dict[Status, int]:
+    """How many distinct figures stand how, in the order of `STATUSES`."""
+    found = [result.status for result in distinct(results)]
+    return {status: found.count(status) for status in STATUSES}
+
+
+def fitted(results: Iterable[Result]) -> int:
+    """How many numbers and readings were chosen, in all, for the figures that are calibrated."""
+    return len({(each.plugin, name) for each in results if each.status == "calibrated" for name in each.fitted})
+
+
+def summary(results: Sequence[Result]) -> str:
+    """The counts as one line: distinct printed figures first, what no paper prints apart."""
+    counts = count(results)
+    by_hand = sum(each.printed is None for each in distinct(results))
+    parts = [
+        f"{number} {status}{_numbers(fitted(results)) if status == 'calibrated' else ''}"
+        for status, number in counts.items()
+        if status != "worked by hand" and (number or status == "differs")
+    ]
+    printed = sum(counts.values()) - by_hand
+    apart = f"; {by_hand} worked by hand" if by_hand else ""
+    return f"{printed} printed figures in {_plural(len(results), 'claim')}: {', '.join(parts)}{apart}"
+
+
+def _numbers(chosen: int) -> str:
+    return f" (by {_plural(chosen, 'choice')})"
+
+
+def _plural(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def number_notes(results: Sequence[Result | Improved]) -> dict[str, int]:
+    """A number for each note, in order of appearance; equal notes share one."""
+    notes: dict[str, int] = {}
+    for result in results:
+        if result.note:
+            notes.setdefault(result.note, len(notes) + 1)
+    return notes
+
+
+def status_text(result: Result, notes: Mapping[str, int]) -> str:
+    """The status of a figure, with the count of what was chosen for it and the number of its note."""
+    status = f"calibrated ({len(result.fitted)})" if result.status == "calibrated" else result.status
+    return marked(status, result.note, notes)
+
+
+def marked(status: str, note: str, notes: Mapping[str, int]) -> str:
+    """A status with the number of its note; one that must not be, in capitals."""
+    text = status.upper() if status == "differs" else status
+    return f"{text} [{notes[note]}]" if note else text
+
+
+FIGURES = ("ours", "off", "within")
+"""Headings of what `figures` gives after the claimed figure."""
+
+
+def figures(result: Result) -> tuple[str, ...]:
+    """The cells of the claimed figure, of ours, of how far it is off, and of the tolerance."""
+    ours = "" if result.ours is None else amount(result.ours)
+    return amount(result.figure, less=result.less), ours, distance(result), allowed(result)
+
+
+def apart(plugin: str, results: Sequence[Result]) -> Iterator[tuple[str, str, list[Result]]]:
+    """Title, heading of the claimed figure and rows of each table of a plugin: printed figures, then those by hand."""
+    printed = [each for each in results if each.printed is not None]
+    by_hand = [each for each in results if each.printed is None]
+    if printed:
+        yield plugin, "printed", printed
+    if by_hand:
+        yield f"{plugin}: worked by hand, no claim on a paper's results", "by hand", by_hand
+
+
+def counted(results: Sequence[Result]) -> tuple[int, ...]:
+    """How many distinct figures there are, and how many of each status, in the order of `STATUSES`."""
+    counts = count(results)
+    return sum(counts.values()), *counts.values()
+
+
+def amount(figure: float | str | None, *, less: bool = False) -> str:
+    """A claimed figure or ours; `less` where the paper prints that it is less than that."""
+    text = figure if isinstance(figure, str) else quantity(figure, 5)
+    return f"< {text}" if less else text
+
+
+def distance(result: Result) -> str:
+    """How far ours is from the claimed figure, as a percentage; empty if not at all."""
+    off = result.off
+    return "" if off is None or abs(off) < 5e-5 else f"{off:+.1%}"
+
+
+def allowed(result: Result) -> str:
+    """The tolerance, as a percentage; empty where our figure has to be the claimed one, or is not computed."""
+    return "" if not result.tolerance or result.ours is None else f"{100 * result.tolerance:g}%"
+
+
+def _status(claim: Claim, ours: float | str | None) -> Status:
+    if ours is None:
+        return "not reproducible"
+    holds = _holds(claim, ours)
+    if holds != claim.expected:
+        return "differs"
+    if not holds:
+        return "not reproducible"
+    return "follows" if claim.follows else claim.basis
+
+
+def _holds(claim: Claim, ours: float | str) -> bool:
+    figure = claim.figure
+    if isinstance(figure, str) or isinstance(ours, str):
+        return figure == ours
+    if claim.less:
+        return ours < figure
+    return abs(ours - figure) <= claim.tolerance * abs(figure) + ROUNDING

@@ -1,0 +1,187 @@
+"""Validation of a request: an amount, id or reference that contradicts itself is refused with a pointer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headgate.errors import DocumentError, pointer
+from headgate.model import Slot
+from headgate.model.rates import stream_rates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from headgate.model import Request, Topology
+
+MAX_TASKS = 500_000
+"""More tasks than this in one request are taken for a mistake."""
+
+MAX_AMOUNT = 1e15
+"""So is a larger amount; sums of whole amounts up to here are exact in float64."""
+
+GROUPINGS = frozenset(
+    {"shuffle", "fields", "local-or-shuffle", "partial-key", "all", "global", "direct", "none", "custom"}
+)
+
+
+def check_request(request: Request) -> None:
+    """Refuse a request that contradicts itself.
+
+    Raises:
+        DocumentError: An id that is empty or stands twice, an unknown id, an amount that is negative, NaN or above
+            `MAX_AMOUNT`, a cycle without a rate, or more than `MAX_TASKS` tasks; the pointer names the first place
+            found. Tasks may be assigned to nodes that are not there: see `check_places`.
+    """
+    _unique((node.id for node in request.cluster.nodes), "node", "cluster", "nodes")
+    for index, node in enumerate(request.cluster.nodes):
+        where = ("cluster", "nodes", index)
+        _id(node.id, *where, "id")
+        _amounts(node.capacity.items(), *where, "capacity")
+        _amount(node.price, *where, "price")
+        _unique(node.slots, "slot", *where, "slots")
+    _unique((topology.id for topology in request.topologies), "topology", "topologies")
+    for index, topology in enumerate(request.topologies):
+        _check_topology(topology, index)
+    check_size(request)
+    _check_references(request)
+    _check_profiles(request)
+    for name in ("deadline", "max_moves"):
+        _amount(getattr(request.limits, name), "limits", name)
+    _amount(request.metrics.window, "metrics", "window")
+
+
+def check_places(request: Request) -> None:
+    """Refuse an assignment to a node or slot that is not there.
+
+    A request that was made from an engine's own state may have one: a supervisor dies before its tasks are
+    reassigned, and `Problem.current` then says that they run nowhere. Somebody's document may not.
+
+    Raises:
+        DocumentError: With a pointer to the task.
+    """
+    known = {Slot(node.id, port) for node in request.cluster.nodes for port in node.slots}
+    nodes = {node.id for node in request.cluster.nodes}
+    for task, slot in request.assignment.items():
+        _known(slot.node, nodes, "node", "assignment", task)
+        if slot not in known:
+            raise DocumentError(pointer("assignment", task), f"node {slot.node!r} has no slot {slot.port}")
+
+
+def _check_topology(topology: Topology, index: int) -> None:
+    where = ("topologies", index)
+    _id(topology.id, *where, "id")
+    if "/" in topology.id:
+        raise DocumentError(
+            pointer(*where, "id"), f"{topology.id!r} has a /, which ends a topology's id in a task's id"
+        )
+    _amount(topology.worker_heap, *where, "worker_heap")
+    for name in ("workers", "desired_nodes", "minimum_nodes", "isolated_nodes"):
+        _amount(getattr(topology, name), *where, name)
+    _check_components(topology, *where)
+    _check_streams(topology, *where)
+
+
+def _check_components(topology: Topology, *where: str | int) -> None:
+    _unique((component.id for component in topology.components), "component", *where, "components")
+    for number, part in enumerate(topology.components):
+        at = (*where, "components", number)
+        _id(part.id, *at, "id")
+        _amounts(part.demand.items(), *at, "demand")
+        for name in ("heap", "rate", "selectivity", "parallelism"):
+            _amount(getattr(part, name), *at, name)
+
+
+def _check_streams(topology: Topology, *where: str | int) -> None:
+    names = {component.id for component in topology.components}
+    for number, stream in enumerate(topology.streams):
+        at = (*where, "streams", number)
+        for end in ("source", "target"):
+            _known(getattr(stream, end), names, f"component of {topology.id!r}", *at, end)
+        _known(stream.grouping, GROUPINGS, "grouping", *at, "grouping")
+        _known(stream.fanout, {"copy", "split"}, "fanout", *at, "fanout")
+        _amount(stream.rate, *at, "rate")
+        _amount(stream.tuple_bytes, *at, "tuple_bytes")
+    for number, rate in enumerate(stream_rates(topology, pointer(*where))):
+        _amount(rate, *where, "streams", number)
+
+
+def check_size(request: Request) -> None:
+    """Refuse more than `MAX_TASKS` tasks, before anything is made of them.
+
+    Raises:
+        DocumentError: With a pointer to the component that is one too many.
+    """
+    total = 0
+    for index, topology in enumerate(request.topologies):
+        for number, part in enumerate(topology.components):
+            total += part.parallelism
+            if total > MAX_TASKS:
+                where = pointer("topologies", index, "components", number, "parallelism")
+                raise DocumentError(where, f"{total} tasks so far, at most {MAX_TASKS} are taken; lower it")
+
+
+def _check_references(request: Request) -> None:
+    metrics = request.metrics
+    if not (request.assignment or metrics.tasks or metrics.flows or metrics.nodes or metrics.topologies):
+        return
+    tasks = {task.id for topology in request.topologies for task in topology.tasks()}
+    nodes = {node.id for node in request.cluster.nodes}
+    topologies = {topology.id for topology in request.topologies}
+    for task in request.assignment:
+        _known(task, tasks, "task", "assignment", task)
+    _samples(metrics.tasks, "task", tasks, ("cpu", "memory", "received", "emitted", "queue"), "tasks")
+    _samples(metrics.nodes, "node", nodes, ("cpu", "memory"), "nodes")
+    _samples(metrics.topologies, "topology", topologies, ("offered", "throughput", "latency"), "topologies")
+    for index, flow in enumerate(metrics.flows):
+        for end in ("source", "target"):
+            _known(getattr(flow, end), tasks, "task", "metrics", "flows", index, end)
+        _amount(flow.tuples, "metrics", "flows", index, "tuples")
+        _amount(flow.bytes, "metrics", "flows", index, "bytes")
+
+
+def _check_profiles(request: Request) -> None:
+    parts = {(topology.id, part.id) for topology in request.topologies for part in topology.components}
+    for index, profile in enumerate(request.profiles):
+        if (profile.topology, profile.component) not in parts:
+            message = f"topology {profile.topology!r} has no component {profile.component!r}"
+            raise DocumentError(pointer("profiles", index), message)
+        for name in ("e", "met", "alpha"):
+            _amount(getattr(profile, name), "profiles", index, name)
+
+
+def _samples(samples: tuple[object, ...], subject: str, known: set[str], amounts: tuple[str, ...], name: str) -> None:
+    _unique((getattr(sample, subject) for sample in samples), subject, "metrics", name)
+    for index, sample in enumerate(samples):
+        _known(getattr(sample, subject), known, subject, "metrics", name, index, subject)
+        for amount in amounts:
+            _amount(getattr(sample, amount), "metrics", name, index, amount)
+
+
+def _unique(names: Iterable[object], what: str, *where: str | int) -> None:
+    seen: set[object] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            raise DocumentError(pointer(*where, index), f"{what} {name!r} is named twice")
+        seen.add(name)
+
+
+def _id(text: str, *where: str | int) -> None:
+    if not text or not text.isprintable():
+        raise DocumentError(pointer(*where), f"{text!r} is no id: it is empty or has a character that cannot be shown")
+
+
+def _known(name: str, known: Iterable[str], what: str, *where: str | int) -> None:
+    if name not in known:
+        raise DocumentError(pointer(*where), f"{name!r} is no {what}")
+
+
+def _amounts(amounts: Iterable[tuple[str, float]], *where: str | int) -> None:
+    for name, amount in amounts:
+        _amount(amount, *where, name)
+
+
+def _amount(amount: float | None, *where: str | int) -> None:
+    if amount is None:
+        return
+    if not isinstance(amount, int | float) or not 0 <= amount <= MAX_AMOUNT:
+        raise DocumentError(pointer(*where), f"{amount!r} is not an amount: a number of 0 to {MAX_AMOUNT:g} is needed")

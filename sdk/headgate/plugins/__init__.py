@@ -1,0 +1,1 @@
+"""Plugins: found, loaded, their options read, their schedulers run in a sandbox."""

@@ -1,0 +1,238 @@
+"""The plugin host: one typed door to every plugin; what is broken is set aside and named, and the host goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headgate.errors import HeadgateError, PluginError
+from headgate.hooks import Description, Finding, Verdict
+from headgate.model.evidence import Evidence
+from headgate.plugins.loading import Loaded, Quarantined, Registry, admit
+from headgate.plugins.options import make_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from headgate.model import Observation, Plan, Receipt, Request
+    from headgate.toolbox.cancel import Wish
+
+
+class PluginHost:
+    """The installed plugins, by name; each is loaded when its name is first asked for.
+
+    Each plugin has a plugin manager of its own: registering is all or nothing, and a call reaches it alone.
+    """
+
+    def __init__(self, registry: Registry | None = None) -> None:
+        """Take the plugins of a registry; none by default."""
+        self.registry = registry or Registry()
+
+    @classmethod
+    def load(cls, names: Iterable[str] | None = None) -> PluginHost:
+        """The plugins that are installed, none of which is imported yet.
+
+        Args:
+            names: Know these alone; all by default. `HEADGATE_DISABLE_PLUGINS` names those to leave out.
+        """
+        return cls(Registry.installed(names))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a plugin of that name is installed; it may be broken, which only loading shows."""
+        return name in self.registry
+
+    @property
+    def plugins(self) -> dict[str, Loaded]:
+        """Every plugin that is fit, by name; loads all."""
+        return {each.name: each for each in self.registry.all() if isinstance(each, Loaded)}
+
+    @property
+    def quarantined(self) -> tuple[Quarantined, ...]:
+        """Every plugin that is set aside; loads all."""
+        return tuple(each for each in self.registry.all() if isinstance(each, Quarantined))
+
+    def with_plugin(self, name: str, plugin: object) -> PluginHost:
+        """This host and one more plugin, under a name that is not taken.
+
+        Raises:
+            PluginError: The name is taken, or the plugin is not fit to load.
+        """
+        if isinstance(self.registry.get(name), Loaded):
+            raise PluginError(f"{name}: a plugin of that name is loaded already; choose another name")
+        loaded = admit(name, plugin)
+        if isinstance(loaded, Quarantined):
+            raise PluginError(f"{name}: {loaded.reason}")
+        return PluginHost(self.registry.plus(loaded))
+
+    def plugin(self, name: str) -> Loaded:
+        """One plugin, loaded now if it was not.
+
+        Raises:
+            PluginError: There is none of that name, or it is set aside.
+        """
+        return self._get(name)
+
+    def having(self, hook: str) -> tuple[str, ...]:
+        """Names of the plugins that implement a hook, sorted; loads all."""
+        return tuple(name for name, plugin in self.plugins.items() if hook in plugin.hooks)
+
+    def has(self, name: str, hook: str) -> bool:
+        """Whether a plugin implements a hook.
+
+        Raises:
+            PluginError: There is no such plugin.
+        """
+        return hook in self._get(name).hooks
+
+    @property
+    def schedulers(self) -> tuple[str, ...]:
+        """Names of the plugins that schedule, sorted; loads all."""
+        return self.having("headgate_schedule")
+
+    def describe(self, name: str) -> Description:
+        """What a plugin says of itself."""
+        return self._get(name).description
+
+    def options(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
+        """An instance of a plugin's options class; text values are converted to the field's type.
+
+        Raises:
+            OptionError: An option is unknown or its value does not fit.
+        """
+        return make_options(name, self._get(name).description.options, given or {})
+
+    def schedule(self, name: str, request: Request, options: Any = None, *, wish: Wish | None = None) -> Plan:
+        """Ask a scheduler for a plan, and trust nothing it does.
+
+        It runs in a thread of its own until the deadline. If it raises, overruns, changes the request, or answers
+        with a plan that breaks a rule, the plan that comes back is HELD: the running assignment, with the reason.
+        With a `wish`, Ctrl-C ends one that hears it (`headgate.toolbox.cancel`), and its best plan so far is the
+        answer.
+
+        Raises:
+            DocumentError: The request contradicts itself.
+            OptionError: An option does not fit.
+            PluginError: There is no such scheduler.
+        """
+        from headgate.plugins.sandbox import run_scheduler
+
+        plugin = self._get(name, "headgate_schedule")
+        if not isinstance(options, plugin.description.options):
+            options = self.options(name, options)
+        call = plugin.caller.headgate_schedule
+        return run_scheduler(name, plugin.version, call, request=request, options=options, wish=wish)
+
+    def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:
+        """Ask a scheduler whether a new plan is called for; one without an opinion always says yes."""
+        plugin = self._get(name, "headgate_schedule")
+        if "headgate_analyse" not in plugin.hooks:
+            return Verdict(replan=True, state="unjudged")
+        if not isinstance(options, plugin.description.options):
+            options = self.options(name, options)
+        verdict: Verdict = self._call(name, "headgate_analyse", observation=observation, options=options)
+        return verdict
+
+    def open(self, name: str, application: Sequence[str], address: str | None) -> AbstractContextManager[Any]:
+        """Reach an engine; the context yields the target that the other calls take."""
+        reached: AbstractContextManager[Any] = self._call(
+            name, "headgate_open", application=tuple(application), address=address
+        )
+        return reached
+
+    def observe(self, name: str, target: Any, window: float) -> Observation:
+        """Measure an engine for a window of seconds."""
+        seen: Observation = self._call(name, "headgate_observe", target=target, window=window)
+        return seen
+
+    def preflight(self, name: str, target: Any, plan: Plan) -> Sequence[str]:
+        """What the target cannot enforce of a plan."""
+        return tuple(self._call(name, "headgate_preflight", target=target, plan=plan) or ())
+
+    def execute(self, name: str, target: Any, plan: Plan) -> Receipt:
+        """Carry out a plan."""
+        receipt: Receipt = self._call(name, "headgate_execute", target=target, plan=plan)
+        return receipt
+
+    def rollback(self, name: str, target: Any, receipt: Receipt) -> Receipt:
+        """Undo what a receipt records."""
+        undone: Receipt = self._call(name, "headgate_rollback", target=target, receipt=receipt)
+        return undone
+
+    def scale(self, name: str, target: Any, *, add: int, drain: Sequence[str]) -> Receipt:
+        """Change the nodes that an application has."""
+        receipt: Receipt = self._call(name, "headgate_scale", target=target, add=add, drain=tuple(drain))
+        return receipt
+
+    def experiment(self, name: str, request: Request, scheduler: str, *, seed: int, seconds: float) -> dict[str, float]:
+        """Run one experiment on a simulated engine."""
+        found = self._call(
+            name, "headgate_experiment", request=request, scheduler=scheduler, seed=seed, seconds=seconds
+        )
+        return dict(found or {})
+
+    def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
+        """Objections of every plugin that reviews plans, each with the plugin's name."""
+        return tuple(
+            f"{name}: {objection}"
+            for name in self._hearing("headgate_review")
+            for objection in self._call(name, "headgate_review", request=request, plan=plan) or ()
+        )
+
+    def on_round(self, record: Mapping[str, Any]) -> tuple[str, ...]:
+        """Tell every listener of a round; returns what went wrong, which concerns no one else."""
+        failures = []
+        for name in self._hearing("headgate_on_round"):
+            try:
+                self._call(name, "headgate_on_round", record=record)
+            except HeadgateError as error:
+                failures.append(str(error))
+        return tuple(failures)
+
+    def evidence(self, name: str) -> Evidence:
+        """Workloads, claims and improvements that a plugin names; none if it has no such hook."""
+        if not self.has(name, "headgate_evidence"):
+            return Evidence()
+        named = self._call(name, "headgate_evidence")
+        if not isinstance(named, Evidence):
+            raise PluginError(f"{name}: headgate_evidence answers {type(named).__name__}, not Evidence")
+        return named
+
+    def documents(self) -> dict[str, type | Mapping[str, Any]]:
+        """The documents that plugins define, by name: each an attrs class, or its JSON Schema; loads all."""
+        return {
+            document: kind
+            for name in self.having("headgate_documents")
+            for document, kind in self._call(name, "headgate_documents").items()
+        }
+
+    def needs(self) -> tuple[Finding, ...]:
+        """What plugins need on this machine, and whether it is there, each thing once; loads all."""
+        named = (finding for name in self.having("headgate_needs") for finding in self._call(name, "headgate_needs"))
+        return tuple(dict.fromkeys(named))
+
+    def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
+        """What a plugin finds of an engine's installation in a folder."""
+        return tuple(self._call(name, "headgate_examine", installation=installation) or ())
+
+    def _hearing(self, hook: str) -> tuple[str, ...]:
+        """Names of the plugins that take part in every round and have this hook."""
+        return tuple(plugin.name for plugin in self.registry.unasked() if hook in plugin.hooks)
+
+    def _call(self, name: str, hook: str, **arguments: Any) -> Any:
+        plugin = self._get(name, hook)
+        try:
+            return getattr(plugin.caller, hook)(**arguments)
+        except HeadgateError:
+            raise
+        except Exception as error:
+            raise PluginError(f"{name}: {hook} raised {type(error).__name__}: {error}") from error
+
+    def _get(self, name: str, hook: str = "headgate_describe") -> Loaded:
+        plugin = self.registry.get(name)
+        if isinstance(plugin, Quarantined):
+            raise PluginError(f"{name} is set aside: {plugin.reason}; see `headgate doctor`")
+        if plugin is None or hook not in plugin.hooks:
+            known = ", ".join(self.having(hook)) or "none"
+            raise PluginError(f"no plugin {name!r} with {hook}; there are: {known}")
+        return plugin

@@ -1,0 +1,172 @@
+"""Running a scheduler that nobody has reason to trust: deadline, checks, and the running assignment as fallback."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headgate.documents import canonical, fingerprint, restore, unstructure
+from headgate.documents.strict_json import parse
+from headgate.model import FrozenMap, Plan, Provenance, Reason, Request, Status
+from headgate.model.rescale import grown
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
+from headgate.problem.score import score
+from headgate.toolbox.cancel import listen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headgate.model import Slot
+    from headgate.toolbox.cancel import Wish
+
+
+LOST = "headgate-abandoned-"
+"""Begins the name of a thread in which an abandoned run of a scheduler is still going."""
+ABANDONED = 3
+"""So many abandoned runs of a scheduler may still be going; then it is not asked until one of them ends."""
+
+GRACE = 10.0
+"""Seconds in which a scheduler that was asked for its best plan so far has to answer."""
+
+
+@attrs.define
+class _Outcome:
+    value: Any = None
+    error: BaseException | None = None
+    done: threading.Event = attrs.field(factory=threading.Event)
+
+
+def run_scheduler(
+    name: str,
+    version: str,
+    schedule: Callable[..., Any],
+    *,
+    request: Request,
+    options: Any,
+    wish: Wish | None = None,
+) -> Plan:
+    """Call `schedule(request=..., options=...)` and return its plan if it keeps every rule, else a HELD one.
+
+    It gets a copy of the request, so that the arrays that its plan is checked on are not those it could write to.
+    An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
+    What it prints goes to stderr, so that data on stdout stays data. With a `wish`, Ctrl-C ends a scheduler that
+    hears it, and its best plan so far counts.
+    """
+    problem, before = Problem.of(request), canonical(request)
+    lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
+    live = _live(problem)
+    provenance = Provenance(
+        scheduler=name,
+        version=version,
+        options=FrozenMap(unstructure(options)),
+        seed=request.seed,
+        request=fingerprint(before),
+    )
+    plan: Plan
+    plan, reasons = _attempt(name, schedule, lent, options, wish)
+    if not _is_still(lent, before):
+        reasons = (_reason("mutation", name, "changed its request, which it must not"),)
+        problem = Problem.of(restore(parse(before), Request))
+    elif not reasons:
+        problem, reasons = _judge(name, request, plan, problem)
+    if reasons:
+        plan = Plan(status=Status.HELD, reasons=reasons, assignment=live)
+    return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
+
+
+def abandoned() -> bool:
+    """Whether an abandoned run of any scheduler is still going in this process."""
+    return any(thread.name.startswith(LOST) for thread in threading.enumerate())
+
+
+def _live(problem: Problem) -> FrozenMap[str, Slot]:
+    """Where tasks run now, without those whose slot is gone."""
+    running = problem.request.assignment
+    return FrozenMap(
+        {task: running[task] for task, node in zip(problem.task_ids, problem.current, strict=True) if node >= 0}
+    )
+
+
+def _is_still(request: Request, text: str) -> bool:
+    try:
+        return canonical(request) == text
+    except Exception:  # noqa: BLE001 - what was changed may not even be a request any more
+        return False
+
+
+def _judge(name: str, request: Request, plan: Any, problem: Problem) -> tuple[Problem, tuple[Reason, ...]]:
+    """What an answer is to be scored on, and what is wrong with it; one with other numbers of tasks means these."""
+    try:
+        judged = grown(request, plan) if isinstance(plan, Plan) else request
+    except Exception as error:  # noqa: BLE001 - a plan may hold anything
+        return problem, (_reason("parallelism", name, f"chose numbers of tasks that cannot be ({error})"),)
+    if reasons := _faults(name, judged, plan):
+        return problem, reasons
+    return (problem if judged is request else Problem.of(judged)), ()
+
+
+def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
+    """What is wrong with an answer, whatever it is."""
+    try:
+        basis = plan.measured if isinstance(plan, Plan) else True
+        found = check_plan(Problem.of(request, measured=bool(basis)), plan)
+    except Exception as error:  # noqa: BLE001 - a plan may hold anything
+        message = f"answered a plan that cannot be read ({type(error).__name__}: {error})"
+        return (_reason("type", name, message),)
+    return tuple(attrs.evolve(reason, message=f"{name} is held: {reason.message}") for reason in found)
+
+
+def _attempt(
+    name: str, schedule: Callable[..., Any], request: Request, options: Any, wish: Wish | None
+) -> tuple[Any, tuple[Reason, ...]]:
+    outcome, lost = _Outcome(), LOST + name
+    going = sum(thread.name == lost for thread in threading.enumerate())
+    if going >= ABANDONED:
+        message = f"is not asked: {going} earlier runs that were abandoned are still going"
+        return None, (_reason("abandoned", name, message),)
+
+    def call() -> None:
+        listen(wish)
+        try:
+            outcome.value = schedule(request=request, options=options)
+        except BaseException as error:  # noqa: BLE001 - whatever a plugin raises concerns it alone
+            outcome.error = error
+        finally:
+            outcome.done.set()
+
+    thread = threading.Thread(target=call, name=f"headgate-{name}", daemon=True)
+    with contextlib.redirect_stdout(sys.stderr):
+        _run(thread, outcome.done, min(request.limits.deadline, threading.TIMEOUT_MAX), wish)
+    if not outcome.done.is_set():
+        thread.name = lost
+        message = f"has no plan after {request.limits.deadline:g} s (limits.deadline); it is abandoned"
+        return None, (_reason("deadline", name, message),)
+    if outcome.error is not None:
+        message = f"raised {type(outcome.error).__name__}: {outcome.error}"
+        return None, (_reason("raised", name, message),)
+    return outcome.value, ()
+
+
+def _run(thread: threading.Thread, done: threading.Event, seconds: float, wish: Wish | None) -> None:
+    """Start a scheduler and wait for it; Ctrl-C asks one that hears it for its best plan so far, a second one ends it.
+
+    An event and not the thread is waited for: a `join` that was interrupted takes the thread for ended (CPython 3.11).
+    """
+    try:
+        thread.start()
+        done.wait(seconds)
+    except KeyboardInterrupt:
+        if wish is None or wish.heard is None:
+            raise
+        wish.heard()
+        if not done.wait(min(seconds, GRACE)):
+            raise
+
+
+def _reason(code: str, name: str, message: str) -> Reason:
+    return Reason(code=code, subject=name, message=f"{name} {message}; the running assignment is held")

@@ -1,0 +1,112 @@
+"""A request as arrays: what every step of planning reads, and none writes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.model import Request, Slot, Task
+from headgate.problem.traffic import Traffic
+
+if TYPE_CHECKING:
+    from headgate.model import FrozenMap
+
+STEP = 2.0**-20
+"""Amounts are counted in steps of 2**-20 (rounded down), so that sums of demands are exact in any order."""
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Arrays:
+    """n tasks, m nodes, r resources. Every array is read-only.
+
+    Tasks are ordered by topology id, component id and index, nodes by id: "lowest index" is a tie rule that does
+    not depend on the order of a document. The tasks of a component are contiguous.
+
+    Attributes:
+        request: Where it comes from.
+        measured: Whether measured demands and traffic were taken where there are any.
+        tasks: The tasks, length n.
+        resources: Names of the resources: cpu, memory, then further ones by name.
+        demand: float64 (n, r), what each task needs, exact multiples of `STEP`.
+        capacity: float64 (m, r), what each node has, exact multiples of `STEP`.
+        heap: float64 (n,), MB of its worker's heap that each task needs.
+        heap_limit: float64 (t,), MB of heap that one worker of each topology may have, inf if unlimited.
+        component: int64 (n,), index of each task's component over all topologies.
+        topology: int64 (n,), index of each task's topology, by id.
+        slots: int64 (m,), number of slots of each node.
+        traffic: What the tasks exchange.
+        current: int64 (n,), node on which each task runs, -1 if it does not (or its node or slot is gone).
+        fixed: int64 (n,), node on which a task has to stay, -1 if it is free: it runs there and is not movable, or no
+            running task may move (`limits.max_moves` is 0).
+    """
+
+    request: Request
+    measured: bool
+    tasks: tuple[Task, ...]
+    resources: tuple[str, ...]
+    demand: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+    heap: NDArray[np.float64]
+    heap_limit: NDArray[np.float64]
+    component: NDArray[np.int64]
+    topology: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    traffic: Traffic
+    current: NDArray[np.int64]
+    fixed: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Number of tasks."""
+        return len(self.tasks)
+
+    @property
+    def m(self) -> int:
+        """Number of nodes."""
+        return len(self.capacity)
+
+    @cached_property
+    def node_ids(self) -> tuple[str, ...]:
+        """Node ids, in index order."""
+        return tuple(sorted(node.id for node in self.request.cluster.nodes))
+
+    @cached_property
+    def node_index(self) -> dict[str, int]:
+        """Index of each node id."""
+        return {node: index for index, node in enumerate(self.node_ids)}
+
+    @cached_property
+    def task_ids(self) -> tuple[str, ...]:
+        """Task ids, in index order."""
+        return tuple(task.id for task in self.tasks)
+
+    @cached_property
+    def task_index(self) -> dict[str, int]:
+        """Index of each task id."""
+        return {task: index for index, task in enumerate(self.task_ids)}
+
+    @cached_property
+    def components(self) -> tuple[tuple[str, str], ...]:
+        """(topology id, component id) of each component index, components without tasks included."""
+        return tuple(
+            (topology.id, component)
+            for topology in sorted(self.request.topologies, key=lambda each: each.id)
+            for component in sorted(component.id for component in topology.components)
+        )
+
+    @cached_property
+    def topology_ids(self) -> tuple[str, ...]:
+        """Topology ids, in index order."""
+        return tuple(sorted(topology.id for topology in self.request.topologies))
+
+    def node_of(self, assignment: FrozenMap[str, Slot]) -> NDArray[np.int64]:
+        """Node index of each task in an assignment, -1 where it has none or its node is unknown."""
+        index = self.node_index
+        return np.array(
+            [index.get(assignment[task].node, -1) if task in assignment else -1 for task in self.task_ids],
+            dtype=np.int64,
+        )

@@ -1,0 +1,164 @@
+"""From a request to the arrays of a problem."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import attrs
+import numpy as np
+
+from headgate.errors import pointer
+from headgate.model.rates import stream_rates
+from headgate.model.validate import check_request
+from headgate.problem import traffic
+from headgate.problem.arrays import STEP, Arrays
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.model import Component, Metrics, Request, Resources, Stream, Task, Topology
+
+BASE = ("cpu", "memory")
+
+A = TypeVar("A", bound=Arrays)
+
+
+def build(kind: type[A], request: Request, *, measured: bool) -> A:
+    """Build the arrays; see `Problem` for their shapes.
+
+    Raises:
+        DocumentError: The request contradicts itself.
+    """
+    check_request(request)
+    nodes = sorted(request.cluster.nodes, key=lambda node: node.id)
+    topologies = sorted(request.topologies, key=lambda topology: topology.id)
+    tasks = tuple(task for topology in topologies for task in topology.tasks())
+    parts = [
+        component
+        for topology in topologies
+        for component in sorted(topology.components, key=lambda component: component.id)
+    ]
+    names = _resource_names(request, parts)
+    counts = np.array([component.parallelism for component in parts], dtype=np.int64)
+    component = np.repeat(np.arange(len(parts), dtype=np.int64), counts)
+    widths = np.array([sum(c.parallelism for c in t.components) for t in topologies], dtype=np.int64)
+    topology = np.repeat(np.arange(len(topologies), dtype=np.int64), widths)
+    demand = _table([part.demand for part in parts], names)[component]
+    if measured:
+        _measure(demand, request.metrics, tasks)
+    current = _current(request, tasks)
+    movable = np.array([part.movable for part in parts], dtype=bool)[component]
+    problem = kind(
+        request=request,
+        measured=measured,
+        tasks=tasks,
+        resources=names,
+        demand=_steps(demand),
+        capacity=_steps(_table([node.capacity for node in nodes], names)),
+        heap=_steps(np.array([part.task_heap for part in parts], dtype=np.float64)[component]),
+        heap_limit=np.array(
+            [np.inf if each.worker_heap is None else each.worker_heap for each in topologies],
+            dtype=np.float64,
+        ),
+        component=component,
+        topology=topology,
+        slots=np.array([len(node.slots) for node in nodes], dtype=np.int64),
+        traffic=_traffic(request, topologies, tasks, measured=measured),
+        current=current,
+        fixed=np.where(movable & (request.limits.max_moves != 0), -1, current),
+    )
+    for array in _arrays(problem):
+        array.flags.writeable = False
+    return problem
+
+
+def _arrays(problem: Arrays) -> tuple[NDArray[np.generic], ...]:
+    """Every array of a problem, those of its traffic included."""
+    blocks, sparse = problem.traffic.blocks, problem.traffic.sparse
+    held = [value for owner in (problem, blocks, sparse) for value in attrs.asdict(owner, recurse=False).values()]
+    return tuple(array for array in held if isinstance(array, np.ndarray))
+
+
+def _resource_names(request: Request, parts: list[Component]) -> tuple[str, ...]:
+    named = {name for part in parts for name in part.demand}
+    named |= {name for node in request.cluster.nodes for name in node.capacity}
+    return (*BASE, *sorted(named - set(BASE)))
+
+
+def _table(amounts: list[Resources], names: tuple[str, ...]) -> NDArray[np.float64]:
+    rows = [[amount.get(name, 0.0) for name in names] for amount in amounts]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+
+
+def _steps(amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.floor(amounts / STEP) * STEP
+
+
+def _measure(demand: NDArray[np.float64], metrics: Metrics, tasks: tuple[Task, ...]) -> None:
+    index = {task.id: number for number, task in enumerate(tasks)}
+    for sample in metrics.tasks:
+        row = index[sample.task]
+        for column, amount in enumerate((sample.cpu, sample.memory)):
+            if amount is not None:
+                demand[row, column] = amount
+
+
+def _current(request: Request, tasks: tuple[Task, ...]) -> NDArray[np.int64]:
+    nodes = sorted(request.cluster.nodes, key=lambda node: node.id)
+    alive = {(node.id, port): index for index, node in enumerate(nodes) for port in node.slots}
+    slots = (request.assignment.get(task.id) for task in tasks) if request.assignment else (None for _ in tasks)
+    return np.array([-1 if slot is None else alive.get((slot.node, slot.port), -1) for slot in slots], dtype=np.int64)
+
+
+def _traffic(
+    request: Request, topologies: list[Topology], tasks: tuple[Task, ...], *, measured: bool
+) -> traffic.Traffic:
+    ranges = _ranges(topologies)
+    position = {each.id: number for number, each in enumerate(request.topologies)}
+    flows, unit, seen = _flows(request, tasks) if measured else ([], "tuples/s", set())
+    uniform: list[tuple[traffic.Range, traffic.Range, float]] = []
+    for topology in topologies:
+        if topology.id in seen:
+            continue
+        rates = stream_rates(topology, pointer("topologies", position[topology.id]))
+        for stream, rate in zip(topology.streams, rates, strict=True):
+            uniform += _uniform(stream, rate * _weight(stream, unit), topology.id, ranges)
+    return traffic.build(len(tasks), uniform, flows, unit)
+
+
+def _ranges(topologies: list[Topology]) -> dict[tuple[str, str], traffic.Range]:
+    ranges, start = {}, 0
+    for topology in topologies:
+        for component in sorted(topology.components, key=lambda each: each.id):
+            ranges[topology.id, component.id] = (start, start + component.parallelism)
+            start += component.parallelism
+    return ranges
+
+
+def _weight(stream: Stream, unit: str) -> float:
+    """Bytes of a tuple where other topologies are measured in bytes; a tuple of unknown size counts as 100."""
+    return 1.0 if unit == "tuples/s" else (stream.tuple_bytes or 100.0)
+
+
+def _uniform(
+    stream: Stream, rate: float, topology: str, ranges: dict[tuple[str, str], traffic.Range]
+) -> list[tuple[traffic.Range, traffic.Range, float]]:
+    senders, receivers = ranges[topology, stream.source], ranges[topology, stream.target]
+    if stream.grouping == "global":
+        receivers = (receivers[0], min(receivers[0] + 1, receivers[1]))
+    n_senders, n_receivers = senders[1] - senders[0], receivers[1] - receivers[0]
+    if not n_senders or not n_receivers or rate <= 0:
+        return []
+    copies = n_receivers if stream.grouping == "all" else 1
+    return [(senders, receivers, rate * copies / (n_senders * n_receivers))]
+
+
+def _flows(request: Request, tasks: tuple[Task, ...]) -> tuple[list[tuple[int, int, float]], str, set[str]]:
+    """Measured flows by task index, in bytes/s if every flow has bytes, and the topologies they cover."""
+    measured = request.metrics.flows
+    index = {task.id: number for number, task in enumerate(tasks)}
+    in_bytes = bool(measured) and all(flow.bytes is not None for flow in measured)
+    flows = [
+        (index[flow.source], index[flow.target], (flow.bytes if in_bytes else flow.tuples) or 0.0) for flow in measured
+    ]
+    return flows, "bytes/s" if in_bytes else "tuples/s", {tasks[source].topology for source, _, _ in flows}

@@ -1,0 +1,171 @@
+"""Check of a plan against the arrays of its request: every violation is a reason."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headgate.model import FrozenMap, MoveKind, Plan, Reason, Slot, Status
+from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, load_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from headgate.problem.arrays import Arrays
+
+
+def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
+    """Find what is wrong with a plan; nothing if it may be carried out.
+
+    Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its
+    heap limit; no node is overloaded, at the end or after any move (a node or worker that was overloaded before may
+    stay so, but takes nothing); fixed tasks stay; moves lead from the running assignment to the planned one, within
+    the move limit.
+    """
+    return tuple(_violations(problem, plan))
+
+
+def _violations(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+    malformed = _malformed(plan)
+    if malformed:
+        yield Reason(code="type", subject="plan", message=malformed)
+        return
+    unknown = [task for task in plan.assignment if task not in problem.task_index]
+    known = {(node.id, port) for node in problem.request.cluster.nodes for port in node.slots}
+    lost = [task for task, slot in plan.assignment.items() if (slot.node, slot.port) not in known]
+    for task in unknown:
+        yield Reason(code="unknown-task", subject=task, message=f"{task!r} is no task of the request")
+    for task in lost:
+        yield Reason(code="unknown-slot", subject=task, message=f"{task}: no slot {plan.assignment[task]}")
+    if unknown or lost:
+        return
+    missing = problem.n - len(plan.assignment)
+    if plan.status is Status.OK and missing:
+        yield Reason(code="unplaced", subject="tasks", message=f"status is ok, but {missing} tasks have no slot")
+    yield from _capacity(problem, plan)
+    yield from _profiled_capacity(problem, plan)
+    yield from _workers(problem, plan)
+    yield from _fixed(problem, plan)
+    yield from _moves(problem, plan)
+
+
+def _malformed(plan: object) -> str:
+    """Say what is not of its type in what should be a plan; scores and provenance are the host's, so not looked at."""
+    if not isinstance(plan, Plan):
+        return f"a Plan is expected, not {type(plan).__name__}"
+    numbers = [plan.input_rate, *plan.parallelism.values(), plan.bound.value if plan.bound else None]
+    numbers += [number for reason in plan.reasons for number in (reason.need, reason.have)]
+    if not all(number is None or math.isfinite(number) for number in numbers):
+        return "a number of the plan is infinite or NaN"
+    if plan.status not in (Status.OK, Status.INFEASIBLE) or not isinstance(plan.status, Status):
+        return f"the status is {plan.status!r}; a scheduler says ok or infeasible"
+    if not isinstance(plan.assignment, FrozenMap) or not all(isinstance(at, Slot) for at in plan.assignment.values()):
+        return "the assignment is no FrozenMap of task ids to slots"
+    return ""
+
+
+def _capacity(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+    node_of = problem.node_of(plan.assignment)
+    usage, before = np.zeros_like(problem.capacity), np.zeros_like(problem.capacity)
+    np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
+    runs = problem.current >= 0
+    np.add.at(before, problem.current[runs], problem.demand[runs])
+    for node, resource in np.argwhere(usage > np.maximum(problem.capacity, before)).tolist():
+        name, what = problem.node_ids[node], problem.resources[resource]
+        need, have = float(usage[node, resource]), float(problem.capacity[node, resource])
+        message = f"node {name} would carry {need:g} {what} and has {have:g}"
+        yield Reason(code="capacity", subject=name, message=message, resource=what, need=need, have=have)
+
+
+def _profiled_capacity(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+    """Nodes that profiles say are overloaded at the plan's input rate; without one, declared demands alone count."""
+    if plan.input_rate is None or not problem.request.profiles:
+        return
+    profiled, node_of = Profiled.of(problem.request), problem.node_of(plan.assignment)
+    counts = np.where(profiled.covered[:, None], counts_of(problem, node_of), 0)
+    for part, node in np.argwhere((counts > 0) & ~profiled.covers).tolist():
+        name, where = "/".join(problem.components[part]), problem.node_ids[node]
+        message = f"{name} has no profile for node {where}, where the plan puts a task of it"
+        yield Reason(code="profile", subject=name, message=message)
+    load = load_at(problem, node_of, plan.input_rate)
+    for node in np.flatnonzero((load > FULL * (1 + OVER)) & counts.any(axis=0)).tolist():
+        name = problem.node_ids[node]
+        message = f"node {name} would be {load[node]:g} % busy at {plan.input_rate:g} tuples/s"
+        have = {"need": float(load[node]), "have": FULL}
+        yield Reason(code="capacity", subject=name, message=message, resource="cpu", **have)
+
+
+def _workers(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+    heap = _heaps(problem, plan.assignment)
+    live = (task for task, node in zip(problem.task_ids, problem.current.tolist(), strict=True) if node >= 0)
+    before = _heaps(problem, {task: problem.request.assignment[task] for task in live})
+    tenants = Counter(slot for slot, _ in heap)
+    for slot, count in tenants.items():
+        if count > 1 and any((slot, topology) not in before for other, topology in heap if other == slot):
+            message = f"slot {slot} would host {count} topologies; a worker process serves one"
+            yield Reason(code="shared-slot", subject=str(slot), message=message)
+    for (slot, topology), need in heap.items():
+        have = float(problem.heap_limit[topology])
+        if need > max(have, before.get((slot, topology), 0.0)):
+            message = f"the worker in {slot} would need {need:g} MB of heap, {have:g} are allowed"
+            yield Reason(code="heap", subject=str(slot), message=message, resource="heap", need=need, have=have)
+
+
+def _heaps(problem: Arrays, assignment: Mapping[str, Slot]) -> dict[tuple[Slot, int], float]:
+    """MB of heap in use by slot and topology."""
+    heap: dict[tuple[Slot, int], float] = defaultdict(float)
+    for task, slot in assignment.items():
+        index = problem.task_index[task]
+        heap[slot, int(problem.topology[index])] += float(problem.heap[index])
+    return heap
+
+
+def _fixed(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+    for index in np.flatnonzero(problem.fixed >= 0).tolist():
+        task, node = problem.task_ids[index], problem.node_ids[problem.fixed[index]]
+        slot = plan.assignment.get(task)
+        if slot is None or slot.node != node:
+            yield Reason(code="fixed", subject=task, message=f"{task} runs on {node} and may not move")
+
+
+def _moves(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+    at = {
+        task: slot
+        for task, slot in problem.request.assignment.items()
+        if problem.current[problem.task_index[task]] >= 0
+    }
+    free = problem.capacity.copy()
+    for task, slot in at.items():
+        free[problem.node_index[slot.node]] -= problem.demand[problem.task_index[task]]
+    for move in plan.moves:
+        index = problem.task_index.get(move.task)
+        if index is None or at.get(move.task) != move.source:
+            yield Reason(code="move", subject=move.task, message=f"{move.task} does not run on {move.source}")
+            return
+        source = at.pop(move.task, None)
+        if source is not None:
+            free[problem.node_index[source.node]] += problem.demand[index]
+        if move.target is not None:
+            at[move.task] = move.target
+            node = problem.node_index.get(move.target.node, -1)
+            if node < 0:
+                yield Reason(code="unknown-slot", subject=move.task, message=f"no slot {move.target}")
+                return
+            free[node] -= problem.demand[index]
+            if (free[node] < 0).any() and (source is None or source.node != move.target.node):
+                message = f"{move.task} does not fit on {move.target.node} at its turn"
+                yield Reason(code="move-order", subject=move.task, message=message)
+    if at != dict(plan.assignment):
+        yield Reason(code="moves", subject="moves", message="the moves do not lead to the planned assignment")
+    yield from _limit(problem, plan)
+
+
+def _limit(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+    limit = problem.request.limits.max_moves
+    moved = {move.task for move in plan.moves if move.kind is not MoveKind.PLACE}
+    if limit is not None and len(moved) > limit:
+        message = f"{len(moved)} running tasks would move, the limit is {limit}"
+        yield Reason(code="move-limit", subject="moves", message=message, need=len(moved), have=limit)

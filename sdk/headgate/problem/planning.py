@@ -1,0 +1,113 @@
+"""From a decision on nodes to a whole plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headgate.model import FrozenMap, Plan, Reason, Status
+from headgate.problem.moves import order_moves
+from headgate.problem.room import Room
+from headgate.problem.score import score
+from headgate.problem.slots import assign_slots
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.problem.arrays import Arrays
+
+SHOWN = 5
+"""Unplaced tasks that get a reason of their own; one more reason counts the others."""
+
+
+def make_plan(
+    problem: Arrays, node_of: NDArray[np.int64], explanation: str = "", decided: tuple[Reason, ...] = ()
+) -> Plan:
+    """Make a plan of node indices; see `Problem.plan`."""
+    if node_of.shape != (problem.n,):
+        raise ValueError(f"node_of has shape {node_of.shape}, the problem has {problem.n} tasks")
+    if problem.n and (node_of.min() < -1 or node_of.max() >= problem.m):
+        raise ValueError(f"node_of holds {node_of.min()}..{node_of.max()}, the nodes are 0..{problem.m - 1}")
+    node_of = np.where(problem.fixed >= 0, problem.fixed, node_of)
+    target, reasons = assign_slots(problem, node_of)
+    reasons = _unplaced(problem, node_of, decided) + reasons
+    route = order_moves(problem, target)
+    if route.dropped and problem.request.limits.max_moves is not None:
+        reasons += [_limited(problem, route.dropped)]
+    ids = problem.task_ids
+    assignment = FrozenMap({ids[task]: slot for task, slot in sorted(route.slots.items())})
+    complete = len(assignment) == problem.n
+    if not complete and not reasons:
+        reasons = [_no_way(problem, len(assignment))]
+    return Plan(
+        status=Status.OK if complete else Status.INFEASIBLE,
+        reasons=tuple(reasons),
+        assignment=assignment,
+        moves=route.moves,
+        scores=score(problem, assignment),
+        measured=problem.measured,
+        explanation=explanation,
+    )
+
+
+def _unplaced(problem: Arrays, node_of: NDArray[np.int64], decided: tuple[Reason, ...]) -> list[Reason]:
+    subjects = {reason.subject for reason in decided}
+    known = np.array([topology in subjects for topology in problem.topology_ids], dtype=bool)
+    missing = [task for task in np.flatnonzero(node_of < 0).tolist() if not known[problem.topology[task]]]
+    if not missing:
+        return list(decided)
+    room = Room(problem)
+    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
+        room.place(task, int(node_of[task]))
+    reasons = [*decided, *(_why(problem, task, room) for task in missing[:SHOWN])]
+    if len(missing) > SHOWN:
+        message = f"{len(missing) - SHOWN} more of {problem.n} tasks are unplaced"
+        reasons.append(Reason(code="unplaced", subject="tasks", message=message))
+    return reasons
+
+
+def _why(problem: Arrays, task: int, room: Room) -> Reason:
+    """Name the resource that is shortest for the task on the node with the most left of it."""
+    name, demand = problem.task_ids[task], problem.demand[task]
+    if not problem.m:
+        message = f"{name} has no node to go to: the cluster is empty"
+        return Reason(code="nodes", subject=name, message=message, resource="nodes", need=1.0, have=0.0)
+    limit = problem.heap_limit[problem.topology[task]]
+    if problem.heap[task] > limit:
+        message = f"{name} needs {problem.heap[task]:g} MB of heap, a worker of its topology may have {limit:g}"
+        need, have = float(problem.heap[task]), float(limit)
+        return Reason(code="heap", subject=name, message=message, resource="heap", need=need, have=have)
+    spare = np.where(room.free < 0, -np.inf, np.inf)  # a node that is overloaded in anything takes nothing
+    ratio = np.divide(room.free, demand, out=spare, where=demand > 0)
+    wide = ratio.min(axis=1) >= 1
+    if wide.any():
+        return _no_worker(problem, task, wide, room)
+    node = int(ratio.min(axis=1).argmax())
+    short = int(ratio[node].argmin())
+    resource, need, have = problem.resources[short], float(demand[short]), max(float(room.free[node, short]), 0.0)
+    message = f"{name} needs {need:g} {resource}, the node with most room, {problem.node_ids[node]}, has {have:g}"
+    return Reason(code="capacity", subject=name, message=message, resource=resource, need=need, have=have)
+
+
+def _no_worker(problem: Arrays, task: int, wide: NDArray[np.bool_], room: Room) -> Reason:
+    """Say why a task is not on any of the `wide` nodes, which have the capacity for it."""
+    name = problem.task_ids[task]
+    both = wide & room.has_worker(task)
+    if both.any():
+        message = f"{name} has room on node {problem.node_ids[int(both.argmax())]}, but the scheduler did not place it"
+        return Reason(code="declined", subject=name, message=message)
+    node = problem.node_ids[int(wide.argmax())]
+    message = f"{name} needs a slot or heap in a worker; the nodes with the capacity for it, as {node}, have neither"
+    return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
+
+
+def _limited(problem: Arrays, dropped: int) -> Reason:
+    limit = problem.request.limits.max_moves
+    message = f"{dropped} more tasks would move, the limit is {limit}; the next round continues"
+    return Reason(code="move-limit", subject="moves", message=message, need=dropped, have=limit)
+
+
+def _no_way(problem: Arrays, placed: int) -> Reason:
+    message = f"{problem.n - placed} tasks wait for room that only further moves would free"
+    return Reason(code="order", subject="moves", message=message)

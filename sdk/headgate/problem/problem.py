@@ -1,0 +1,61 @@
+"""The array view of a request: what algorithms compute on, built once a round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headgate.problem.arrays import Arrays
+from headgate.problem.build import build
+from headgate.problem.planning import make_plan
+from headgate.problem.room import Room
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from headgate.model import Plan, Reason, Request
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Problem(Arrays):
+    """The arrays of a request, and the two things that a scheduler does with them: place tasks, and make a plan."""
+
+    @classmethod
+    def of(cls, request: Request, *, measured: bool = True) -> Problem:
+        """Build the arrays of a request, once: they are kept with it.
+
+        Args:
+            request: What is asked.
+            measured: Take demands and traffic from `metrics` where they are there; False uses declarations alone.
+
+        Raises:
+            DocumentError: The request contradicts itself (see `headgate.model.validate`).
+        """
+        if measured not in request.views:
+            request.views[measured] = build(cls, request, measured=measured)
+        problem: Problem = request.views[measured]
+        return problem
+
+    def room(self) -> Room:
+        """The capacity and slots that are left, with every fixed task in its place."""
+        return Room(self)
+
+    def plan(
+        self, node_of: NDArray[np.int64] | Sequence[int], explanation: str = "", reasons: Sequence[Reason] = ()
+    ) -> Plan:
+        """Turn a decision on nodes into a plan: slots, ordered moves, scores, and reasons where it is infeasible.
+
+        Args:
+            node_of: Node index of each task, shape (n,), -1 where nothing fits. Fixed tasks stay in any case.
+            explanation: What a person should know about the decision.
+            reasons: Why all unplaced tasks of a topology are so, where the scheduler decided it: the subject of
+                each is the topology's id. Other unplaced tasks get a reason each.
+
+        Raises:
+            ValueError: The shape is wrong or an index is no node.
+        """
+        return make_plan(self, np.asarray(node_of, dtype=np.int64), explanation, tuple(reasons))

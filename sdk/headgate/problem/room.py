@@ -1,0 +1,114 @@
+"""What is left of a cluster while a scheduler places tasks one by one."""
+
+from __future__ import annotations
+
+from operator import le
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headgate.problem.workers import TOO_MANY, Workers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.problem.arrays import Arrays
+
+UNKNOWN = -1
+"""Nobody has asked yet how many workers more a heap needs on a node."""
+
+
+class Room:
+    """Free capacity and free slots, and the node of every task placed so far.
+
+    A topology needs one slot on each node it uses, and more where its worker's heap limit asks for them, by the rule
+    of `headgate.problem.workers`: slots are counted for the tasks that are on a node, in whatever order they came. So
+    where every task was placed on a node that `fits`, `Problem.plan(room.node_of)` gives every task a slot. Fixed tasks
+    are placed from the start, in the workers in which they run.
+    """
+
+    def __init__(self, problem: Arrays) -> None:
+        self._problem = problem
+        self.free: NDArray[np.float64] = problem.capacity.copy()
+        """float64 (m, r): capacity not yet taken."""
+        self.free_slots: NDArray[np.int64] = problem.slots.copy()
+        """int64 (m,): slots not yet taken; negative where tasks were placed that did not fit."""
+        self.node_of: NDArray[np.int64] = np.full(problem.n, -1, dtype=np.int64)
+        """int64 (n,): node of each task placed, -1 for the others."""
+        self._demand: list[list[float]] = problem.demand.tolist()
+        self._topology: list[int] = problem.topology.tolist()
+        self._workers = Workers(problem)
+        self._further: dict[int, NDArray[np.int8]] = {}
+        for task in np.flatnonzero(problem.fixed >= 0).tolist():
+            self.place(task, int(problem.fixed[task]))
+
+    def fits(self, task: int) -> NDArray[np.bool_]:
+        """Whether the task has room on each node, bool (m,)."""
+        fits = self.has_worker(task)
+        for resource, need in enumerate(self._problem.demand[task].tolist()):
+            fits &= self.free[:, resource] >= need
+        return fits
+
+    def fits_on(self, task: int, node: int) -> bool:
+        """Whether the task has room on one node; the same as `fits(task)[node]`, without looking at others."""
+        return all(map(le, self._demand[task], self.free[node].tolist())) and self._workers.fit(task, node)
+
+    def takes(self, topology: int, heap: float, node: int) -> bool:
+        """Whether the slots of a node suffice for one more task of a topology, with a heap that some task of it has."""
+        size = self._workers.size_of(topology, heap)
+        return bool(self._workers.further(topology, size, node) <= self.free_slots[node])
+
+    def heap_left(self, topology: int, node: int) -> float:
+        """MB of heap in the emptiest worker of a topology on a node, -inf if it has none there."""
+        return self._workers.emptiest(topology, node)
+
+    def topologies_on(self, node: int) -> tuple[int, ...]:
+        """Indices of the topologies that have a worker on the node."""
+        return self._workers.topologies(node)
+
+    def has_worker(self, task: int) -> NDArray[np.bool_]:
+        """Whether each node has a worker with heap left for the task, or a free slot for a new one, bool (m,)."""
+        found: NDArray[np.bool_] = self._further_of(task) <= self.free_slots
+        return found
+
+    def joins_worker(self, task: int) -> NDArray[np.bool_]:
+        """Whether each node has a worker of the task's topology with heap left for it, bool (m,)."""
+        found: NDArray[np.bool_] = self._further_of(task) == 0
+        return found
+
+    def place(self, task: int, node: int) -> None:
+        """Put the task on the node, whether it fits or not."""
+        self.node_of[task] = node
+        self.free[node] -= self._problem.demand[task]
+        self._workers.add(task, node)
+        self._recount(task, node)
+
+    def remove(self, task: int) -> None:
+        """Take a placed task off its node: all is as if it had never come."""
+        node = int(self.node_of[task])
+        self.node_of[task] = -1
+        self.free[node] += self._problem.demand[task]
+        self._workers.remove(task, node)
+        self._recount(task, node)
+
+    def _recount(self, task: int, node: int) -> None:
+        workers, topology = self._workers, self._topology[task]
+        self.free_slots[node] = workers.slots[node] - workers.taken(node)
+        plain = workers.limit[topology] == np.inf
+        self._rows(topology)[:, node] = workers.further(topology, 0, node) if plain else UNKNOWN
+
+    def _further_of(self, task: int) -> NDArray[np.int8]:
+        """Workers more that each node needs with the task, int8 (m,)."""
+        workers, topology, size = self._workers, self._topology[task], self._workers.size[task]
+        row: NDArray[np.int8] = self._rows(topology)[size]
+        for node in np.flatnonzero(row == UNKNOWN).tolist() if workers.limit[topology] < np.inf else ():
+            row[node] = workers.further(topology, size, node)
+        return row
+
+    def _rows(self, topology: int) -> NDArray[np.int8]:
+        """Workers more that each node needs with one more task, int8 (sizes of the topology, m)."""
+        if topology not in self._further:
+            limit = self._workers.limit[topology]
+            empty = [[1 if heap <= limit else TOO_MANY] for heap in self._workers.sizes[topology]]
+            self._further[topology] = np.repeat(np.array(empty, dtype=np.int8), self._problem.m, axis=1)
+        return self._further[topology]

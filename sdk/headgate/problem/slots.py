@@ -1,0 +1,186 @@
+"""From nodes to slots: which worker process of its node each task goes to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headgate.model import Reason, Slot
+from headgate.problem.workers import Workers, pack
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.problem.arrays import Arrays
+
+
+@attrs.define
+class _Worker:
+    """A worker process in the making: its heap limit, its port (None until one is found), heap in use, its tasks."""
+
+    topology: int
+    limit: float
+    port: int | None = None
+    used: float = 0.0
+    tasks: list[int] = attrs.Factory(list)
+
+    def has_room(self, heap: float) -> bool:
+        return self.used + heap <= self.limit
+
+    def add(self, task: int, heap: float) -> None:
+        self.tasks.append(task)
+        self.used += heap
+
+
+def assign_slots(problem: Arrays, node_of: NDArray[np.int64]) -> tuple[dict[int, Slot], list[Reason]]:
+    """Give every placed task a slot of its node.
+
+    A topology has one worker on a node unless its heap limit asks for more. A task that stays on its node keeps
+    its slot where that can be: every touched slot is a restarted process. Where no running task may move, none is
+    restarted either as long as the slots of its node suffice: new tasks get workers of their own. Where the slots do
+    not suffice for that, workers are packed anew by the rule of `headgate.problem.workers`, beside those that fixed
+    tasks hold: it is the one by which `Room` counts them. A new worker takes the lowest port that nobody uses now, then
+    the lowest that is given up.
+
+    Returns:
+        Slot by task index, and a reason for each node whose slots do not suffice; its tasks have no slot then.
+    """
+    slots: dict[int, Slot] = {}
+    reasons: list[Reason] = []
+    by_node: dict[int, list[int]] = defaultdict(list)
+    for task, node in enumerate(node_of.tolist()):
+        if node >= 0:
+            by_node[node].append(task)
+    ports = _ports(problem)
+    running = _running(problem)
+    used = _used(problem, running)
+    packing = _Packing(problem, running)
+    for node in sorted(by_node):
+        workers, proven = packing.fewest_restarts(by_node[node], node, len(ports[node]))
+        if len(workers) > len(ports[node]):
+            reasons.append(_too_few(problem.node_ids[node], len(workers), len(ports[node]), proven=proven))
+            continue
+        _name_ports(workers, ports[node], used.get(node, set()))
+        for worker in workers:
+            slot = Slot(problem.node_ids[node], worker.port if worker.port is not None else 0)
+            slots.update(dict.fromkeys(worker.tasks, slot))
+    return slots, reasons
+
+
+def _ports(problem: Arrays) -> list[tuple[int, ...]]:
+    nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
+    return [tuple(sorted(node.slots)) for node in nodes]
+
+
+def _running(problem: Arrays) -> dict[int, int]:
+    """Port of each task that runs on a live slot, by task index."""
+    assignment, ids = problem.request.assignment, problem.task_ids
+    return {task: assignment[ids[task]].port for task in np.flatnonzero(problem.current >= 0).tolist()}
+
+
+def _used(problem: Arrays, running: dict[int, int]) -> dict[int, set[int]]:
+    used: dict[int, set[int]] = defaultdict(set)
+    for task, port in running.items():
+        used[int(problem.current[task])].add(port)
+    return used
+
+
+class _Packing:
+    """What decides on the worker of a task, as lists: single numbers are read from them."""
+
+    def __init__(self, problem: Arrays, running: dict[int, int]) -> None:
+        self._running = running
+        self._fixed: list[bool] = (problem.fixed >= 0).tolist()
+        self._current: list[int] = problem.current.tolist()
+        self._topology: list[int] = problem.topology.tolist()
+        self._heap: list[float] = problem.heap.tolist()
+        rule = Workers(problem)
+        self._limit, self._held = rule.limit, rule.ports
+        self._still = problem.request.limits.max_moves == 0
+
+    def fewest_restarts(self, tasks: list[int], node: int, ports: int) -> tuple[list[_Worker], bool]:
+        """Workers for the tasks of a node: of the ways to pack them, the gentlest for which its ports suffice.
+
+        Returns:
+            The workers, and whether the tasks are known to need so many if they are more than the ports.
+        """
+        for closed in (True, False) if self._still else (False,):
+            workers = self._kept(tasks, node, closed=closed)
+            if len(workers) <= ports:
+                return workers, True
+        return self._anew(tasks)
+
+    def _anew(self, tasks: list[int]) -> tuple[list[_Worker], bool]:
+        """Pack the tasks beside those that hold their workers, as `Room` does."""
+        held: dict[int, dict[int, _Worker]] = defaultdict(dict)
+        rest: dict[int, list[int]] = defaultdict(list)
+        for task in tasks:
+            topology, port = self._topology[task], self._held.get(task)
+            if port is None:
+                rest[topology].append(task)
+            else:
+                worker = held[topology].setdefault(port, _Worker(topology, self._limit[topology], port))
+                worker.add(task, self._heap[task])
+        workers, proven = [], True
+        for topology in sorted(held.keys() | rest.keys()):
+            mine = [held[topology][port] for port in sorted(held[topology])]
+            largest_first = sorted(rest[topology], key=lambda each: (-self._heap[each], each))
+            limit = self._limit[topology]
+            packing = pack([self._heap[task] for task in largest_first], limit, [each.used for each in mine])
+            mine += [_Worker(topology, limit) for _ in packing.used[len(mine) :]]
+            for task, number in zip(largest_first, packing.worker_of, strict=True):
+                mine[number].add(task, self._heap[task])
+            workers += mine
+            proven &= packing.proven
+        return workers, proven
+
+    def _kept(self, tasks: list[int], node: int, *, closed: bool) -> list[_Worker]:
+        """Workers for the tasks of a node: those that run there stay in their port as long as its heap allows.
+
+        With `closed`, a worker that runs takes no more tasks.
+        """
+        workers: dict[int, list[_Worker]] = defaultdict(list)
+        kept: dict[int, _Worker] = {}
+        fixed_first = sorted(tasks, key=lambda each: not self._fixed[each])
+        rest = [task for task in fixed_first if self._current[task] != node or not self._stay(task, workers, kept)]
+        new: dict[int, list[_Worker]] = defaultdict(list) if closed else workers
+        for task in sorted(rest, key=lambda each: (-self._heap[each], each)):
+            self._first_fit(new[self._topology[task]], task)
+        groups = [*workers.values(), *(new.values() if closed else ())]
+        return [worker for group in groups for worker in group]
+
+    def _stay(self, task: int, workers: dict[int, list[_Worker]], kept: dict[int, _Worker]) -> bool:
+        """Add the task to the worker that it runs in, if it may stay there."""
+        port, topology, heap = self._running[task], self._topology[task], self._heap[task]
+        if port not in kept:
+            kept[port] = _Worker(topology, self._limit[topology], port)
+            workers[topology].append(kept[port])
+        stays = kept[port].topology == topology and (self._fixed[task] or kept[port].has_room(heap))
+        if stays:
+            kept[port].add(task, heap)
+        return stays
+
+    def _first_fit(self, workers: list[_Worker], task: int) -> None:
+        topology, heap = self._topology[task], self._heap[task]
+        worker = next((each for each in workers if each.has_room(heap)), None)
+        if worker is None:
+            worker = _Worker(topology, self._limit[topology])
+            workers.append(worker)
+        worker.add(task, heap)
+
+
+def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) -> None:
+    kept = {worker.port for worker in workers}
+    free = iter(sorted((port for port in ports if port not in kept), key=lambda port: (port in used, port)))
+    for worker in sorted((each for each in workers if each.port is None), key=lambda each: min(each.tasks)):
+        worker.port = next(free)
+
+
+def _too_few(node: str, need: int, have: int, *, proven: bool) -> Reason:
+    searched = "" if proven else ", as far as was searched for a better packing of their heaps"
+    message = f"node {node} has {have} slots, the workers planned on it need {need}{searched}; "
+    message += "add slots or spread topologies"
+    return Reason(code="slots", subject=node, message=message, resource="slots", need=need, have=have)

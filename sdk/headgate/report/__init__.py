@@ -1,0 +1,1 @@
+"""Reports: numbers as text, tables, pictures and pages."""

@@ -1,0 +1,1 @@
+"""Samples of monitors: their rows, and the store that keeps them."""

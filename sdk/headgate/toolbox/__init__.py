@@ -1,0 +1,1 @@
+"""Tools for a scheduler's author beyond the problem itself: instance counts, repair, cancellation."""

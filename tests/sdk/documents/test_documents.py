@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from document_values import values
+from headgate.catalogue import CORE
+from headgate.documents import (
+    canonical,
+    digest,
+    dumps,
+    loads,
+    parse,
+    read,
+    restore,
+    structure,
+    unstructure,
+    write,
+    write_text,
+)
+from headgate.errors import DocumentError
+from headgate.model import Cluster, Node, Observation, Request, Resources, Slot
+from headgate.model.validate import MAX_TASKS
+from headgate.problem import Problem
+from headgate.testing.strategies import requests
+from headgate.testing.variants import shuffled
+from headgate_pipeline.knowledge import Knowledge
+from small_requests import word_count
+
+
+@pytest.mark.parametrize("kind", [*CORE.values(), Knowledge], ids=lambda kind: kind.__name__)
+@given(data=st.data())
+def test_what_is_written_is_read_back_equal(kind, data):
+    value = data.draw(values(kind))
+    text = dumps(value)
+    assert loads(text, kind) == value
+    assert loads(text.encode(), kind) == value
+    assert dumps(loads(text, kind)) == text
+
+
+def document(**changes):
+    """A request document in which one place can be spoilt."""
+    component = {"id": "c", "parallelism": 2, "demand": {"cpu": 10}}
+    topology = {
+        "id": "t",
+        "components": [component, {"id": "d"}],
+        "streams": [{"source": "c", "target": "d", "rate": 5}],
+    }
+    made = {
+        "cluster": {"nodes": [{"id": "n", "capacity": {"cpu": 100}, "slots": [6700]}]},
+        "topologies": [topology],
+        "assignment": {"t/c/0": "n:6700"},
+    }
+    for path, value in changes.items():
+        *parents, last = [int(part) if part.isdigit() else part for part in path.split("__")]
+        place = made
+        for part in parents:
+            place = place[part]
+        place[last] = value
+    return json.dumps(made)
+
+
+def spoilt(text, old, new):
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+PART = "topologies__0__components__0"
+BAD = {
+    "unknown node": (document(assignment={"t/c/0": "x:6700"}), "/assignment/t~1c~10"),
+    "unknown slot": (document(assignment={"t/c/0": "n:9"}), "/assignment/t~1c~10"),
+    "unknown task": (document(assignment={"t/c/7": "n:6700"}), "/assignment/t~1c~17"),
+    "slot without port": (document(assignment={"t/c/0": "n"}), "/assignment/t~1c~10"),
+    "slot without number": (document(assignment={"t/c/0": "n:x"}), "/assignment/t~1c~10"),
+    "slot with a huge port": (document(assignment={"t/c/0": "n:" + "9" * 5000}), "/assignment/t~1c~10"),
+    "slot that is a number": (document(assignment={"t/c/0": 6700}), "/assignment/t~1c~10"),
+    "task twice": (spoilt(document(), '"t/c/0": "n:6700"', '"t/c/0": "n:6700", "t/c/0": "n:1"'), "/assignment/t~1c~10"),
+    "key twice": (spoilt(document(), '"cpu": 100', '"cpu": 1, "cpu": 100'), "/cluster/nodes/0/capacity/cpu"),
+    "negative amount": (document(**{f"{PART}__demand": {"cpu": -1}}), "/topologies/0/components/0/demand/cpu"),
+    "NaN": (spoilt(document(), '"cpu": 10}', '"cpu": NaN}'), "/topologies/0/components/0/demand/cpu"),
+    "infinity": (spoilt(document(), '"cpu": 10}', '"cpu": Infinity}'), "/topologies/0/components/0/demand/cpu"),
+    "beyond floats": (spoilt(document(), '"cpu": 10}', '"cpu": 1e400}'), "/topologies/0/components/0/demand/cpu"),
+    "beyond amounts": (spoilt(document(), '"cpu": 10}', '"cpu": 1e20}'), "/topologies/0/components/0/demand/cpu"),
+    "beyond digits": (spoilt(document(), '"cpu": 10}', f'"cpu": 1{"0" * 5000}' + "}"), ""),
+    "text for a number": (document(**{f"{PART}__demand": {"cpu": "1"}}), "/topologies/0/components/0/demand/cpu"),
+    "true for a number": (document(**{f"{PART}__demand": {"cpu": True}}), "/topologies/0/components/0/demand/cpu"),
+    "object for a list": (document(topologies={}), "/topologies"),
+    "null for an object": (document(cluster=None), "/cluster"),
+    "unknown key": (document(**{f"{PART}__colour": "red"}), "/topologies/0/components/0/colour"),
+    "unknown kind": (document(**{f"{PART}__kind": "tap"}), "/topologies/0/components/0/kind"),
+    "id missing": (document(cluster={"nodes": [{"capacity": {}}]}), "/cluster/nodes/0"),
+    "id empty": (document(**{f"{PART}__id": ""}), "/topologies/0/components/0/id"),
+    "id with a slash": (document(topologies__0__id="t/c", assignment={}), "/topologies/0/id"),
+    "half a character": (spoilt(document(), '"d"}]', '"\\ud800"}]'), ""),
+    "cycle": (document(topologies__0__streams=[{"source": "c", "target": "c"}]), "/topologies/0/streams"),
+    "too many tasks": (document(**{f"{PART}__parallelism": MAX_TASKS}), "/topologies/0/components/1/parallelism"),
+    "a bomb of tasks": (document(**{f"{PART}__parallelism": 10**30}), "/topologies/0/components/0/parallelism"),
+    "fewer than no tasks": (document(**{f"{PART}__parallelism": -1}), "/topologies/0/components/0/parallelism"),
+    "half a task": (document(**{f"{PART}__parallelism": 1.5}), "/topologies/0/components/0/parallelism"),
+    "a deep text": ("[" * 100_000, ""),
+    "a deep value": ("[" * 700 + "]" * 700, ""),
+    "a list": ("[]", ""),
+    "empty": ("", ""),
+    "cut off": (document()[:-1], ""),
+    "not UTF-8": (document().encode("utf-16"), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "where"), BAD.values(), ids=BAD)
+def test_a_document_at_fault_is_refused_at_the_place(text, where):
+    with pytest.raises(DocumentError) as caught:
+        loads(text, Request)
+    assert caught.value.pointer == where
+    assert len(str(caught.value)) < 600
+
+
+def test_the_unspoilt_document_is_fine():
+    assert Problem.of(loads(document(), Request)).n == 3
+
+
+def test_an_unknown_key_is_told_the_known_ones():
+    with pytest.raises(DocumentError, match="parallelism"):
+        loads(document(**{f"{PART}__paralelism": 3}), Request)
+
+
+def test_what_a_monitor_saw_may_have_tasks_on_dead_nodes():
+    seen = json.loads(document(assignment={"t/c/0": "dead:6700"}))
+    observation = structure(seen, Observation)
+    assert Problem.of(Request.of(observation)).current.tolist() == [-1, -1, -1]
+    assert restore(seen, Request).assignment == {"t/c/0": Slot("dead", 6700)}
+    with pytest.raises(DocumentError, match="dead"):
+        structure(seen, Request)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-9, 9) | st.text(),
+        lambda each: st.lists(each) | st.dictionaries(st.text(), each),
+        max_leaves=10,
+    )
+)
+def test_plain_json_is_read_as_it_is(data):
+    try:
+        text = json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return
+    assert parse(text) == data
+
+
+@given(
+    st.one_of(st.binary(max_size=40), st.text(max_size=40), st.text('{}[]":,0123456789eE.-+truefalsn ', max_size=40))
+)
+def test_any_text_is_a_value_or_a_document_error(text):
+    with contextlib.suppress(DocumentError):
+        assert isinstance(loads(text, Request), Request)
+
+
+@pytest.mark.parametrize("place", ["missing.json", ".", "x" * 300, "nul\0"])
+def test_a_file_that_cannot_be_read_is_a_document_error(tmp_path, place):
+    with pytest.raises(DocumentError, match="cannot be read"):
+        read(tmp_path / place, Request)
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    place = tmp_path / "new" / "request.json"
+    write(place, word_count())
+    before = place.read_text()
+    assert read(place, Request) == word_count()
+    with pytest.raises(UnicodeEncodeError):
+        write_text(place, "x" * 10_000 + "\ud800")
+    assert place.read_text() == before
+    assert [each.name for each in place.parent.iterdir()] == ["request.json"]
+
+
+@pytest.mark.parametrize("place", ["folder", "file/below"])
+def test_a_place_that_cannot_be_written_is_a_document_error(tmp_path, place):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(DocumentError, match="cannot be written"):
+        write_text(tmp_path / place, "x")
+    assert {each.name for each in tmp_path.iterdir()} == {"folder", "file"}
+
+
+def test_a_device_is_written_to_not_replaced():
+    write_text(os.devnull, "x")
+    assert not Path(os.devnull).is_file()
+
+
+@given(requests(), st.randoms(use_true_random=False))
+def test_the_digest_names_the_content_whatever_its_order(asked, chance):
+    turned = shuffled(asked, chance.randint(0, 9))
+    assert digest(turned) == digest(asked)
+    assert digest(restore(unstructure(asked), Request)) == digest(asked)
+    assert digest(attrs.evolve(asked, seed=asked.seed + 1)) != digest(asked)
+
+
+def test_equal_requests_have_one_text():
+    def made(cpu, slots):
+        return Request(cluster=Cluster(nodes=(Node(id="a", capacity=Resources(cpu=cpu), slots=slots, price=cpu),)))
+
+    assert canonical(made(1, (1, 2))) == canonical(made(1.0, (2, 1)))
+    assert canonical(made(0.0, (1,))) == canonical(made(-0.0, (1,)))
+
+
+def test_the_canonical_text_is_the_same_in_every_process():
+    script = "import sys, headgate.documents as d; from headgate.model import Request\n"
+    script += "print(d.canonical(d.loads(sys.stdin.read(), Request)))"
+    text = dumps(word_count())
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            input=text,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert found == {canonical(word_count()) + "\n"}
+
+
+def test_streams_and_flows_that_differ_only_in_their_figures_have_one_order():
+    (made,) = word_count().topologies
+    twins = [attrs.evolve(made.streams[0], rate=rate) for rate in (None, 3.0, 1.0)]
+    texts = set()
+    for seed in range(5):
+        random.Random(seed).shuffle(twins)
+        texts.add(canonical(attrs.evolve(word_count(), topologies=(attrs.evolve(made, streams=tuple(twins)),))))
+    assert len(texts) == 1

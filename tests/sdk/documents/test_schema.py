@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import jsonschema
+import pytest
+
+from headgate.catalogue import CORE
+from headgate.documents.schema import schema_id, schema_of
+from headgate_pipeline.knowledge import Knowledge
+
+KINDS = {**CORE, "knowledge": Knowledge}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_schemas_are_draft_7_with_a_stable_id_and_refuse_unknown_keys(kind):
+    schema = schema_of(kind)
+    jsonschema.Draft7Validator.check_schema(schema)
+    assert schema["$id"] == schema_id(kind) == f"https://headgate.dev/schemas/v1/{kind.__name__.lower()}.json"
+    parts = [schema, *schema["definitions"].values()]
+    assert all(part["additionalProperties"] is False for part in parts)
+    assert all(part["description"] for part in parts)
+    assert json.loads(json.dumps(schema)) == schema
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_schema_names_exactly_the_fields_of_its_class(kind):
+    fields = {field.name for field in attrs.fields(kind) if field.init}
+    assert set(schema_of(kind)["properties"]) == fields | {"$schema"}
+
+
+def test_a_field_of_a_type_without_a_schema_is_refused():
+    @attrs.frozen
+    class Odd:
+        path: Path
+
+    Odd.__annotations__["path"] = Path
+    with pytest.raises(TypeError, match="no schema for"):
+        schema_of(Odd)

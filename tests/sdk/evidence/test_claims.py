@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+
+from headgate.evidence.claims import (
+    allowed,
+    amount,
+    apart,
+    count,
+    counted,
+    distance,
+    figures,
+    number_notes,
+    reproduce,
+    status_text,
+    summary,
+)
+from headgate.model.evidence import Claim
+
+
+def claim(printed, ours, **more):
+    given = {"id": "c", "source": "Table 1", "statement": "s", **more}
+    return Claim(printed=printed, verify=None if ours is None else lambda: ours, **given)
+
+
+def by_hand(figure, ours, **more):
+    return Claim(id="c", source="by hand", statement="s", by_hand=figure, verify=lambda: ours, **more)
+
+
+@pytest.mark.parametrize(
+    ("made", "status"),
+    [
+        (claim(10.0, 10.4, tolerance=0.05), "exact"),
+        (claim(10.0, 10.6, tolerance=0.05), "differs"),
+        (claim(-10.0, -10.4, tolerance=0.05), "exact"),
+        (claim("a", "a"), "exact"),
+        (claim("a", "b"), "differs"),
+        (claim(10.0, 20.0, expected=False, note="misprint"), "not reproducible"),
+        (claim(10.0, 10.0, expected=False, note="misprint"), "differs"),
+        (claim(0.0, 0.0), "exact"),
+        (claim(1.0, 1.0, fitted=("a", "b")), "calibrated"),
+        (claim(1.0, 1.0, model=True, fitted=("a",)), "calibrated"),
+        (claim(1.0, 1.0, model=True), "predicted"),
+        (claim(6.0, 5.9, less=True), "exact"),
+        (claim(6.0, 0.0, less=True, fitted=("a",)), "calibrated"),
+        (claim(6.0, 6.0, less=True), "differs"),
+        (claim(6.0, 6.1, less=True, tolerance=0.5), "differs"),
+        (by_hand(20.0, 20.0), "worked by hand"),
+        (by_hand("a", "b"), "differs"),
+    ],
+)
+def test_a_claim_holds_within_its_tolerance_or_below_its_bound(made, status):
+    result = reproduce(made)
+    assert result.status == status
+    assert (result.printed, result.by_hand, result.ours) == (made.printed, made.by_hand, made.verify())
+    assert (result.note, result.tolerance, result.fitted) == (made.note, made.tolerance, made.fitted)
+
+
+@pytest.mark.parametrize("given", [{}, {"printed": 1.0, "by_hand": 1.0}])
+def test_a_figure_is_printed_or_worked_by_hand(given):
+    with pytest.raises(ValueError, match="claim c: either a printed figure or one worked by hand"):
+        Claim(id="c", source="s", statement="s", **given)
+
+
+def test_choices_are_named_one_by_one():
+    with pytest.raises(TypeError, match="'slow' is one text"):
+        claim(1.0, 1.0, fitted="slow")
+
+
+def test_a_claim_that_cannot_be_computed_says_what_is_missing():
+    made = Claim(id="c", source="Fig. 1", statement="s", printed=1.0, tolerance=0.1, note="needs the cluster")
+    result = reproduce(made)
+    assert (result.status, result.ours, result.note) == ("not reproducible", None, "needs the cluster")
+    assert figures(result) == ("1", "", "", "")
+
+
+def test_a_computation_that_breaks_is_a_figure_that_differs():
+    result = reproduce(Claim(id="c", source="T1", statement="s", printed=1.0, verify=lambda: 1 / 0), "paper")
+    assert (result.plugin, result.status, result.ours) == ("paper", "differs", None)
+    assert result.note == "could not be computed: ZeroDivisionError: division by zero"
+
+
+def test_what_follows_from_other_figures_says_so_and_is_no_evidence_of_its_own():
+    result = reproduce(claim(3.0, 3.0, model=True, follows=("a", "b"), note="roughly"))
+    assert (result.status, result.note) == ("follows", "follows from a, b; roughly")
+    missed = reproduce(claim(3.0, 4.0, model=True, follows=("a",), expected=False))
+    assert (missed.status, missed.note) == ("not reproducible", "follows from a")
+
+
+def test_results_are_counted_and_their_notes_numbered():
+    made = [
+        claim(10.0, 10.4, id="1", tolerance=0.05),
+        claim(1.0, 2.0, id="2", expected=False, note="b"),
+        claim("a", "a", id="3", note="a"),
+        claim(3.0, 3.0, id="4", fitted=("x", "y"), note="b"),
+        claim(4.0, 4.0, id="5", fitted=("y",)),
+    ]
+    results = [reproduce(each) for each in made]
+    assert list(count(results).values()) == [2, 0, 2, 0, 0, 1, 0]
+    assert counted(results) == (5, 2, 0, 2, 0, 0, 1, 0)
+    assert summary(results) == (
+        "5 printed figures in 5 claims: 2 exact, 2 calibrated (by 2 choices), 1 not reproducible, 0 differs"
+    )
+    notes = number_notes(results)
+    assert [status_text(each, notes) for each in results] == [
+        "exact",
+        "not reproducible [1]",
+        "exact [2]",
+        "calibrated (2) [1]",
+        "calibrated (1)",
+    ]
+    assert [distance(each) for each in results] == ["+4.0%", "+100.0%", "", "", ""]
+    assert [allowed(each) for each in results] == ["5%", "", "", "", ""]
+
+
+def test_a_figure_counts_once_however_often_it_is_claimed():
+    same = [claim(printed, 19.5, id=f"{printed}", model=True, tolerance=0.1, family="T_E") for printed in (19.1, 19.3)]
+    other = [
+        claim(24.0, 24.0, id="other", model=True, family="T_E"),
+        claim(19.5, 19.5, id="alone", model=True),
+        claim("<5,4>", "<3,4>", id="three", expected=False, family="Fig. 13"),
+        claim("<5,4>", "<8,8>", id="nine", expected=False, family="Fig. 13"),
+    ]
+    results = [reproduce(each) for each in (*same, *other)]
+    assert summary(results) == "4 printed figures in 6 claims: 3 predicted, 1 not reproducible, 0 differs"
+    elsewhere = [reproduce(same[0], "one"), reproduce(same[1], "two")]
+    assert summary(elsewhere) == "2 printed figures in 2 claims: 2 predicted, 0 differs"
+
+
+def test_what_no_paper_prints_stands_and_counts_apart():
+    results = [reproduce(claim(1.0, 1.0, id="a")), reproduce(by_hand(20.0, 20.0))]
+    assert summary(results) == "1 printed figures in 2 claims: 1 exact, 0 differs; 1 worked by hand"
+    tables = list(apart("paper", results))
+    assert [(heading, rows) for _, heading, rows in tables] == [("printed", results[:1]), ("by hand", results[1:])]
+    assert [heading for _, heading, _ in apart("paper", results[1:])] == ["by hand"]
+
+
+def test_a_bound_is_shown_as_one():
+    result = reproduce(claim(6.0, 5.56, less=True))
+    assert figures(result) == ("< 6", "5.56", "", "")
+    assert amount(12345.6) == "12,346"

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from headgate.errors import DocumentError
+from headgate.hooks import Description, hookimpl
+from headgate.model import FrozenMap, Plan, Status, TaskSample
+from headgate.model.rescale import grown, refusals, unlike, with_instances
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
+from hetero_cases import profiled
+from small_requests import component, node, request, topology
+
+
+class Chooses:
+    """Choose numbers of tasks and an input rate, and put every task on the first node."""
+
+    def __init__(self, counts, rate):
+        self.counts, self.rate = FrozenMap(counts), rate
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="chooses")
+
+    @hookimpl
+    def headgate_schedule(self, request):
+        chosen = with_instances(request, self.counts, priced=self.rate is not None)
+        made = Problem.of(chosen).plan([0] * Problem.of(chosen).n)
+        return attrs.evolve(made, parallelism=self.counts, input_rate=self.rate)
+
+
+def ask(asked, counts, rate=None):
+    return PluginHost().with_plugin("x", Chooses(counts, rate)).schedule("x", asked)
+
+
+def test_a_plan_with_other_numbers_of_tasks_is_checked_and_scored_on_these():
+    asked = request([node("a", 200.0)], [topology("t", component("c", 1, 50.0))])
+    plan = ask(asked, {"t/c": 3})
+    assert (plan.status, len(plan.assignment), plan.scores.unplaced) == (Status.OK, 3, 0)
+    assert plan.scores.utilisation == 0.75
+    assert plan.provenance.request == ask(asked, {}).provenance.request
+
+
+def test_tasks_beyond_a_smaller_number_are_gone():
+    asked = request([node("a", 200.0)], [topology("t", component("c", 3))], {"t/c/0": "a", "t/c/2": "a"})
+    asked = attrs.evolve(asked, metrics=attrs.evolve(asked.metrics, tasks=(TaskSample(task="t/c/2", cpu=9.0),)))
+    fewer = with_instances(asked, {"t/c": 2})
+    assert (list(fewer.assignment), fewer.metrics.tasks) == (["t/c/0"], ())
+    assert with_instances(asked, {}) is asked
+    assert ask(asked, {"t/c": 2}).status is Status.OK
+
+
+@pytest.mark.parametrize("counts", [{"t/c": 0}, {"t/nobody": 1}, {"t/c": 10**9}])
+def test_numbers_that_cannot_be_are_held(counts):
+    class Lies(Chooses):
+        @hookimpl
+        def headgate_schedule(self, request):
+            return attrs.evolve(Problem.of(request).plan([0]), parallelism=self.counts)
+
+    asked = request([node("a")], [topology("t", component("c"))])
+    plan = PluginHost().with_plugin("x", Lies(counts, None)).schedule("x", asked)
+    assert plan.status is Status.HELD
+    with pytest.raises(DocumentError):
+        grown(asked, Plan(parallelism=FrozenMap(counts)))
+
+
+def test_profiles_are_what_a_plan_with_an_input_rate_is_checked_on():
+    asked = profiled([[0.1]])
+    assert ask(asked, {}, 1000.0).status is Status.OK
+    plan = ask(asked, {}, 1001.0)
+    assert (plan.status, plan.reasons[0].code) == (Status.HELD, "capacity")
+    assert "100.1 % busy" in plan.reasons[0].message
+    assert ask(asked, {}, 500.0).scores.utilisation == pytest.approx(0.5)
+
+
+def test_a_task_on_a_machine_type_without_profile_is_refused():
+    asked = profiled([[0.1, 0.2]])
+    asked = attrs.evolve(asked, profiles=asked.profiles[1:])
+    chosen = Problem.of(with_instances(asked, {}, priced=True))
+    (reason,) = check_plan(chosen, attrs.evolve(chosen.plan([0]), input_rate=1.0))
+    assert (reason.code, reason.subject) == ("profile", "t/c0")
+
+
+def test_an_executor_can_say_what_it_does_not_enforce():
+    running = topology("t", component("c", 2), component("d", 1))
+    (said,) = unlike(Plan(parallelism=FrozenMap({"t/c": 3, "t/d": 1})), [running])
+    assert said == "t/c runs 2 tasks, the plan has 3: rescale it first"
+
+
+def test_an_executor_can_refuse_what_it_cannot_rescale():
+    running = topology("t", component("c", 2))
+    (step,) = refusals(Plan(parallelism=FrozenMap({"t/c": 3})), [running])
+    assert (step.action, step.subject, step.done) == ("rescale", "t/c", False)
+    assert "the plan has 3" in step.message
+    assert refusals(Plan(parallelism=FrozenMap({"t/c": 2, "other/c": 5})), [running]) == ()

@@ -1,0 +1,244 @@
+"""The host: it loads what is fit, sets the rest aside by name, and goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from headgate.errors import OptionError, PluginError
+from headgate.hooks import Description, Verdict, hookimpl
+from headgate.model import Observation, Plan, Request
+from headgate.model.evidence import Evidence
+from headgate.plugins.host import PluginHost
+from headgate.plugins.loading import DISABLE, Quarantined, admit
+from headgate.testing import FirstFit
+from plugin_folder import GOOD, install
+from zoo import CAGED
+
+
+def test_loads_what_is_installed_and_knows_where_it_comes_from(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"good": GOOD})
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["good"])
+    assert host.schedulers == ("good",)
+    assert (host.plugins["good"].distribution, host.plugins["good"].version) == ("strange", "1.2.3")
+    assert not host.quarantined
+
+
+BROKEN = {
+    "raising": ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+    "exiting": ("raise SystemExit(3)", "SystemExit: 3"),
+    "missing": ("import a_module_that_is_not_there", "ModuleNotFoundError"),
+    "nameless": ("", "AttributeError"),
+    "garbled": ("def", "SyntaxError"),
+}
+
+
+def test_a_plugin_that_cannot_be_imported_is_set_aside_and_the_others_load(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"good": GOOD, **{name: source for name, (source, _) in BROKEN.items()}})
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["good", *BROKEN])
+    assert host.schedulers == ("good",)
+    reasons = {each.name: each for each in host.quarantined}
+    assert set(reasons) == set(BROKEN)
+    for name, (_, text) in BROKEN.items():
+        assert text in reasons[name].reason
+        assert "strange" in reasons[name].origin
+
+
+def test_two_distributions_of_one_name_are_both_set_aside(tmp_path, monkeypatch):
+    for distribution in ("first", "second"):
+        install(tmp_path, distribution, {"good": GOOD})
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["good"])
+    assert not host.plugins
+    assert {each.name for each in host.quarantined} == {"good"}
+    assert "2 distributions" in host.quarantined[0].reason
+
+
+def test_asking_for_a_plugin_that_is_set_aside_says_why(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"raising": "raise RuntimeError('no licence')"})
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(PluginError, match=r"raising is set aside: .*no licence.*headgate doctor"):
+        PluginHost.load(["raising"]).schedule("raising", Request())
+
+
+def test_disabled_plugins_are_not_even_imported(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"good": GOOD, "raising": "raise RuntimeError"})
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv(DISABLE, "raising, other")
+    host = PluginHost.load(["good", "raising"])
+    assert host.schedulers == ("good",)
+    assert not host.quarantined
+
+
+def test_what_is_printed_at_import_does_not_reach_stdout(tmp_path, monkeypatch, capsys):
+    install(tmp_path, "strange", {"chatty": "print('hello')\n" + GOOD})
+    monkeypatch.syspath_prepend(tmp_path)
+    assert PluginHost.load(["chatty"]).schedulers == ("chatty",)
+    heard = capsys.readouterr()
+    assert (heard.out, heard.err) == ("", "hello\n")
+
+
+@pytest.mark.parametrize("name", CAGED)
+def test_an_unfit_plugin_is_set_aside_with_its_reason(name):
+    plugin, text = CAGED[name]
+    found = admit(name, plugin)
+    assert isinstance(found, Quarantined)
+    assert found.name == name
+    assert text in found.reason
+    with pytest.raises(PluginError, match=name):
+        PluginHost().with_plugin(name, plugin)
+
+
+def test_a_name_is_given_once():
+    host = PluginHost().with_plugin("acme", FirstFit())
+    with pytest.raises(PluginError, match="acme: a plugin of that name is loaded"):
+        host.with_plugin("acme", FirstFit())
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    host = PluginHost().with_plugin("acme", FirstFit())
+    with pytest.raises(PluginError, match=r"no plugin 'akme' with headgate_schedule; there are: acme"):
+        host.schedule("akme", Request())
+
+
+def test_a_plugin_without_the_hook_is_no_scheduler():
+    host = PluginHost().with_plugin("listener", Listener([]))
+    assert host.schedulers == ()
+    with pytest.raises(PluginError, match="headgate_schedule; there are: none"):
+        host.schedule("listener", Request())
+
+
+def test_options_of_a_plugin_without_any():
+    host = PluginHost().with_plugin("acme", FirstFit())
+    with pytest.raises(OptionError, match="acme: no option 'spread'; there are: none"):
+        host.schedule("acme", Request(), {"spread": True})
+
+
+def test_a_scheduler_without_an_opinion_always_wants_a_new_plan():
+    host = PluginHost().with_plugin("acme", FirstFit())
+    assert host.analyse("acme", Observation()) == Verdict(replan=True, state="unjudged")
+    assert host.evidence("acme") == Evidence()
+
+
+class Listener:
+    """Listen and object."""
+
+    def __init__(self, heard, *, fails=False):
+        self.heard, self.fails = heard, fails
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary=self.__doc__)
+
+    @hookimpl
+    def headgate_on_round(self, record):
+        self.heard.append(record)
+        if self.fails:
+            raise RuntimeError("deaf")
+
+    @hookimpl
+    def headgate_review(self):
+        return ["too many topologies"] if self.fails else None
+
+
+def test_every_listener_hears_of_a_round_even_if_one_fails():
+    heard = []
+    host = PluginHost().with_plugin("a", Listener(heard, fails=True)).with_plugin("b", Listener(heard))
+    assert host.on_round({"round": 1}) == ("a: headgate_on_round raised RuntimeError: deaf",)
+    assert heard == [{"round": 1}, {"round": 1}]
+
+
+def test_objections_carry_the_name_of_the_plugin():
+    host = PluginHost().with_plugin("a", Listener([], fails=True)).with_plugin("b", Listener([]))
+    assert host.review(Request(), Plan()) == ("a: too many topologies",)
+
+
+def test_loading_all_built_in_plugins_imports_no_engine_and_no_solver():
+    code = (
+        "import sys; from headgate.plugins.host import PluginHost; assert len(PluginHost.load().plugins) > 15;"
+        "print([name for name in ('pyspark', 'py4j', 'pyarrow', 'pandas', 'ortools', 'jgo') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+WRAPPER = GOOD.replace(
+    "    @hookimpl\n    def headgate_schedule", "    @hookimpl(wrapper=True)\n    def headgate_schedule"
+)
+WRAPPER = WRAPPER.replace("problem = Problem.of(request)", "yield")
+FIRST = GOOD.replace("@hookimpl\n    def headgate_schedule", "@hookimpl(tryfirst=True)\n    def headgate_schedule")
+
+
+def test_a_hook_wrapper_is_set_aside_and_tryfirst_changes_nothing(tmp_path, monkeypatch):
+    assert GOOD not in (WRAPPER, FIRST)
+    install(tmp_path, "strange", {"good": GOOD, "wrapper": WRAPPER, "first": FIRST})
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["good", "wrapper", "first"])
+    assert host.schedulers == ("first", "good")
+    (aside,) = host.quarantined
+    assert "headgate_schedule is a hook wrapper" in aside.reason
+
+
+REVIEWER = """
+from headgate.hooks import Description, hookimpl
+
+class Plugin:
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="objects")
+
+    @hookimpl
+    def headgate_review(self):
+        return ["never"]
+
+plugin = Plugin()
+"""
+
+
+def test_what_takes_part_in_every_round_is_named_in_a_group_of_its_own(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"said": REVIEWER, "unsaid": REVIEWER}, rounds="said = strange_said:plugin")
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["said", "unsaid"])
+    assert host.review(Request(), Plan()) == ("said: never",)
+    assert "strange_unsaid" not in sys.modules
+    (aside,) = host.quarantined
+    assert (aside.name, "headgate_review would never be called" in aside.reason) == ("unsaid", True)
+    assert host.review(Request(), Plan()) == ("said: never",)
+
+
+def test_two_objects_of_one_name_are_both_set_aside(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"good": GOOD, "other": GOOD}, rounds="good = strange_other:plugin")
+    monkeypatch.syspath_prepend(tmp_path)
+    (aside,) = PluginHost.load(["good"]).quarantined
+    assert aside.reason == "2 objects are named 'good'; name one"
+    assert aside.origin == "strange_good:plugin of strange, strange_other:plugin of strange"
+
+
+def test_a_plugin_is_imported_when_its_name_is_first_asked_for(tmp_path, monkeypatch):
+    install(tmp_path, "late", {"good": GOOD, "raising": "raise RuntimeError", "other": GOOD})
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["good", "raising", "other"])
+    assert "good" in host
+    assert "akin" not in host
+    assert not {"late_good", "late_other"} & set(sys.modules)
+    assert host.schedule("good", Request()).status == "ok"
+    assert "late_other" not in sys.modules
+    assert host.schedulers == ("good", "other")
+    assert [each.name for each in host.quarantined] == ["raising"]
+
+
+def test_evidence_of_another_type_is_the_plugins_fault():
+    class Chatty(FirstFit):
+        """Answer something else."""
+
+        @hookimpl
+        def headgate_evidence(self):
+            return []
+
+    host = PluginHost().with_plugin("chatty", Chatty())
+    with pytest.raises(PluginError, match="chatty: headgate_evidence answers list, not Evidence"):
+        host.evidence("chatty")

@@ -1,0 +1,159 @@
+"""Whatever a scheduler does, the host comes back with a plan that may be carried out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from functools import cache
+
+import attrs
+import pytest
+
+from headgate.documents import digest, dumps
+from headgate.errors import DocumentError
+from headgate.hooks import Description, hookimpl
+from headgate.model import Cluster, Limits, Node, Request, Resources, Scores, Slot, Status
+from headgate.plugins.host import PluginHost
+from headgate.plugins.sandbox import ABANDONED
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
+from headgate.testing import FirstFit, make_cases
+from headgate.toolbox.cancel import Wish, on_interrupt
+from small_requests import word_count
+from zoo import BEASTS, Hanging, Scheduler
+
+HELD = {name: beast for name, beast in BEASTS.items() if beast.code}
+
+
+@cache
+def plans_of(name, plugin):
+    host = PluginHost().with_plugin(name, plugin)
+    return [(request, host.schedule(name, request)) for request in make_cases(0, 15).mixed]
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_misbehaving_scheduler_is_held_with_a_reason_that_names_it(name):
+    beast = HELD[name]
+    held = [(request, plan) for request, plan in plans_of(name, beast.plugin) if plan.status is Status.HELD]
+    assert beast.code in {reason.code for _, plan in held for reason in plan.reasons}
+    for request, plan in held:
+        assert all(reason.message.startswith(name) for reason in plan.reasons)
+        assert plan.provenance.scheduler == name
+        assert not plan.moves
+        alive = {Slot(node.id, port) for node in request.cluster.nodes for port in node.slots}
+        assert plan.assignment == {task: slot for task, slot in request.assignment.items() if slot in alive}
+
+
+@pytest.mark.parametrize("name", BEASTS)
+def test_no_plan_that_passes_breaks_a_rule_and_every_plan_is_a_document(name):
+    for request, plan in plans_of(name, BEASTS[name].plugin):
+        assert dumps(plan)
+        if plan.status is not Status.HELD:
+            assert check_plan(Problem.of(attrs.evolve(request)), plan) == ()
+
+
+@pytest.mark.parametrize("name", ["writes-map", "sets-field", "writes-array", "tampers"])
+def test_the_callers_request_stays_as_it_was(name):
+    host = PluginHost().with_plugin(name, BEASTS[name].plugin)
+    for request, twin in zip(make_cases(0, 15).mixed, make_cases(0, 15).mixed, strict=True):
+        host.schedule(name, request)
+        assert digest(request) == digest(twin)
+        assert (Problem.of(request).capacity == Problem.of(twin).capacity).all()
+
+
+def test_a_scheduler_that_hangs_is_abandoned_while_it_still_runs():
+    act = Hanging()
+    host = PluginHost().with_plugin("hangs", Scheduler(act))
+    request = next(request for request in make_cases(0).mixed if request.topologies and request.cluster.nodes)
+    plan = host.schedule("hangs", attrs.evolve(request, limits=Limits(deadline=0.05)))
+    assert act.entered.is_set()
+    assert not act.left.is_set()
+    act.release.set()
+    assert plan.status is Status.HELD
+    assert [reason.code for reason in plan.reasons] == ["deadline"]
+    assert "hangs has no plan after 0.05 s (limits.deadline)" in plan.reasons[0].message
+    assert act.left.wait(10)
+
+
+def test_a_scheduler_whose_abandoned_runs_pile_up_is_not_asked_until_one_ends():
+    act = Hanging()
+    host = PluginHost().with_plugin("piles", Scheduler(act))
+    request = next(request for request in make_cases(0).mixed if request.topologies and request.cluster.nodes)
+    hasty = attrs.evolve(request, limits=Limits(deadline=0.02))
+    codes = [host.schedule("piles", hasty).reasons[0].code for _ in range(ABANDONED + 2)]
+    assert codes == ["deadline"] * ABANDONED + ["abandoned"] * 2
+    act.release.set()
+    assert act.left.wait(10)
+    while any(thread.name == "headgate-abandoned-piles" for thread in threading.enumerate()):
+        pass
+    assert host.schedule("piles", request).status is not Status.HELD
+
+
+def test_what_a_scheduler_prints_goes_to_stderr(capsys):
+    PluginHost().with_plugin("prints", BEASTS["prints"].plugin).schedule("prints", Request())
+    heard = capsys.readouterr()
+    assert (heard.out, heard.err) == ("", "planning ...\n")
+
+
+class Boasting(FirstFit):
+    """Claim the best of scores."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary=self.__doc__)
+
+    @hookimpl
+    def headgate_schedule(self, request):
+        plan = super().headgate_schedule(request)
+        return attrs.evolve(
+            plan, scores=Scores(inter_node=-1.0), provenance=attrs.evolve(plan.provenance, scheduler="x")
+        )
+
+
+def test_scores_and_provenance_are_the_hosts():
+    fair = plans_of("same", FirstFit())
+    boasted = plans_of("same", Boasting())
+    assert [plan.scores for _, plan in fair] == [plan.scores for _, plan in boasted]
+    assert {plan.provenance.scheduler for _, plan in boasted} == {"same"}
+    assert all(plan.provenance.request == digest(request) for request, plan in boasted)
+
+
+def test_a_request_that_contradicts_itself_is_the_callers_error():
+    node = Node(id="n0", capacity=Resources(cpu=100.0))
+    host = PluginHost().with_plugin("ff", FirstFit())
+    with pytest.raises(DocumentError, match="/cluster/nodes/1: node 'n0' is named twice"):
+        host.schedule("ff", Request(cluster=Cluster(nodes=(node, node))))
+
+
+def patient(request):
+    """Interrupts the process that asked, as Ctrl-C does, and plans once it hears of it."""
+    heard = threading.Event()
+    on_interrupt(heard.set)
+    os.kill(os.getpid(), signal.SIGINT)
+    return FirstFit().headgate_schedule(request) if heard.wait(60) else None
+
+
+def deaf(request):
+    """Interrupts the process that asked, and goes on."""
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait(2)
+    return FirstFit().headgate_schedule(request)
+
+
+def interrupted(act, wish):
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=120.0))
+    return PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked, wish=wish)
+
+
+def test_ctrl_c_asks_a_scheduler_that_hears_it_for_its_plan():
+    try:
+        assert interrupted(patient, Wish()).status is Status.OK
+    except KeyboardInterrupt:  # would end all tests
+        pytest.fail("the interruption was not heard")
+
+
+@pytest.mark.parametrize(("act", "wish"), [(deaf, Wish()), (deaf, None)])
+def test_ctrl_c_ends_the_wait_for_one_that_does_not_hear_it(act, wish):
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(act, wish)

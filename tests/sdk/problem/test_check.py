@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import attrs
+import pytest
+from hypothesis import given
+
+from headgate.errors import DocumentError
+from headgate.model import Flow, FrozenMap, Limits, Metrics, Move, MoveKind, Profile, Resources, Slot, TaskSample
+from headgate.model.validate import MAX_TASKS, check_places, check_request
+from headgate.problem import Problem
+from headgate.problem.check import check_plan
+from headgate.testing.strategies import requests
+from small_requests import at, component, node, request, topology, word_count
+
+GOOD = word_count()
+PLAN = Problem.of(GOOD).plan([0, 1, 0, 0, 1])
+
+
+def with_part(**more):
+    return request([node("a")], [topology("t", component("c", **more))])
+
+
+def with_metrics(**more):
+    return attrs.evolve(GOOD, metrics=Metrics(**more))
+
+
+def with_profile(**more):
+    profile = {"topology": "words", "component": "split", "machine_type": "m", "e": 1.0, **more}
+    return attrs.evolve(GOOD, profiles=(Profile(**profile),))
+
+
+BAD_REQUESTS = {
+    "node twice": (request([node("a"), node("a")], []), "/cluster/nodes/1"),
+    "node without id": (request([node("")], []), "/cluster/nodes/0/id"),
+    "slot twice": (request([attrs.evolve(node("a"), slots=(1, 1))], []), "/cluster/nodes/0/slots/1"),
+    "negative price": (request([node("a", price=-1.0)], []), "/cluster/nodes/0/price"),
+    "topology twice": (request([], [topology("t"), topology("t")]), "/topologies/1"),
+    "topology id with a slash": (request([], [topology("t/u")]), "/topologies/0/id"),
+    "topology id of two lines": (request([], [topology("t\nu")]), "/topologies/0/id"),
+    "negative workers": (request([], [topology("t", workers=-1)]), "/topologies/0/workers"),
+    "component twice": (request([], [topology("t", component("c"), component("c"))]), "/topologies/0/components/1"),
+    "component without id": (request([], [topology("t", component(""))]), "/topologies/0/components/0/id"),
+    "NaN demand": (with_part(cpu=float("nan")), "/topologies/0/components/0/demand/cpu"),
+    "infinite demand": (with_part(cpu=float("inf")), "/topologies/0/components/0/demand/cpu"),
+    "negative demand": (with_part(cpu=-0.1), "/topologies/0/components/0/demand/cpu"),
+    "demand beyond numbers": (with_part(cpu=10**400), "/topologies/0/components/0/demand/cpu"),
+    "negative parallelism": (with_part(tasks=-3), "/topologies/0/components/0/parallelism"),
+    "a million tasks": (with_part(tasks=MAX_TASKS + 1), "/topologies/0/components/0/parallelism"),
+    "tasks beyond counting": (with_part(tasks=10**14), "/topologies/0/components/0/parallelism"),
+    "unknown task runs": (attrs.evolve(GOOD, assignment={"words/split/2": at("a")}), "/assignment/words~1split~12"),
+    "unknown task measured": (with_metrics(tasks=(TaskSample(task="x"),)), "/metrics/tasks/0/task"),
+    "task measured twice": (with_metrics(tasks=(TaskSample(task="words/split/0"),) * 2), "/metrics/tasks/1"),
+    "unknown flow": (with_metrics(flows=(Flow(source="words/split/0", target="x"),)), "/metrics/flows/0/target"),
+    "negative window": (with_metrics(window=-1.0), "/metrics/window"),
+    "unknown profile": (with_profile(component="x"), "/profiles/0"),
+    "negative profile": (with_profile(met=-1.0), "/profiles/0/met"),
+    "negative deadline": (attrs.evolve(GOOD, limits=Limits(deadline=-1.0)), "/limits/deadline"),
+    "negative limit": (attrs.evolve(GOOD, limits=Limits(max_moves=-1)), "/limits/max_moves"),
+}
+
+
+@pytest.mark.parametrize(("asked", "where"), BAD_REQUESTS.values(), ids=BAD_REQUESTS)
+def test_a_request_that_contradicts_itself_is_refused_at_the_place(asked, where):
+    with pytest.raises(DocumentError) as caught:
+        check_request(asked)
+    assert caught.value.pointer == where
+
+
+@pytest.mark.parametrize(("field", "value"), [("source", "x"), ("grouping", "x"), ("fanout", "x"), ("rate", -1.0)])
+def test_a_stream_that_fits_nothing_is_refused_at_the_place(field, value):
+    (made,) = GOOD.topologies
+    streams = (made.streams[0], attrs.evolve(made.streams[1], **{field: value}))
+    with pytest.raises(DocumentError) as caught:
+        check_request(attrs.evolve(GOOD, topologies=(attrs.evolve(made, streams=streams),)))
+    assert caught.value.pointer == f"/topologies/0/streams/1/{field}"
+
+
+def test_rates_that_grow_beyond_numbers_are_refused_at_their_stream():
+    (made,) = GOOD.topologies
+    parts = tuple(attrs.evolve(part, selectivity=1e14) for part in made.components)
+    with pytest.raises(DocumentError) as caught:
+        check_request(attrs.evolve(GOOD, topologies=(attrs.evolve(made, components=parts),)))
+    assert caught.value.pointer == "/topologies/0/streams/1"
+
+
+@given(requests())
+def test_valid_requests_pass(asked):
+    check_request(asked)
+
+
+@pytest.mark.parametrize("slot", ["gone:6700", "a:9"])
+def test_a_task_on_a_dead_node_is_let_pass_for_an_engine_and_refused_for_a_document(slot):
+    asked = attrs.evolve(GOOD, assignment=FrozenMap({"words/split/0": Slot.parse(slot)}))
+    check_request(asked)
+    with pytest.raises(DocumentError) as caught:
+        check_places(asked)
+    assert caught.value.pointer == "/assignment/words~1split~10"
+
+
+def without(task):
+    return FrozenMap({each: slot for each, slot in PLAN.assignment.items() if each != task})
+
+
+def moved(task, slot):
+    """The plan with one task elsewhere, moves and all."""
+    moves = (attrs.evolve(move, target=at(slot)) if move.task == task else move for move in PLAN.moves)
+    return attrs.evolve(PLAN, assignment=FrozenMap({**PLAN.assignment, task: at(slot)}), moves=tuple(moves))
+
+
+BAD_PLANS = {
+    "no plan": (None, "type"),
+    "unknown task": (attrs.evolve(PLAN, assignment=FrozenMap({**PLAN.assignment, "x": at("a")})), "unknown-task"),
+    "unknown node": (moved("words/spout/0", "x"), "unknown-slot"),
+    "unknown slot": (moved("words/spout/0", "a:9"), "unknown-slot"),
+    "task missing": (attrs.evolve(PLAN, assignment=without("words/spout/0")), "unplaced"),
+    "node overloaded": (moved("words/count/1", "a"), "capacity"),
+    "moves missing": (attrs.evolve(PLAN, moves=PLAN.moves[:-1]), "moves"),
+    "move from elsewhere": (
+        attrs.evolve(PLAN, moves=(Move(kind=MoveKind.MIGRATE, task="words/spout/0", source=at("b"), target=at("a")),)),
+        "move",
+    ),
+    "move of nobody": (attrs.evolve(PLAN, moves=(Move(kind=MoveKind.PLACE, task="x", target=at("a")),)), "move"),
+    "move to nowhere": (
+        attrs.evolve(PLAN, moves=(Move(kind=MoveKind.PLACE, task="words/spout/0", target=at("x")), *PLAN.moves)),
+        "unknown-slot",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("plan", "code"), BAD_PLANS.values(), ids=BAD_PLANS)
+def test_each_kind_of_bad_plan_is_found(plan, code):
+    assert code in {reason.code for reason in check_plan(Problem.of(GOOD), plan)}
+
+
+def test_a_good_plan_has_nothing_wrong():
+    assert check_plan(Problem.of(GOOD), PLAN) == ()
+
+
+def codes(asked, assignment, *steps):
+    """What is wrong with a plan that was made up; `steps` are task, from and to."""
+    kinds = {(False, True): MoveKind.PLACE, (True, True): MoveKind.MIGRATE, (True, False): MoveKind.EVICT}
+    moves = tuple(
+        Move(
+            kind=kinds[bool(source), bool(target)],
+            task=task,
+            source=source and at(source),
+            target=target and at(target),
+        )
+        for task, source, target in steps
+    )
+    made = FrozenMap({task: at(slot) for task, slot in assignment.items()})
+    return {reason.code for reason in check_plan(Problem.of(asked), attrs.evolve(PLAN, assignment=made, moves=moves))}
+
+
+def test_two_topologies_in_one_slot_are_found():
+    asked = request([node("a")], [topology("t", component("c")), topology("u", component("c"))])
+    assert codes(asked, {"t/c/0": "a", "u/c/0": "a"}, ("t/c/0", None, "a"), ("u/c/0", None, "a")) == {"shared-slot"}
+
+
+def test_a_worker_with_more_heap_than_allowed_is_found():
+    asked = request([node("a")], [topology("t", component("c", 2, heap=60.0), worker_heap=100.0)])
+    places = {"t/c/0": "a", "t/c/1": "a"}
+    assert "heap" in codes(asked, places, ("t/c/0", None, "a"), ("t/c/1", None, "a"))
+
+
+def test_a_fixed_task_that_moves_is_found():
+    asked = request([node("a"), node("b")], [topology("t", component("c", movable=False))], {"t/c/0": "a"})
+    assert codes(asked, {"t/c/0": "b"}, ("t/c/0", "a", "b")) == {"fixed"}
+
+
+def test_a_node_that_is_overloaded_on_the_way_is_found():
+    running = {"t/c/0": "a", "t/c/1": "b"}
+    parts = topology("t", component("c", 2, cpu=100.0))
+    asked = request([node("a"), node("b"), node("c")], [parts], running)
+    wrong = ("t/c/0", "a", "b"), ("t/c/1", "b", "c")
+    assert codes(asked, {"t/c/0": "b", "t/c/1": "c"}, *wrong) == {"move-order"}
+    assert codes(asked, {"t/c/0": "b", "t/c/1": "c"}, *reversed(wrong)) == set()
+
+
+def test_more_moves_than_the_limit_are_found():
+    running = {"t/c/0": "a", "t/c/1": "a"}
+    asked = request([node("a"), node("b")], [topology("t", component("c", 2))], running, max_moves=1)
+    steps = ("t/c/0", "a", "b"), ("t/c/1", "a", "b")
+    assert codes(asked, {"t/c/0": "b", "t/c/1": "b"}, *steps) == {"move-limit"}
+
+
+def test_a_node_that_was_overloaded_may_stay_so_but_takes_nothing():
+    running = {"t/c/0": "a", "t/c/1": "a", "t/c/2": "a"}
+    asked = request([node("a"), node("b")], [topology("t", component("c", 4))], running)
+    assert codes(asked, {**running, "t/c/3": "b"}, ("t/c/3", None, "b")) == set()
+    assert codes(asked, {**running, "t/c/3": "a"}, ("t/c/3", None, "a")) == {"capacity", "move-order"}
+
+
+def test_amounts_at_the_limit_are_taken():
+    check_request(
+        attrs.evolve(
+            GOOD, cluster=attrs.evolve(GOOD.cluster, nodes=(attrs.evolve(node("a"), capacity=Resources(cpu=1e15)),))
+        )
+    )

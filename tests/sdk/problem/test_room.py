@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.problem import Problem
+from headgate.testing.strategies import requests
+from small_requests import component, node, request, topology
+
+
+@given(requests(), st.data())
+def test_both_questions_agree_and_what_fits_makes_a_plan_without_faults(asked, data):
+    problem = Problem.of(asked)
+    room = problem.room()
+    for task in np.flatnonzero(problem.fixed < 0).tolist():
+        fits = room.fits(task)
+        assert fits.tolist() == [room.fits_on(task, node) for node in range(problem.m)]
+        if fits.any():
+            room.place(task, data.draw(st.sampled_from(np.flatnonzero(fits).tolist())))
+    placed = room.node_of >= 0
+    used = np.zeros_like(problem.capacity)
+    np.add.at(used, room.node_of[placed], problem.demand[placed])
+    assert (room.free == problem.capacity - used).all()
+
+
+def test_a_topology_takes_one_slot_of_a_node_and_one_more_when_the_heap_is_full():
+    parts = component("c", 3, cpu=1.0, heap=40.0)
+    room = Problem.of(request([node("a", slots=3)], [topology("t", parts, worker_heap=100.0)])).room()
+    left = []
+    for task in range(3):
+        room.place(task, 0)
+        left.append((int(room.free_slots[0]), room.heap_left(0, 0)))
+    assert left == [(2, 60.0), (2, 20.0), (1, 60.0)]
+
+
+def test_a_task_that_no_worker_may_hold_fits_nowhere():
+    parts = component("c", 1, cpu=1.0, heap=101.0)
+    assert not Problem.of(request([node("a")], [topology("t", parts, worker_heap=100.0)])).room().fits(0).any()
+
+
+def test_slots_run_out_for_new_topologies_only():
+    made = [topology(name, component("c", 2, cpu=1.0)) for name in "tu"]
+    room = Problem.of(request([node("a", slots=1)], made)).room()
+    room.place(0, 0)
+    assert room.topologies_on(0) == (0,)
+    assert [bool(room.fits(task)[0]) for task in range(4)] == [True, True, False, False]
+
+
+def test_fixed_tasks_are_in_their_place_from_the_start():
+    parts = component("c", 2, cpu=60.0, movable=False)
+    room = Problem.of(request([node("a")], [topology("t", parts)], {"t/c/1": "a"})).room()
+    assert room.node_of.tolist() == [-1, 0]
+    assert not room.fits(0)[0]

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.model import FrozenMap, Slot
+from headgate.problem import Problem
+from headgate.problem.score import score
+from headgate.testing.strategies import requests
+from small_requests import component, node, request, topology, word_count
+
+
+@st.composite
+def scored(draw):
+    asked = draw(requests())
+    slots = [Slot(each.id, port) for each in asked.cluster.nodes for port in each.slots]
+    tasks = Problem.of(asked).task_ids
+    places = draw(st.lists(st.sampled_from([None, *slots]), min_size=len(tasks), max_size=len(tasks)))
+    found = {task: slot for task, slot in zip(tasks, places, strict=True) if slot is not None}
+    return Problem.of(asked), FrozenMap(found)
+
+
+@given(scored())
+def test_every_figure_equals_its_definition(case):
+    problem, assignment = case
+    found = score(problem, assignment)
+    nodes = {each.id: each for each in problem.request.cluster.nodes}
+    use = {name: [0.0] * len(problem.resources) for name in nodes}
+    for task, slot in assignment.items():
+        for resource, need in enumerate(problem.demand[problem.task_index[task]].tolist()):
+            use[slot.node][resource] += need
+    share = {
+        (name, resource): amount / max(problem.capacity[problem.node_index[name], resource], 2.0**-20)
+        for name, amounts in use.items()
+        for resource, amount in enumerate(amounts)
+    }
+    used = sorted({slot.node for slot in assignment.values()})
+    cpu = [share[name, 0] for name in used]
+    prices = [nodes[name].price for name in used]
+    runs = [task for task, on in zip(problem.task_ids, problem.current, strict=True) if on >= 0]
+    assert found.nodes_used == len(used)
+    assert found.workers == len({(slot.node, slot.port) for slot in assignment.values()})
+    assert found.unplaced == problem.n - len(assignment)
+    assert found.utilisation == max(share.values(), default=0.0)
+    assert found.moves == sum(assignment.get(task) != problem.request.assignment[task] for task in runs)
+    assert found.cost == (pytest.approx(sum(prices)) if prices and None not in prices else None)
+    assert found.sustainable == (pytest.approx(1 / max(cpu)) if cpu and max(cpu) else None)
+    assert found.balance == (pytest.approx(min(cpu) / max(cpu)) if cpu and max(cpu) else None)
+    assert 0 <= found.inter_node <= found.traffic
+    assert found.share == (pytest.approx(found.inter_node / found.traffic) if found.traffic else 0.0)
+
+
+def test_traffic_of_a_word_count_worked_out_by_hand():
+    """100 tuples/s from the spout, 500 from the splitters, half of each over the network."""
+    problem = Problem.of(word_count())
+    on = dict(zip(problem.task_ids, "ababa", strict=True))  # count 0, 1, split 0, 1, spout
+    found = score(problem, FrozenMap({task: Slot(name, 6700) for task, name in on.items()}))
+    assert (found.traffic, found.inter_node, found.share) == (600.0, 300.0, 0.5)
+    assert found.utilisation == pytest.approx(0.75)
+    assert found.sustainable == pytest.approx(1 / 0.75)
+    assert found.balance == pytest.approx(55 / 75)
+
+
+def test_a_task_that_is_nowhere_is_with_nobody():
+    problem = Problem.of(word_count())
+    assert score(problem, FrozenMap()).inter_node == 600.0
+
+
+def test_cost_is_unknown_when_a_node_in_use_has_no_price():
+    made = request([node("a", price=0.1), node("b", price=0.2), node("c")], [topology("t", component("c", 2))])
+    problem = Problem.of(made)
+    assert problem.plan([0, 1]).scores.cost == pytest.approx(0.3)
+    assert problem.plan([0, 2]).scores.cost is None
+
+
+def test_figures_stay_finite_on_a_node_without_the_resource_in_use():
+    made = request([node("a", cpu=0.0)], [topology("t", component("c"))], {"t/c/0": "a"})
+    found = score(Problem.of(made), made.assignment)
+    assert all(abs(each) < 1e30 for each in attrs.astuple(found) if isinstance(each, float))
