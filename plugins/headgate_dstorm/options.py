@@ -53,7 +53,8 @@ class PlusOptions(Options):
     """Options of D-Storm, which makes one of the starts, and of what follows it.
 
     Attributes:
-        steps: Steps of annealing in all, 0 for none; by default they grow with the number of tasks, up to 3,000,000.
+        steps: Steps of annealing in all, 0 for none; by default they grow with the number of tasks, up to
+            3,000,000, and to 120,000 for each second of the deadline.
         least_gain: Share of all traffic that a new placement has to win over the running one, if all tasks run.
     """
 

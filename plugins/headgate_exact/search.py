@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headgate.model import Bound, Reason, Status
+from headgate.model import NOT_SEARCHED, Bound, Reason, Status
 from headgate.problem import Problem
 from headgate_exact.solver import Budget
 from headgate_exact.start import start
@@ -49,10 +49,7 @@ def least_traffic(problem: Problem, options: Options, budget: Budget) -> Plan:
     found = place(problem, greedy, options, budget)
     if found is None:
         node_of = min((problem.current, greedy), key=lambda each: _worth(problem, each))
-        said = (
-            f"more than {options.max_columns} columns: not searched, {'first fit' if node_of is greedy else 'as it is'}"
-        )
-        return _bounded(problem, node_of, 0, said, proven=False)
+        return _not_searched(problem, node_of, "first fit" if node_of is greedy else "as it is", options.max_columns)
     if found.infeasible:
         return _no_placement(problem, greedy, "it is proven that no placement holds every task")
     ways = [each for each in (problem.current, found.node_of, greedy) if each is not None]
@@ -69,6 +66,16 @@ def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[int, int, int,
     np.add.at(used, node_of[placed], problem.demand[placed])
     over = int((used > problem.capacity).any(axis=1).sum())
     return over, int((~placed).sum()), problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
+
+
+def _not_searched(problem: Problem, node_of: NDArray[np.int64], origin: str, most: int) -> Plan:
+    """A plan that nothing was proved of, and a reason that says so."""
+    said = f"more than {most} columns: not searched, {origin}"
+    plan = problem.plan(node_of, said)
+    if plan.status is not Status.OK:
+        return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
+    message = f"more than {most} columns, the plan is {origin}; raise max_columns, or ask for less"
+    return attrs.evolve(plan, reasons=(Reason(code=NOT_SEARCHED, subject="tasks", message=message),))
 
 
 def _bounded(problem: Problem, node_of: NDArray[np.int64], bound: int, said: str, *, proven: bool) -> Plan:

@@ -128,7 +128,7 @@ def offline_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     return [
         (
             row.scheduler,
-            str(row.plan.status),
+            row.plan.label,
             percent(row.plan.scores.share),
             str(row.plan.scores.nodes_used),
             percent(row.plan.scores.utilisation),

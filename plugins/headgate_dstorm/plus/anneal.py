@@ -9,6 +9,8 @@ import numpy as np
 from headgate_dstorm.plus.crowd import Crowd
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from headgate.problem import Problem
@@ -36,7 +38,9 @@ def suits(problem: Problem, groups: Groups) -> bool:
     return problem.m * (groups.count + 1) <= CELLS
 
 
-def anneal(problem: Problem, groups: Groups, node_of: Ints, *, steps: int, seed: int) -> Ints:
+def anneal(
+    problem: Problem, groups: Groups, node_of: Ints, *, steps: int, seed: int, ended: Callable[[], bool] = bool
+) -> Ints:
     """Anneal a placement; the result has no more traffic between nodes, on nodes that the placement uses.
 
     A step draws a task that exchanges tuples and the node of one of its peers. The task moves there if there is
@@ -50,8 +54,9 @@ def anneal(problem: Problem, groups: Groups, node_of: Ints, *, steps: int, seed:
         node_of: Where it begins, feasible; tasks at -1 stay there.
         steps: How many steps to make, about.
         seed: Of all that is random.
+        ended: Whether to end now, with the best placement so far.
     """
-    walk = _Walk(problem, groups, node_of, seed)
+    walk = _Walk(problem, groups, node_of, seed, ended)
     best, least = node_of, problem.traffic.inter_node(node_of)
     if not len(walk.tasks) or not least or len(walk.nodes) < 2:
         return best
@@ -60,13 +65,14 @@ def anneal(problem: Problem, groups: Groups, node_of: Ints, *, steps: int, seed:
         traffic = problem.traffic.inter_node(walk.crowd.node_of)
         if traffic < least:
             best, least = walk.crowd.node_of.copy(), traffic
-        if not least:
+        if not least or ended():
             break
     return best
 
 
 class _Walk:
-    def __init__(self, problem: Problem, groups: Groups, node_of: Ints, seed: int) -> None:
+    def __init__(self, problem: Problem, groups: Groups, node_of: Ints, seed: int, ended: Callable[[], bool]) -> None:
+        self._ended = ended
         self.crowd = Crowd(problem, groups, node_of)
         self.nodes = np.unique(node_of[node_of >= 0])
         self._dice = np.random.Generator(np.random.PCG64(seed))
@@ -96,6 +102,8 @@ class _Walk:
         heat = self._reach * temperature
         width = min(MOST, max(FEWEST, 2 * len(self.nodes)), max(1, steps))
         for _ in range(steps // width):
+            if self._ended():
+                break
             self._step(width, heat)
 
     def _step(self, width: int, heat: Floats) -> None:

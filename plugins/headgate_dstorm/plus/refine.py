@@ -13,6 +13,8 @@ import numpy as np
 from headgate_dstorm.plus.placement import Placement
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from headgate.problem import Problem
@@ -27,7 +29,9 @@ ASTRAY = 0.1
 """Share of steps that lead to any node of the placement, not to a peer's."""
 
 
-def refine(problem: Problem, node_of: NDArray[np.int64], *, steps: int, seed: int) -> NDArray[np.int64]:
+def refine(
+    problem: Problem, node_of: NDArray[np.int64], *, steps: int, seed: int, ended: Callable[[], bool] = bool
+) -> NDArray[np.int64]:
     """Anneal a placement; the result has no more traffic between nodes, on nodes that the placement uses.
 
     A step draws a task that exchanges tuples and the node of one of its peers. The task moves there if there is
@@ -39,6 +43,7 @@ def refine(problem: Problem, node_of: NDArray[np.int64], *, steps: int, seed: in
         node_of: Where it begins, feasible; tasks at -1 stay there.
         steps: How many steps to make.
         seed: Of all that is random.
+        ended: Whether to end now, with the best placement so far; asked once a temperature.
     """
     walk = _Walk(problem, node_of, Random(seed))
     best, least = node_of, problem.traffic.inter_node(node_of)
@@ -50,7 +55,7 @@ def refine(problem: Problem, node_of: NDArray[np.int64], *, steps: int, seed: in
         traffic -= walk.go(steps // LEVELS, mean * HOT * (COLD / HOT) ** (level / (LEVELS - 1)))
         if traffic < least:
             best, least = np.array(walk.placement.node_of, dtype=np.int64), traffic
-        if not least:
+        if not least or ended():
             break
     return best
 

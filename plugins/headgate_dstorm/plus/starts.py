@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.toolbox.cancel import on_interrupt
 from headgate.toolbox.repair import repair
 from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.availability import by_availability
@@ -35,6 +37,10 @@ HEAPS, HEAPS_AT_ONCE = 4, 2
 
 EACH_AT_ONCE, MOST_AT_ONCE = 300, 3_000_000
 """Steps by default where many are made at once: for each task, and at most."""
+
+A_SECOND = 120_000
+"""Steps by default for each second of the deadline, at most: a core makes several times as many. With more of them a
+large request is not annealed to the end before the host asks for the best plan so far."""
 
 LEANER = 0.98
 """A large problem is annealed from a start on at most this share of the nodes of the one with least traffic."""
@@ -114,14 +120,17 @@ def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate]) -
     groups = None if small else Groups(problem)
     at_once = groups is not None and suits(problem, groups)
     steps = _steps(problem, at_once=at_once) if options.steps is None else options.steps
+    ended = Event()
+    on_interrupt(ended.set)
     runs = chosen if small else [lean]
     part, seed = steps // len(runs), problem.request.seed
     for start in runs:
         if groups is not None and at_once:
-            node_of = anneal(problem, groups, start.node_of, steps=part, seed=seed)
+            node_of = anneal(problem, groups, start.node_of, steps=part, seed=seed, ended=ended.is_set)
         else:
-            node_of = refine(problem, start.node_of, steps=part, seed=seed)
-        yield _candidate(problem, f"{start.origin}, {part} steps of annealing (seed {seed})", node_of)
+            node_of = refine(problem, start.node_of, steps=part, seed=seed, ended=ended.is_set)
+        how = f"up to {part} steps of annealing, ended early" if ended.is_set() else f"{part} steps of annealing"
+        yield _candidate(problem, f"{start.origin}, {how} (seed {seed})", node_of)
 
 
 def _steps(problem: Problem, *, at_once: bool) -> int:
@@ -130,7 +139,8 @@ def _steps(problem: Problem, *, at_once: bool) -> int:
         steps, share = min(EACH_AT_ONCE * problem.n, MOST_AT_ONCE), HEAPS_AT_ONCE
     else:
         steps, share = min(TINY * problem.n, max(FEWEST, EACH * problem.n), MOST), HEAPS
-    return steps // share if limited else steps
+    steps = steps // share if limited else steps
+    return min(steps, int(min(A_SECOND * problem.request.limits.deadline, MOST_AT_ONCE)))
 
 
 def _running(problem: Problem) -> Candidate | None:

@@ -43,7 +43,6 @@ def command(
     from headgate.api import compare
     from headgate.cli.tables import comparison_table, reasons, summary_table
     from headgate.documents import unstructure, write_text
-    from headgate.model.plan import STARVED
     from headgate.plugins.host import PluginHost
 
     if html is not None and len(requests) > 1:
@@ -57,7 +56,7 @@ def command(
         tables += [] if as_json else ([text] if len(requests) > 1 else []) + [comparison_table(found, asked)]
         for row in found.rows:
             for line in reasons(row.plan):
-                say(f"{row.scheduler}: {STARVED if row.plan.starves else row.plan.status}: {line}")
+                say(f"{row.scheduler}: {row.plan.label}: {line}")
         if html is not None:
             from headgate.report.html import comparison_page
 

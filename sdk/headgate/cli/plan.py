@@ -46,7 +46,6 @@ def command(
     from headgate.api import limited
     from headgate.cli.tables import plan_tables, reasons
     from headgate.documents import unstructure, write
-    from headgate.model.plan import STARVED
     from headgate.plugins.host import PluginHost
     from headgate.toolbox.cancel import Wish
 
@@ -58,5 +57,5 @@ def command(
         say(f"wrote {output}")
     emit(unstructure(plan), *([] if as_json else plan_tables(plan, asked)), as_json=as_json)
     for line in reasons(plan):
-        say(f"{STARVED if plan.starves else plan.status}: {line}")
+        say(f"{plan.label}: {line}")
     context.exit(exit_code(plan))

@@ -24,10 +24,7 @@ def comparison_table(comparison: Comparison, request: Request) -> Any:
     unit = comparison.rows[0].plan.scores.unit if comparison.rows else "tuples/s"
     tasks = sum(part.parallelism for topology in request.topologies for part in topology.components)
     columns, cells = comparison_cells(comparison)
-    rows = [
-        (row.scheduler, "starves" if row.plan.starves else row.plan.status, *more)
-        for row, more in zip(comparison.rows, cells, strict=True)
-    ]
+    rows = [(row.scheduler, row.plan.label, *more) for row, more in zip(comparison.rows, cells, strict=True)]
     title = f"{tasks:,} tasks on {len(request.cluster.nodes):,} nodes, traffic in {unit}"
     if said := bound_text(comparison.bound):
         title += f"; {said}"
@@ -86,7 +83,7 @@ def plan_tables(plan: Plan, request: Request) -> list[Any]:
 def status_text(plan: Plan) -> str:
     """The status; which topologies get nothing, where the scheduler starves some on purpose."""
     if not plan.starves:
-        return str(plan.status)
+        return plan.label
     return f"starves {', '.join(sorted({each.subject for each in plan.reasons if each.code == STARVED}))}"
 
 

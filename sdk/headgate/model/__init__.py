@@ -3,11 +3,25 @@
 from headgate.model.cluster import Cluster, Node, Slot
 from headgate.model.frozen import FrozenMap, Resources
 from headgate.model.metrics import Flow, Metrics, NodeSample, TaskSample, TopologySample
-from headgate.model.plan import STARVED, Bound, Move, MoveKind, Plan, Provenance, Reason, Receipt, Scores, Status, Step
+from headgate.model.plan import (
+    NOT_SEARCHED,
+    STARVED,
+    Bound,
+    Move,
+    MoveKind,
+    Plan,
+    Provenance,
+    Reason,
+    Receipt,
+    Scores,
+    Status,
+    Step,
+)
 from headgate.model.request import Limits, Observation, Profile, Request
 from headgate.model.topology import Component, Kind, Stream, Task, Topology
 
 __all__ = [
+    "NOT_SEARCHED",
     "STARVED",
     "Bound",
     "Cluster",

@@ -12,6 +12,9 @@ from headgate.model.frozen import FrozenMap
 STARVED = "starved"
 """Code of the reason that names a topology left without nodes on purpose: others at least as important take them."""
 
+NOT_SEARCHED = "not-searched"
+"""Code of the reason that a scheduler gives whose plan is whole but not what it is for: the request was too large."""
+
 
 class Status(enum.StrEnum):
     """How planning ended."""
@@ -26,7 +29,7 @@ class Status(enum.StrEnum):
 
 @attrs.frozen(kw_only=True)
 class Reason:
-    """Why a plan is not OK: a code, whom it concerns, and where it applies the resource, need and have."""
+    """Why a plan is not OK, or was not searched for: a code, whom it concerns, and where it applies the resource."""
 
     code: str
     subject: str
@@ -151,6 +154,14 @@ class Plan:
         """
         codes = {reason.code for reason in self.reasons}
         return self.status is Status.INFEASIBLE and STARVED in codes and codes <= {STARVED, "move-limit"}
+
+    @property
+    def label(self) -> str:
+        """How planning ended, in the few words of a table."""
+        if self.starves:
+            return "starves"
+        searched = all(reason.code != NOT_SEARCHED for reason in self.reasons)
+        return str(self.status) if searched else f"{self.status}, not searched"
 
 
 @attrs.frozen(kw_only=True)

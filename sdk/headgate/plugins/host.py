@@ -107,8 +107,8 @@ class PluginHost:
 
         It runs in a thread of its own until the deadline. If it raises, overruns, changes the request, or answers
         with a plan that breaks a rule, the plan that comes back is HELD: the running assignment, with the reason.
-        With a `wish`, Ctrl-C ends one that hears it (`headgate.toolbox.cancel`), and its best plan so far is the
-        answer.
+        A search that can be ended (`headgate.toolbox.cancel`) is asked for its best plan so far when most of the
+        deadline is over; with a `wish`, by Ctrl-C too.
 
         Raises:
             DocumentError: The request contradicts itself.

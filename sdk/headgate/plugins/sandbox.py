@@ -16,13 +16,12 @@ from headgate.model.rescale import grown
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.problem.score import score
-from headgate.toolbox.cancel import listen
+from headgate.toolbox.cancel import Wish, listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headgate.model import Slot
-    from headgate.toolbox.cancel import Wish
 
 
 LOST = "headgate-abandoned-"
@@ -30,6 +29,9 @@ LOST = "headgate-abandoned-"
 ABANDONED = 3
 """So many abandoned runs of a scheduler may still be going; then it is not asked until one of them ends."""
 
+ASKED = 0.8
+"""Share of the deadline after which a search that can be ended is asked for its best plan so far. The larger it is, the
+less time is left to make a plan of that, and the more searches are held; the smaller, the more are cut short."""
 GRACE = 10.0
 """Seconds in which a scheduler that was asked for its best plan so far has to answer."""
 
@@ -54,8 +56,9 @@ def run_scheduler(
 
     It gets a copy of the request, so that the arrays that its plan is checked on are not those it could write to.
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
-    What it prints goes to stderr, so that data on stdout stays data. With a `wish`, Ctrl-C ends a scheduler that
-    hears it, and its best plan so far counts.
+    What it prints goes to stderr, so that data on stdout stays data. A search that says how it is ended
+    (`headgate.toolbox.cancel`) is asked for its best plan so far when `ASKED` of the deadline is over, and with a
+    `wish` by Ctrl-C too.
     """
     problem, before = Problem.of(request), canonical(request)
     lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
@@ -129,9 +132,10 @@ def _attempt(
     if going >= ABANDONED:
         message = f"is not asked: {going} earlier runs that were abandoned are still going"
         return None, (_reason("abandoned", name, message),)
+    told = wish or Wish()
 
     def call() -> None:
-        listen(wish)
+        listen(told)
         try:
             outcome.value = schedule(request=request, options=options)
         except BaseException as error:  # noqa: BLE001 - whatever a plugin raises concerns it alone
@@ -141,7 +145,7 @@ def _attempt(
 
     thread = threading.Thread(target=call, name=f"headgate-{name}", daemon=True)
     with contextlib.redirect_stdout(sys.stderr):
-        _run(thread, outcome.done, min(request.limits.deadline, threading.TIMEOUT_MAX), wish)
+        _run(thread, outcome.done, min(request.limits.deadline, threading.TIMEOUT_MAX), told, mind=wish is not None)
     if not outcome.done.is_set():
         thread.name = lost
         message = f"has no plan after {request.limits.deadline:g} s (limits.deadline); it is abandoned"
@@ -152,18 +156,22 @@ def _attempt(
     return outcome.value, ()
 
 
-def _run(thread: threading.Thread, done: threading.Event, seconds: float, wish: Wish | None) -> None:
-    """Start a scheduler and wait for it; Ctrl-C asks one that hears it for its best plan so far, a second one ends it.
+def _run(thread: threading.Thread, done: threading.Event, seconds: float, wish: Wish, *, mind: bool) -> None:
+    """Start a scheduler and wait for it; near the deadline one that can be ended is asked for its best plan so far.
+
+    If Ctrl-C is minded, it asks for that as well, and a second one ends the wait.
 
     An event and not the thread is waited for: a `join` that was interrupted takes the thread for ended (CPython 3.11).
     """
     try:
         thread.start()
-        done.wait(seconds)
+        if not done.wait(ASKED * seconds):
+            wish.tell()
+            done.wait((1 - ASKED) * seconds)
     except KeyboardInterrupt:
-        if wish is None or wish.heard is None:
+        if not mind or wish.heard is None:
             raise
-        wish.heard()
+        wish.tell()
         if not done.wait(min(seconds, GRACE)):
             raise
 

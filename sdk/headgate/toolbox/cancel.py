@@ -1,7 +1,8 @@
-"""Ctrl-C as a wish: a search that knows a best plan so far hears it, ends, and answers with that plan."""
+"""Ending a search early, by Ctrl-C or near its deadline: it hears that, ends, and answers with its best plan so far."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from contextvars import ContextVar
 
@@ -10,22 +11,38 @@ import attrs
 
 @attrs.define
 class Wish:
-    """What one run of a scheduler does when a person no longer wants to wait; None: it cannot end early."""
+    """How one run of a scheduler is ended early.
+
+    Attributes:
+        heard: What ends it; None as long as it cannot.
+        told: Whether it is to end, or is to end as soon as it can.
+    """
 
     heard: Callable[[], None] | None = None
+    told: bool = False
+
+    def tell(self) -> None:
+        """End the search, or let it end when it begins; what goes wrong in `heard` is the deadline's to catch."""
+        self.told = True
+        if self.heard is not None:
+            with contextlib.suppress(Exception):
+                self.heard()
 
 
 _WISH: ContextVar[Wish | None] = ContextVar("headgate-wish", default=None)
 
 
 def on_interrupt(end: Callable[[], None]) -> None:
-    """Say, from within a scheduler, how its search is ended; `end` is called in another thread, once.
+    """Say, from within a scheduler, how its search is ended: by Ctrl-C, and by the host near the deadline.
 
-    Without effect where nobody may interrupt: the control loop ends as a whole.
+    Args:
+        end: Is called in another thread, or at once if that time has come; more than once does no harm.
     """
     wish = _WISH.get()
     if wish is not None:
         wish.heard = end
+        if wish.told:
+            end()
 
 
 def listen(wish: Wish | None) -> None:

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.model import Flow, Metrics, Resources, Status
+from headgate.model import NOT_SEARCHED, Flow, Metrics, Resources, Status
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem, workers
 from headgate.problem.check import check_plan
@@ -87,8 +87,9 @@ def test_what_runs_at_the_optimum_stays():
 
 def test_a_model_that_is_too_large_is_not_searched_and_says_so():
     plan = run(micro_benchmark("linear", Setting()), max_columns=10)
-    assert (plan.status, plan.bound.proven, plan.bound.value) == (Status.OK, False, 0.0)
+    assert (plan.status, plan.bound, plan.label) == (Status.OK, None, "ok, not searched")
     assert "not searched" in plan.explanation
+    assert [reason.code for reason in plan.reasons] == [NOT_SEARCHED]
 
 
 def test_a_search_that_is_cut_short_answers_the_best_so_far():

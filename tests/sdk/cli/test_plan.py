@@ -61,7 +61,7 @@ def test_a_plan_that_starves_on_purpose_is_exit_code_0_and_says_whom():
     done = run("plan", "dps:use-case-1-on", "-s", "dps")
     assert done.returncode == 0
     assert "starves ArchivalTP1, ArchivalTP2" in done.stdout
-    assert "starved: ArchivalTP1 gets none of 16 nodes" in done.stderr
+    assert "starves: ArchivalTP1 gets none of 16 nodes" in done.stderr
 
 
 def test_an_infeasible_plan_is_exit_code_1_with_its_reasons_on_stderr():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from functools import cache
 
 import attrs
@@ -15,7 +16,7 @@ from headgate.errors import DocumentError
 from headgate.hooks import Description, hookimpl
 from headgate.model import Cluster, Limits, Node, Request, Resources, Scores, Slot, Status
 from headgate.plugins.host import PluginHost
-from headgate.plugins.sandbox import ABANDONED
+from headgate.plugins.sandbox import ABANDONED, ASKED
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.testing import FirstFit, make_cases
@@ -157,3 +158,40 @@ def test_ctrl_c_asks_a_scheduler_that_hears_it_for_its_plan():
 def test_ctrl_c_ends_the_wait_for_one_that_does_not_hear_it(act, wish):
     with pytest.raises(KeyboardInterrupt):
         interrupted(act, wish)
+
+
+def until_asked(request):
+    """Plans when it is asked for its best plan so far, and says in its explanation when that was."""
+    told, begin = threading.Event(), time.monotonic()
+    on_interrupt(told.set)
+    told.wait(60)
+    plan = FirstFit().headgate_schedule(request)
+    return attrs.evolve(plan, explanation=f"{time.monotonic() - begin:.3f}")
+
+
+def begins_late(request):
+    """Says how its search is ended after it should have ended."""
+    told = threading.Event()
+    threading.Event().wait((ASKED + 0.1) * request.limits.deadline)
+    on_interrupt(told.set)
+    return FirstFit().headgate_schedule(request) if told.is_set() else None
+
+
+def cannot_end(request):
+    """Fails when it is asked to end, and goes on."""
+    on_interrupt(lambda: 1 / 0)
+    threading.Event().wait((ASKED + 0.1) * request.limits.deadline)
+    return FirstFit().headgate_schedule(request)
+
+
+def test_a_search_is_asked_for_its_best_plan_before_the_deadline_and_not_long_before():
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=4.0))
+    plan = PluginHost().with_plugin("act", Scheduler(until_asked)).schedule("act", asked)
+    assert plan.status is Status.OK
+    assert ASKED * 4.0 - 0.1 <= float(plan.explanation) < 4.0
+
+
+@pytest.mark.parametrize("act", [begins_late, cannot_end])
+def test_one_that_begins_late_is_told_at_once_and_one_that_cannot_end_may_go_on(act):
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=4.0))
+    assert PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked).status is Status.OK

@@ -10,6 +10,7 @@ import pytest
 
 from dstorm_instances import instance
 from headgate.model import Cluster, Request, Status
+from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.workers import Workers
 from headgate_dstorm.engine import place
@@ -91,6 +92,24 @@ def test_the_seed_of_the_request_decides():
     plans = [improve(Problem.of(attrs.evolve(request, seed=seed)), STEPS) for seed in (0, 0, 1)]
     assert plans[0].assignment == plans[1].assignment
     assert plans[0].explanation != plans[2].explanation or plans[0].assignment == plans[2].assignment
+
+
+def patient(seconds):
+    request = micro_benchmark("star", Setting(ts=64))
+    return attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=seconds))
+
+
+@pytest.mark.parametrize(("seconds", "steps"), [(0.5, 60_000), (5.0, 96_000), (60.0, 96_000)])
+def test_the_deadline_bounds_the_steps(seconds, steps):
+    plan = improve(Problem.of(patient(seconds)), PlusOptions())
+    assert f"{steps} steps of annealing (seed 0)" in plan.explanation
+
+
+def test_near_its_deadline_it_answers_with_the_best_so_far():
+    plan = PluginHost.load(["dstorm-plus"]).schedule("dstorm-plus", patient(4.0), {"steps": 10**9})
+    assert plan.status is Status.OK, plan.reasons
+    assert "ended early" in plan.explanation
+    assert plan.scores.inter_node < PluginHost.load(["dstorm"]).schedule("dstorm", patient(60.0)).scores.inter_node
 
 
 def test_what_runs_stays_where_little_is_to_be_won():
