@@ -1,8 +1,11 @@
 """Small clusters and topologies for the tests of Storm's schedulers."""
 
+import inspect
+
 import numpy as np
 
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headgate.problem import Problem
 
 
 def nodes(*sizes, slots=4, **fields):
@@ -68,3 +71,10 @@ def shuffled(request_, seed):
     )
     cluster = attrs.evolve(request_.cluster, nodes=mix(request_.cluster.nodes))
     return attrs.evolve(request_, cluster=cluster, topologies=mix(tuple(topologies)))
+
+
+def ask(scheduler, request, options):
+    """The plan of a scheduler object, which is given what it takes: the request, its arrays, or both."""
+    offered = {"request": request, "problem": Problem.of(request), "options": options}
+    taken = inspect.signature(scheduler.headgate_schedule).parameters
+    return scheduler.headgate_schedule(**{name: offered[name] for name in taken})

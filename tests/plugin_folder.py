@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 GOOD = """
 from headgate.hooks import Description, hookimpl
-from headgate.problem import Problem
 
 class Plugin:
     @hookimpl
@@ -18,8 +17,7 @@ class Plugin:
         return Description(summary="good")
 
     @hookimpl
-    def headgate_schedule(self, request):
-        problem = Problem.of(request)
+    def headgate_schedule(self, problem):
         return problem.plan([-1] * problem.n)
 
 plugin = Plugin()

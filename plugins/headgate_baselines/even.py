@@ -8,12 +8,12 @@ import attrs
 import numpy as np
 
 from headgate.hooks import Description, hookimpl
-from headgate.problem import Problem
 from headgate_baselines.round_robin import deal_topology
 from headgate_baselines.start import start, topologies_by_task_size
 
 if TYPE_CHECKING:
-    from headgate.model import Plan, Request
+    from headgate.model import Plan
+    from headgate.problem import Problem
 
 
 @attrs.frozen(kw_only=True)
@@ -49,13 +49,12 @@ class Even:
         )
 
     @hookimpl
-    def headgate_schedule(self, request: Request, options: EvenOptions) -> Plan:
+    def headgate_schedule(self, problem: Problem, options: EvenOptions) -> Plan:
         """Spread the tasks."""
-        problem = Problem.of(request)
         room = start(problem, rebalance=options.rebalance)
         everywhere = np.ones(problem.m, dtype=bool)
         passed = 0
-        topologies = sorted(request.topologies, key=lambda each: each.id)
+        topologies = sorted(problem.request.topologies, key=lambda each: each.id)
         for index in topologies_by_task_size(problem):
             workers = None if options.workers == "nodes" else topologies[index].workers
             passed += deal_topology(problem, room, index, allowed=everywhere, workers=workers)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
-from headgate.problem import Problem
 from headgate_baselines.even import EvenOptions
 from headgate_baselines.hosts import SHARED, claim_hosts
 from headgate_baselines.round_robin import deal_topology
 from headgate_baselines.start import start, topologies_by_task_size
 
 if TYPE_CHECKING:
-    from headgate.model import Plan, Request
+    from headgate.model import Plan
+    from headgate.problem import Problem
 
 
 class Isolation:
@@ -34,11 +34,10 @@ class Isolation:
         )
 
     @hookimpl
-    def headgate_schedule(self, request: Request, options: EvenOptions) -> Plan:
+    def headgate_schedule(self, problem: Problem, options: EvenOptions) -> Plan:
         """Claim hosts, then spread the tasks."""
-        problem = Problem.of(request)
         room = start(problem, rebalance=options.rebalance)
-        topologies = sorted(request.topologies, key=lambda each: each.id)
+        topologies = sorted(problem.request.topologies, key=lambda each: each.id)
         owner, short = claim_hosts(problem, room, topologies)
         for index in topologies_by_task_size(problem):
             allowed = owner == (index if topologies[index].isolated_nodes else SHARED)

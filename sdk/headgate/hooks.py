@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from headgate.model import Observation, Plan, Receipt, Request
     from headgate.model.evidence import Evidence
+    from headgate.problem import Problem
 
 GROUP = "headgate"
 """Entry-point group of plugins: the plugin's name, and the object."""
@@ -121,10 +122,11 @@ class SchedulerSpec:
     """Hooks of a scheduler. A scheduler is a pure function of its arguments."""
 
     @hookspec
-    def headgate_schedule(self, request: Request, options: Any) -> Plan:  # type: ignore[empty-body]
+    def headgate_schedule(self, request: Request, problem: Problem, options: Any) -> Plan:  # type: ignore[empty-body]
         """Decide where every task runs.
 
-        `options` is an instance of the class named in the description. The same request, options and seed give
+        `problem` is the request as arrays, with what was measured; take it, or the request, or both. `options` is an
+        instance of the class named in the description. The same request, options and seed give
         the same plan, in any process and for any order of the request's nodes, topologies and components: ties
         are broken by id, randomness comes from `request.seed` alone. There is no I/O, no clock, no change of an
         argument. A task that cannot be placed is a status with reasons (`Problem.plan` makes them), never an

@@ -17,7 +17,6 @@ STRANGER = '''
 """A stranger's scheduler: every task goes to the next node, the last node first."""
 
 from headgate.hooks import Description, hookimpl
-from headgate.problem import Problem
 
 
 class Backwards:
@@ -28,8 +27,7 @@ class Backwards:
         return Description(summary=self.__doc__)
 
     @hookimpl
-    def headgate_schedule(self, request):
-        problem = Problem.of(request)
+    def headgate_schedule(self, problem):
         return problem.plan([problem.m - 1 - index % problem.m for index in range(problem.n)])
 
 

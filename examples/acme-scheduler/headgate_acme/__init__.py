@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate import Description, hookimpl
-from headgate.problem import Problem
 
 if TYPE_CHECKING:
-    from headgate import Plan, Request
+    from headgate import Plan, Problem
 
 
 @attrs.frozen(kw_only=True)
@@ -35,9 +34,8 @@ class Acme:
         return Description(summary=self.__doc__, options=Options, capabilities=frozenset({"scale-free"}))
 
     @hookimpl
-    def headgate_schedule(self, request: Request, options: Options) -> Plan:
+    def headgate_schedule(self, problem: Problem, options: Options) -> Plan:
         """Place the tasks in order of id; the lowest node id wins a tie."""
-        problem = Problem.of(request)
         room = problem.room()
         column = problem.resources.index(options.resource) if options.resource in problem.resources else 0
         for task in range(problem.n):

@@ -121,7 +121,15 @@ class PluginHost:
         if not isinstance(options, plugin.description.options):
             options = self.options(name, options)
         call = plugin.caller.headgate_schedule
-        return run_scheduler(name, plugin.version, call, request=request, options=options, wish=wish)
+        return run_scheduler(
+            name,
+            plugin.version,
+            call,
+            request=request,
+            options=options,
+            wish=wish,
+            takes_problem=plugin.takes_problem,
+        )
 
     def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:
         """Ask a scheduler whether a new plan is called for; one without an opinion always says yes."""

@@ -31,13 +31,18 @@ HOOKS, UNASKED = _hooks_of(*SPECS), _hooks_of(LoopSpec)
 
 @attrs.frozen(kw_only=True)
 class Loaded:
-    """A plugin that is ready: its hooks can be called."""
+    """A plugin that is ready: its hooks can be called.
+
+    Attributes:
+        takes_problem: Whether its scheduler takes the request as arrays.
+    """
 
     name: str
     description: Description
     hooks: frozenset[str]
     distribution: str
     version: str
+    takes_problem: bool
     caller: Any = attrs.field(repr=False)
 
 
@@ -190,6 +195,7 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         hooks=hooks,
         distribution=entry.dist.name if entry and entry.dist else "",
         version=entry.dist.version if entry and entry.dist else version("headgate"),
+        takes_problem=any("problem" in each.argnames for each in manager.hook.headgate_schedule.get_hookimpls()),
         caller=_Caller(manager),
     )
 

@@ -51,14 +51,15 @@ def run_scheduler(
     request: Request,
     options: Any,
     wish: Wish | None = None,
+    takes_problem: bool = True,
 ) -> Plan:
-    """Call `schedule(request=..., options=...)` and return its plan if it keeps every rule, else a HELD one.
+    """Call `schedule(request=..., problem=..., options=...)`; its plan if it keeps every rule, else a HELD one.
 
     It gets a copy of the request, so that the arrays that its plan is checked on are not those it could write to.
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
     What it prints goes to stderr, so that data on stdout stays data. A search that says how it is ended
     (`headgate.toolbox.cancel`) is asked for its best plan so far when `ASKED` of the deadline is over, and with a
-    `wish` by Ctrl-C too.
+    `wish` by Ctrl-C too. Without `takes_problem` the arrays of its copy are not made: it is given None.
     """
     problem, before = Problem.of(request), canonical(request)
     lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
@@ -71,7 +72,7 @@ def run_scheduler(
         request=fingerprint(before),
     )
     plan: Plan
-    plan, reasons = _attempt(name, schedule, lent, options, wish)
+    plan, reasons = _attempt(name, schedule, lent, options, wish, takes_problem=takes_problem)
     if not _is_still(lent, before):
         reasons = (_reason("mutation", name, "changed its request, which it must not"),)
         problem = Problem.of(restore(parse(before), Request))
@@ -125,7 +126,7 @@ def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
 
 
 def _attempt(
-    name: str, schedule: Callable[..., Any], request: Request, options: Any, wish: Wish | None
+    name: str, schedule: Callable[..., Any], request: Request, options: Any, wish: Wish | None, *, takes_problem: bool
 ) -> tuple[Any, tuple[Reason, ...]]:
     outcome, lost = _Outcome(), LOST + name
     going = sum(thread.name == lost for thread in threading.enumerate())
@@ -137,7 +138,8 @@ def _attempt(
     def call() -> None:
         listen(told)
         try:
-            outcome.value = schedule(request=request, options=options)
+            problem = Problem.of(request) if takes_problem else None
+            outcome.value = schedule(request=request, problem=problem, options=options)
         except BaseException as error:  # noqa: BLE001 - whatever a plugin raises concerns it alone
             outcome.error = error
         finally:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
-from headgate.problem import Problem
 
 if TYPE_CHECKING:
-    from headgate.model import Plan, Request
+    from headgate.model import Plan
+    from headgate.problem import Problem
 
 
 class FirstFit:
@@ -20,9 +20,8 @@ class FirstFit:
         return Description(summary=self.__doc__ or "", capabilities=frozenset({"scale-free"}))
 
     @hookimpl
-    def headgate_schedule(self, request: Request) -> Plan:
+    def headgate_schedule(self, problem: Problem) -> Plan:
         """Walk over the tasks once; a task that fits nowhere stays unplaced."""
-        problem = Problem.of(request)
         room = problem.room()
         for task in range(problem.n):
             nodes = room.fits(task).nonzero()[0]

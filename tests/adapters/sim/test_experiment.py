@@ -26,7 +26,7 @@ STORY = Trace(
 
 
 def first_fit(request):
-    return FirstFit().headgate_schedule(request)
+    return FirstFit().headgate_schedule(Problem.of(request))
 
 
 def test_a_function_is_a_scheduler_too():

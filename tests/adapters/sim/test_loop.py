@@ -13,6 +13,7 @@ from headgate.errors import DocumentError, EngineError
 from headgate.hooks import hookimpl
 from headgate.model import Metrics
 from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 from headgate.testing import FirstFit
 from headgate_sim.application import open_application
 from headgate_sim.monitor import observe
@@ -30,7 +31,7 @@ class Declared(FirstFit):
 
     @hookimpl
     def headgate_schedule(self, request):
-        return FirstFit().headgate_schedule(attrs.evolve(request, metrics=Metrics()))
+        return FirstFit().headgate_schedule(Problem.of(attrs.evolve(request, metrics=Metrics())))
 
 
 def loop_on(made, scheduler, **more):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.model import Plan
+from headgate.problem import Problem
 from headgate.testing import FirstFit
 from headgate.testing.strategies import requests
 from headgate_sim.executor import preflight
@@ -44,7 +45,7 @@ def test_nothing_is_lost_nothing_is_overloaded_and_time_has_no_holes(story, seed
     made, trace, timing = story
     world = World(made, trace=trace, timing=timing, seed=seed)
     target = SimTarget(world=world)
-    plan = FirstFit().headgate_schedule(made)
+    plan = FirstFit().headgate_schedule(Problem.of(made))
     world.assign(plan.assignment)
     target.wait(100.0)
     world.assign({})

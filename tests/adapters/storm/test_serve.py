@@ -140,7 +140,7 @@ def cluster(java, tmp_path_factory):
 
 
 BAD = {
-    "raises": GOOD.replace("problem = Problem.of(request)", "raise ValueError('no such luck')"),
+    "raises": GOOD.replace("return problem.plan([-1] * problem.n)", "raise ValueError('no such luck')"),
     "refuses": GOOD,
 }
 """Schedulers that have no plan: one breaks, one says that no node will do."""

@@ -11,7 +11,7 @@ from headgate_baselines.round_robin import slot_order
 
 
 def plan(asked, **options):
-    answer = even.headgate_schedule(asked, EvenOptions(**options))
+    answer = even.headgate_schedule(Problem.of(asked), EvenOptions(**options))
     assert check_plan(Problem.of(asked), answer) == ()
     return answer
 

@@ -11,7 +11,7 @@ ROOMY = [(400, 400)] * 4
 
 
 def plan(asked, **options):
-    answer = isolation.headgate_schedule(asked, EvenOptions(**options))
+    answer = isolation.headgate_schedule(Problem.of(asked), EvenOptions(**options))
     assert check_plan(Problem.of(asked), answer) == ()
     return answer
 
@@ -77,5 +77,5 @@ def test_what_has_no_room_on_its_hosts_waits():
 
 def test_without_isolated_topologies_it_is_even():
     asked = request(nodes(*ROOMY), topology("s", [part("a", 3)]), topology("t", [part("b", 6)]))
-    expected = even.headgate_schedule(asked, EvenOptions())
+    expected = even.headgate_schedule(Problem.of(asked), EvenOptions())
     assert attrs.evolve(plan(asked), explanation="") == attrs.evolve(expected, explanation="")

@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 
+from baseline_cases import ask
 from headgate.model import Status
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
@@ -23,7 +24,7 @@ def cluster(name):
 
 def planned(scheduler, options, name):
     request = cluster(name)
-    plan = scheduler.headgate_schedule(request, options)
+    plan = ask(scheduler, request, options)
     problem = Problem.of(request, measured=plan.measured)
     assert check_plan(problem, plan) == ()
     assert (plan.status is Status.OK) == (plan.scores.unplaced == 0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baseline_cases import shuffled
+from baseline_cases import ask, shuffled
 from headgate.model import Status
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
@@ -42,7 +42,7 @@ def isolated_requests(draw):
 @every_variant
 @given(request=isolated_requests(), rebalance=st.booleans())
 def test_plans_keep_every_rule(scheduler, options, request, rebalance):
-    plan = scheduler.headgate_schedule(request, attrs.evolve(options, rebalance=rebalance))
+    plan = ask(scheduler, request, attrs.evolve(options, rebalance=rebalance))
     problem = Problem.of(request, measured=plan.measured)
     assert check_plan(problem, plan) == ()
     assert (plan.status is Status.OK) == (len(plan.assignment) == problem.n)
@@ -51,7 +51,7 @@ def test_plans_keep_every_rule(scheduler, options, request, rebalance):
 @every_variant
 @given(request=isolated_requests())
 def test_running_tasks_stay_on_their_nodes(scheduler, options, request):
-    plan = scheduler.headgate_schedule(request, options)
+    plan = ask(scheduler, request, options)
     problem = Problem.of(request)
     for index, task in enumerate(problem.task_ids):
         if problem.current[index] >= 0 and task in plan.assignment:
@@ -62,15 +62,13 @@ def test_running_tasks_stay_on_their_nodes(scheduler, options, request):
 @given(request=isolated_requests(), seed=st.integers(0, 2**31), rebalance=st.booleans())
 def test_the_order_of_the_document_does_not_matter(scheduler, options, request, seed, rebalance):
     options = attrs.evolve(options, rebalance=rebalance)
-    assert scheduler.headgate_schedule(shuffled(request, seed), options) == scheduler.headgate_schedule(
-        request, options
-    )
+    assert ask(scheduler, shuffled(request, seed), options) == ask(scheduler, request, options)
 
 
 @given(request=isolated_requests())
 def test_claimed_hosts_serve_one_topology(request):
     fresh = attrs.evolve(request, assignment=type(request.assignment)())
-    plan = isolation.headgate_schedule(fresh, EvenOptions())
+    plan = ask(isolation, fresh, EvenOptions())
     host = {node.id: node.hostname for node in request.cluster.nodes}
     alone = {each.id: each.isolated_nodes for each in request.topologies if each.isolated_nodes}
     used = {}

@@ -169,7 +169,7 @@ def test_loading_all_built_in_plugins_imports_no_engine_and_no_solver():
 WRAPPER = GOOD.replace(
     "    @hookimpl\n    def headgate_schedule", "    @hookimpl(wrapper=True)\n    def headgate_schedule"
 )
-WRAPPER = WRAPPER.replace("problem = Problem.of(request)", "yield")
+WRAPPER = WRAPPER.replace("return problem.plan([-1] * problem.n)", "yield")
 FIRST = GOOD.replace("@hookimpl\n    def headgate_schedule", "@hookimpl(tryfirst=True)\n    def headgate_schedule")
 
 

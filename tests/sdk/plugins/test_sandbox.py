@@ -105,8 +105,8 @@ class Boasting(FirstFit):
         return Description(summary=self.__doc__)
 
     @hookimpl
-    def headgate_schedule(self, request):
-        plan = super().headgate_schedule(request)
+    def headgate_schedule(self, problem):
+        plan = super().headgate_schedule(problem)
         return attrs.evolve(
             plan, scores=Scores(inter_node=-1.0), provenance=attrs.evolve(plan.provenance, scheduler="x")
         )
@@ -132,14 +132,14 @@ def patient(request):
     heard = threading.Event()
     on_interrupt(heard.set)
     os.kill(os.getpid(), signal.SIGINT)
-    return FirstFit().headgate_schedule(request) if heard.wait(60) else None
+    return FirstFit().headgate_schedule(Problem.of(request)) if heard.wait(60) else None
 
 
 def deaf(request):
     """Interrupts the process that asked, and goes on."""
     os.kill(os.getpid(), signal.SIGINT)
     threading.Event().wait(2)
-    return FirstFit().headgate_schedule(request)
+    return FirstFit().headgate_schedule(Problem.of(request))
 
 
 def interrupted(act, wish):

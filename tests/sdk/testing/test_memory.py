@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
 from headgate.testing import FirstFit, make_cases
 from headgate.testing.memory import RememberingHost
 from zoo import Scheduler
@@ -21,7 +22,7 @@ def host(asked):
     def act(request):
         """Count and answer."""
         asked.append(request)
-        return FirstFit().headgate_schedule(request)
+        return FirstFit().headgate_schedule(Problem.of(request))
 
     return PluginHost().with_plugin("one", Scheduler(act)).with_plugin("two", Scheduler(act))
 

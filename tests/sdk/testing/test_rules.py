@@ -58,7 +58,7 @@ def sorts_by_amount(request):
 def shuns_the_last(request):
     """Leave the last node alone, and with it whatever fits nowhere else."""
     problem = Problem.of(request)
-    node_of = FirstFit().headgate_schedule(request)
+    node_of = FirstFit().headgate_schedule(Problem.of(request))
     keep = problem.node_of(node_of.assignment)
     keep[keep == problem.m - 1 if problem.m > 2 else keep < -1] = -1
     return problem.plan(keep)
@@ -85,7 +85,7 @@ def test_a_broken_promise_is_found(act, rule):
 def fills_up(request):
     """Fail where there are more nodes than four."""
     problem = Problem.of(request)
-    return problem.plan([-1] * problem.n) if problem.m > 4 else FirstFit().headgate_schedule(request)
+    return problem.plan([-1] * problem.n) if problem.m > 4 else FirstFit().headgate_schedule(Problem.of(request))
 
 
 def test_one_node_more_that_makes_it_fail_is_found():
@@ -97,7 +97,7 @@ def reads_names(request):
     """Fail where the first node is not called n..."""
     problem = Problem.of(request)
     fine = problem.m and problem.node_ids[0].startswith("n")
-    return FirstFit().headgate_schedule(request) if fine else problem.plan([-1] * problem.n)
+    return FirstFit().headgate_schedule(Problem.of(request)) if fine else problem.plan([-1] * problem.n)
 
 
 def test_a_scheduler_that_reads_names_is_found():
