@@ -165,7 +165,7 @@ def until_asked(request):
     told, begin = threading.Event(), time.monotonic()
     on_interrupt(told.set)
     told.wait(60)
-    plan = FirstFit().headgate_schedule(request)
+    plan = FirstFit().headgate_schedule(Problem.of(request))
     return attrs.evolve(plan, explanation=f"{time.monotonic() - begin:.3f}")
 
 
@@ -174,14 +174,14 @@ def begins_late(request):
     told = threading.Event()
     threading.Event().wait((ASKED + 0.1) * request.limits.deadline)
     on_interrupt(told.set)
-    return FirstFit().headgate_schedule(request) if told.is_set() else None
+    return FirstFit().headgate_schedule(Problem.of(request)) if told.is_set() else None
 
 
 def cannot_end(request):
     """Fails when it is asked to end, and goes on."""
     on_interrupt(lambda: 1 / 0)
     threading.Event().wait((ASKED + 0.1) * request.limits.deadline)
-    return FirstFit().headgate_schedule(request)
+    return FirstFit().headgate_schedule(Problem.of(request))
 
 
 def test_a_search_is_asked_for_its_best_plan_before_the_deadline_and_not_long_before():
