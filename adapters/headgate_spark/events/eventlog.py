@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CODECS = {".zstd": "zstd", ".lz4": "lz4"}
+BLOCK = 1 << 16
+"""Bytes that are decompressed at once: at the end of a log that was cut off, less than this is lost."""
 ROLLED = re.compile(r"events_(\d+)_")
 
 
@@ -86,7 +88,7 @@ def _lines(file: Path) -> Iterator[str]:
 def _decompress(stream: object) -> str:
     blocks: list[bytes] = []
     try:
-        while block := stream.read(1 << 20):  # type: ignore[attr-defined]
+        while block := stream.read(BLOCK):  # type: ignore[attr-defined]
             blocks.append(block)
     except OSError:
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,13 +50,18 @@ def test_a_rolling_log_is_read_in_the_order_of_its_numbers(tmp_path):
     assert jobs(folder) == jobs(RECORDED)
 
 
-def test_a_log_that_was_cut_off_ends_there(tmp_path):
-    whole = compress(tmp_path / "app-1.zstd", "".join(LINES)).read_bytes()
-    cut = tmp_path / "app-2.zstd"
-    cut.write_bytes(whole[: len(whole) // 2])
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_a_log_that_was_cut_off_ends_there(tmp_path, codec, share):
+    chance = random.Random(0)
+    others = [f'{{"Event": "other", "noise": "{chance.randbytes(500).hex()}"}}\n' for _ in range(2000)]
+    whole = compress(tmp_path / f"app-1.{codec}", "".join([*LINES, *others]), codec).read_bytes()
+    cut = tmp_path / f"app-2.{codec}"
+    cut.write_bytes(whole[: int(share * len(whole))])
     found = replay(cut)
-    assert found.lines <= len(LINES)
-    assert found.unread <= 1
+    assert [(job.start, job.end, job.tasks) for job in found.history.jobs] == jobs(RECORDED)
+    assert share - 0.1 < found.lines / (len(LINES) + len(others)) <= share + 0.02
+    assert found.unread == 1
 
 
 def test_lines_that_are_no_events_are_counted(tmp_path):
