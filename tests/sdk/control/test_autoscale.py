@@ -139,6 +139,24 @@ def test_a_node_that_is_used_after_all_ends_the_waiting():
     assert watch(memory, seen) == FleetMemory()
 
 
+def test_the_pause_doubles_from_8_to_64_rounds():
+    seen, memory, waits = machine("a", "a", nodes="ab").seen, FleetMemory(), []
+    for _ in range(5):
+        memory = gave_back(memory, seen)
+        waits.append(memory.wait)
+    assert waits == [8, 16, 32, 64, 64]
+
+
+@pytest.mark.parametrize("broken", ["observe", "execute"])
+def test_after_a_failed_round_no_node_comes_or_goes(broken):
+    target = machine("a", "a")
+    made = loop(target, Judge([0, 1]), minimum=1, maximum=3)
+    target.broken = {broken}
+    rounds = [made.round() for _ in range(4)]
+    assert [(each.outcome, each.scaling) for each in rounds] == [("failed", None)] * 4
+    assert nodes(target) == "abc"
+
+
 def test_too_few_nodes_are_filled_up():
     target = machine("a", nodes="a")
     loop(target, Judge([0], replan=False), minimum=3, maximum=3).round()

@@ -4,9 +4,21 @@ import attrs
 import pytest
 
 from headgate.cli.control import _GOALS
-from headgate.control.guards import GOALS, Guards, Memory, Trial, asked_again, gain, measure, wait_reason
+from headgate.control.guards import (
+    GOALS,
+    Guards,
+    Memory,
+    Trial,
+    asked_again,
+    gain,
+    measure,
+    regret_reason,
+    remember,
+    wait_reason,
+)
 from headgate.control.loop import Control, Loop
-from headgate.model import Flow, FrozenMap, Metrics, Observation, Reason, Scores, TopologySample
+from headgate.control.round import Round
+from headgate.model import Flow, FrozenMap, Metrics, Observation, Reason, Receipt, Scores, TopologySample
 from headgate.model.plan import STARVED
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
@@ -113,6 +125,114 @@ def test_what_made_the_goal_worse_is_undone_and_not_tried_again():
     assert "made things worse before" in done.message
 
 
+def test_an_assignment_that_misses_counts_as_a_failure():
+    clock, target = Clock(), machine()
+    target.deaf = True
+    made = loop(target, Judge(SPREAD), clock, cooldown=10, reassert=0)
+    for now, outcome in [(0, "missed"), (19, "waiting"), (20, "missed"), (59, "waiting"), (60, "missed")]:
+        clock.now = now
+        assert made.round().outcome == outcome
+
+
+def test_undoing_starts_a_cool_down_that_counts_as_a_failure():
+    clock, target, judge = Clock(), machine(nodes="abc"), Judge(SPREAD)
+    latency(target, 100.0)
+    made = loop(target, judge, clock, goal="latency", cooldown=10)
+    made.round()
+    latency(target, 900.0)
+    clock.now = 50
+    assert made.round().outcome == "undone"
+    judge.node_of = [0, 2]
+    for now, outcome in [(69, "waiting"), (70, "executed")]:
+        clock.now = now
+        assert made.round().outcome == outcome
+
+
+def test_a_failed_round_ends_the_trial_and_asks_nothing_again():
+    target, judge = machine(nodes="abc"), Judge(SPREAD)
+    latency(target, 100.0)
+    made = loop(target, judge, goal="latency", settle=2)
+    assert made.round().outcome == "executed"
+    judge.node_of, target.broken = [0, 2], {"execute"}
+    assert made.round().outcome == "failed"
+    judge.node_of, target.broken = SPREAD, set()
+    latency(target, 900.0)
+    target.run({"t/c/0": at("a"), "t/c/1": at("a")})
+    judge.replan = False
+    assert [made.round().outcome, made.round().outcome] == ["quiet", "quiet"]
+
+
+def test_a_cool_down_doubles_six_times_at_most():
+    made = request([node("a"), node("b")], [topology("t", component("c", 2))], {"t/c/0": "a", "t/c/1": "a"})
+    plan, guards = Problem.of(made).plan(SPREAD), Guards(cooldown=10.0)
+    waits = [wait_reason(made, plan, guards, Memory(acted=100.0, failures=times), now=101.0) for times in (0, 6, 99)]
+    assert waits == [f"cool-down: {pause - 1} of {pause} s are left, 1 moves wait" for pause in (10, 640, 640)]
+
+
+def test_the_gain_that_is_asked_is_enough():
+    made = request([node("a"), node("b")], [topology("t", component("c", 2))], {"t/c/0": "a", "t/c/1": "b"})
+    plan = Problem.of(made).plan(PACKED)
+    assert gain(Problem.of(made).plan(SPREAD).scores, plan.scores, "nodes") == 0.5
+    assert wait_reason(made, plan, Guards(gain=0.5, goal="nodes"), Memory(), now=0.0) == ""
+    assert "50.0% and at least 50.1%" in wait_reason(made, plan, Guards(gain=0.501, goal="nodes"), Memory(), now=0.0)
+
+
+def test_of_assignments_that_were_undone_the_latest_are_remembered():
+    undone = Round(number=1, outcome="undone", receipt=Receipt())
+    memory, asked = Memory(), [FrozenMap({"t/c/0": at(f"n{number}")}) for number in range(10)]
+    for each in asked:
+        memory = attrs.evolve(memory, trial=Trial(round=1, before=1.0, asked=each, undo=FrozenMap()))
+        memory = remember(memory, undone, Guards(), now=5.0)
+    assert memory == Memory(acted=5.0, failures=10, regrets=tuple(asked[-8:]))
+    assert remember(Memory(regrets=(asked[0],)), undone, Guards(), now=5.0).regrets == (asked[0],)
+
+
+def test_a_later_plan_does_not_make_an_undone_one_forgotten():
+    target, judge = machine(nodes="abc"), Judge(SPREAD)
+    latency(target, 100.0)
+    made = loop(target, judge, goal="latency")
+    made.round()
+    latency(target, 900.0)
+    assert made.round().outcome == "undone"
+    judge.node_of = [0, 2]
+    assert made.round().outcome == "executed"
+    judge.node_of = SPREAD
+    assert "made things worse before" in made.round().message
+
+
+def throughput(target, value):
+    sample = TopologySample(topology="t", offered=100.0, throughput=value)
+    target.seen = attrs.evolve(target.seen, metrics=Metrics(topologies=(sample,)))
+
+
+@pytest.mark.parametrize(("after", "outcome", "where"), [(90.0, "unchanged", "ab"), (59.0, "undone", "aa")])
+def test_more_throughput_is_better(after, outcome, where):
+    target, judge = machine(), Judge(SPREAD)
+    throughput(target, 70.0)
+    made = loop(target, judge, goal="throughput", worse=0.1)
+    assert made.round().outcome == "executed"
+    throughput(target, after)
+    assert (made.round().outcome, places(target)) == (outcome, where)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "worse", "undone"),
+    [
+        (0.5, 0.5625, 0.1, True),  # relative: by an eighth
+        (0.5, 0.5625, 0.125, False),  # as much as is borne
+        (0.0, 0.001, 0.1, True),
+        (0.5, None, 0.1, False),
+        (None, 0.5, 0.1, False),
+    ],
+)
+def test_a_loss_is_relative_and_what_was_not_measured_is_no_loss(before, now, worse, undone):
+    made = request([node("a")], [topology("t", component("c", 2))], {"t/c/0": "a", "t/c/1": "a"})
+    made = attrs.evolve(made, metrics=Metrics(topologies=(TopologySample(topology="t", latency=now),)))
+    memory = Memory(trial=Trial(round=1, before=before, asked=FrozenMap(), undo=FrozenMap()))
+    assert bool(regret_reason(made, Guards(goal="latency", worse=worse), memory, number=2)) is undone
+    assert regret_reason(made, Guards(goal="latency", worse=worse), memory, number=1) == ""
+
+
 def test_what_is_bearable_stays_and_is_judged_once():
     target, judge = machine(), Judge(SPREAD)
     latency(target, 100.0)
@@ -164,6 +284,36 @@ def test_a_deaf_engine_is_reminded_so_often_and_then_planned_for_anew():
     assert ["asked again" in each.plan.explanation for each in rounds] == [False, True, True, False]
 
 
+def test_reminders_are_counted_anew_after_one_that_helped():
+    target, judge = machine(), Judge(SPREAD, replan=False)
+    made = loop(target, judge, reassert=1)
+    assert made.round(replan=True).outcome == "executed"
+    for _ in range(3):
+        target.run({"t/c/0": at("b"), "t/c/1": at("b")})
+        assert made.round().outcome == "asserted"
+
+
+def test_a_reminder_starts_a_cool_down_and_counts_as_a_failure_when_it_misses():
+    clock, target, judge = Clock(), machine(), Judge(SPREAD)
+    made = loop(target, judge, clock, cooldown=10, reassert=1)
+    assert made.round().outcome == "executed"
+    target.run({"t/c/0": at("b"), "t/c/1": at("b")})
+    target.deaf, clock.now = True, 100
+    assert made.round().outcome == "missed"
+    for now, outcome in [(119, "waiting"), (120, "missed")]:
+        clock.now = now
+        assert made.round().outcome == outcome
+
+
+def test_a_task_that_runs_nowhere_is_not_astray():
+    seen = machine(running=("a", "b")).seen
+    made = attrs.evolve(request([node("a"), node("b")], seen.topologies, {}), assignment={"t/c/0": at("a")})
+    memory = Memory(asked=seen.assignment)
+    assert asked_again(made, Guards(), memory) == []
+    astray = attrs.evolve(made, assignment={"t/c/0": at("b")})
+    assert asked_again(astray, Guards(), memory) == [0, 1]
+
+
 def test_a_place_on_a_node_that_is_gone_is_not_insisted_on():
     seen = machine(running=("a", "a")).seen
     made = attrs.evolve(request([node("a")], seen.topologies, {}), assignment=seen.assignment)
@@ -195,7 +345,12 @@ def test_what_was_not_measured_judges_nothing():
     assert [measure(made, goal) for goal in ("traffic", "latency", "throughput", "cost")] == [None] * 4
     assert measure(made, "nodes") == 1
     sample = TopologySample(topology="t", offered=10.0, throughput=8.0)
-    assert measure(attrs.evolve(made, metrics=Metrics(topologies=(sample,))), "throughput") == 0.8
+    idle = TopologySample(topology="u", throughput=5.0)
+    silent = TopologySample(topology="v", offered=10.0)
+    assert measure(attrs.evolve(made, metrics=Metrics(topologies=(sample, idle, silent))), "throughput") == 0.8
+    flows = attrs.evolve(made, metrics=Metrics(flows=FLOWS))
+    assert measure(flows, "traffic") == 0.0
+    assert measure(attrs.evolve(flows, assignment={"t/c/0": at("a")}), "traffic") is None
 
 
 def test_a_plan_that_starves_on_purpose_needs_no_gain_but_obeys_the_cool_down():

@@ -182,6 +182,11 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     assert [each.name for each in place.parent.iterdir()] == ["request.json"]
 
 
+def test_what_is_written_may_be_read_by_others(tmp_path):
+    write(tmp_path / "request.json", word_count())
+    assert (tmp_path / "request.json").stat().st_mode & 0o777 == 0o644
+
+
 @pytest.mark.parametrize("place", ["folder", "file/below"])
 def test_a_place_that_cannot_be_written_is_a_document_error(tmp_path, place):
     (tmp_path / "folder").mkdir()

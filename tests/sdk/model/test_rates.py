@@ -7,7 +7,7 @@ import pytest
 
 from headgate.errors import DocumentError
 from headgate.model import Kind, Stream
-from headgate.model.rates import stream_rates
+from headgate.model.rates import component_rates, stream_rates
 from small_requests import component, topology, word_count
 
 
@@ -38,6 +38,13 @@ def test_a_stated_rate_wins_and_counts_as_input_in_any_order_of_the_document():
 def test_a_source_without_a_rate_contributes_nothing():
     made = topology("t", spout(rate=None), component("b"), streams=(Stream(source="spout", target="b"),))
     assert stream_rates(made) == (0.0,)
+
+
+def test_a_spout_without_a_rate_counts_as_one_tuple_a_second_where_shares_of_work_are_asked():
+    streams = (Stream(source="spout", target="b"), Stream(source="other", target="b"), Stream(source="b", target="c"))
+    parts = spout(rate=None), spout("other", 5.0), component("b", selectivity=3.0), component("c")
+    made = topology("t", *parts, streams=streams)
+    assert component_rates(made) == {"spout": 1.0, "other": 5.0, "b": 6.0, "c": 18.0}
 
 
 LOOP = (

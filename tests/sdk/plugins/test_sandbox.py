@@ -15,6 +15,7 @@ from headgate.documents import digest, dumps
 from headgate.errors import DocumentError
 from headgate.hooks import Description, hookimpl
 from headgate.model import Cluster, Limits, Node, Request, Resources, Scores, Slot, Status
+from headgate.model.validate import MAX_AMOUNT
 from headgate.plugins.host import PluginHost
 from headgate.plugins.sandbox import ABANDONED, ASKED
 from headgate.problem import Problem
@@ -75,6 +76,16 @@ def test_a_scheduler_that_hangs_is_abandoned_while_it_still_runs():
     assert [reason.code for reason in plan.reasons] == ["deadline"]
     assert "hangs has no plan after 0.05 s (limits.deadline)" in plan.reasons[0].message
     assert act.left.wait(10)
+
+
+def test_the_longest_deadline_that_may_be_asked_is_waited_for():
+    def slow(request):
+        """Takes longer than nothing."""
+        threading.Event().wait(0.2)
+        return FirstFit().headgate_schedule(request)
+
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=MAX_AMOUNT))
+    assert PluginHost().with_plugin("slow", Scheduler(slow)).schedule("slow", asked).status is Status.OK
 
 
 def test_a_scheduler_whose_abandoned_runs_pile_up_is_not_asked_until_one_ends():

@@ -10,6 +10,7 @@ from headgate.model.validate import MAX_TASKS, check_places, check_request
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.testing.strategies import requests
+from hetero_cases import profiled
 from small_requests import at, component, node, request, topology, word_count
 
 GOOD = word_count()
@@ -38,6 +39,7 @@ BAD_REQUESTS = {
     "topology id with a slash": (request([], [topology("t/u")]), "/topologies/0/id"),
     "topology id of two lines": (request([], [topology("t\nu")]), "/topologies/0/id"),
     "negative workers": (request([], [topology("t", workers=-1)]), "/topologies/0/workers"),
+    "negative heap of workers": (request([], [topology("t", worker_heap=-1.0)]), "/topologies/0/worker_heap"),
     "component twice": (request([], [topology("t", component("c"), component("c"))]), "/topologies/0/components/1"),
     "component without id": (request([], [topology("t", component(""))]), "/topologies/0/components/0/id"),
     "NaN demand": (with_part(cpu=float("nan")), "/topologies/0/components/0/demand/cpu"),
@@ -189,6 +191,28 @@ def test_a_node_that_was_overloaded_may_stay_so_but_takes_nothing():
     asked = request([node("a"), node("b")], [topology("t", component("c", 4))], running)
     assert codes(asked, {**running, "t/c/3": "b"}, ("t/c/3", None, "b")) == set()
     assert codes(asked, {**running, "t/c/3": "a"}, ("t/c/3", None, "a")) == {"capacity", "move-order"}
+
+
+def test_a_worker_that_had_more_heap_than_allowed_may_keep_it_but_takes_nothing():
+    running = {"t/c/0": "a", "t/c/1": "a"}
+    parts = component("c", 3, cpu=0.0, heap=60.0)
+    asked = request([node("a")], [topology("t", parts, worker_heap=100.0)], running)
+    assert codes(asked, {**running, "t/c/2": "a:6701"}, ("t/c/2", None, "a:6701")) == set()
+    assert codes(asked, {**running, "t/c/2": "a"}, ("t/c/2", None, "a")) == {"heap"}
+
+
+def test_topologies_that_share_a_slot_may_go_on_but_a_third_one_may_not_come():
+    running = {"t/c/0": "a", "u/c/0": "a"}
+    asked = request([node("a")], [topology(name, component("c", cpu=0.0)) for name in "tuv"], running)
+    assert codes(asked, {**running, "v/c/0": "a:6701"}, ("v/c/0", None, "a:6701")) == set()
+    assert codes(asked, {**running, "v/c/0": "a"}, ("v/c/0", None, "a")) == {"shared-slot"}
+
+
+@pytest.mark.parametrize(("excess", "expected"), [(5e-10, []), (5e-9, ["capacity"])])
+def test_what_profiles_say_is_over_by_more_than_rounding_is_found(excess, expected):
+    asked = profiled([[0.1 * (1 + excess)]])
+    plan = attrs.evolve(Problem.of(asked).plan([0]), input_rate=1000.0)
+    assert [reason.code for reason in check_plan(Problem.of(asked), plan)] == expected
 
 
 def test_amounts_at_the_limit_are_taken():

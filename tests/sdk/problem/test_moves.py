@@ -75,10 +75,12 @@ def test_planning_from_a_planned_state_moves_nothing(answer):
 def test_with_one_move_left_no_running_task_is_taken_off_for_good(answer):
     problem, node_of = answer
     asked = Problem.of(attrs.evolve(problem.request, limits=Limits(max_moves=1)))
-    plan = asked.plan(np.where((node_of < 0) & (asked.current >= 0), asked.current, node_of))
-    evicted = {move.task for move in plan.moves if move.kind is MoveKind.EVICT}
-    crowded = any(reason.code == "slots" for reason in plan.reasons)
-    assert crowded or evicted <= {move.task for move in plan.moves if move.kind is MoveKind.PLACE}
+    wanted = np.where((node_of < 0) & (asked.current >= 0), asked.current, node_of)
+    plan = asked.plan(wanted)
+    placed = {move.task for move in plan.moves if move.kind is MoveKind.PLACE}
+    gone = {move.task for move in plan.moves if move.kind is MoveKind.EVICT} - placed
+    without_slots = {reason.subject for reason in plan.reasons if reason.code == "slots"}
+    assert {asked.node_ids[wanted[asked.task_index[task]]] for task in gone} <= without_slots
 
 
 def swap(**limits):
@@ -134,6 +136,16 @@ def test_a_move_waits_until_another_has_made_room():
     )
     plan = Problem.of(made).plan([1, 2])
     assert [move.task for move in plan.moves] == ["t/c/1", "t/c/0"]
+
+
+def test_a_task_changes_its_slot_on_a_full_node_without_leaving_it():
+    running = {"t/c/0": "a:6700", "t/c/1": "a:6701"}
+    parts = topology("t", component("c", 2)), topology("u", component("c", cpu=0.0))
+    plan = Problem.of(request([node("a", 100.0)], parts, running)).plan([0, 0, 0])
+    assert [(move.kind, move.task, str(move.target)) for move in plan.moves] == [
+        ("migrate", "t/c/1", "a:6700"),
+        ("place", "u/c/0", "a:6701"),
+    ]
 
 
 def test_tasks_of_a_dead_node_are_placed_not_moved():

@@ -51,10 +51,10 @@ def test_each_topology_has_one_worker_on_a_node_on_the_lowest_port():
 
 
 def test_a_heap_limit_asks_for_more_workers_and_fills_them_largest_first():
-    parts = component("big", 1, heap=60.0), component("small", 3, heap=40.0)
+    parts = component("little", 3, heap=40.0), component("much", 1, heap=60.0)  # in order of their ids
     made = request([node("a", slots=3)], [topology("t", *parts, worker_heap=100.0)])
     slots, _ = assign_slots(Problem.of(made), np.zeros(4, dtype=np.int64))
-    assert [slots[task].port for task in range(4)] == [6700, 6700, 6701, 6701]
+    assert [slots[task].port for task in range(4)] == [6700, 6701, 6701, 6700]
 
 
 def test_a_running_task_keeps_its_slot_and_newcomers_join_it():
