@@ -62,15 +62,15 @@ class Proximity:
     def _stays_first(self, task: int) -> bool:
         """Whether a new order would lead to the node of the task before, which spares the sorting.
 
-        It does for an equal task: racks, hosts and nodes that had no room have none now, and among the others
-        that node has gained a task, so at every level it is first by the first key.
+        It does for an equal task (both need the heap of their component): racks, hosts and nodes that had no room
+        have none now, and among the others that node has gained a task, so at every level it is first by the first
+        key.
         """
         problem = self._problem
         return (
             self._first_in_order
             and self._last >= 0
             and bool((problem.demand[task] == problem.demand[self._prior]).all())
-            and problem.heap[task] == problem.heap[self._prior]
             and self._room.fits_on(task, self._last)
         )
 

@@ -90,6 +90,17 @@ def test_distance_follows_the_last_task():
     assert node_numbers(plan(asked, rule="distance"), "a") == [2, 2, 0, 0]
 
 
+def test_distance_begins_where_most_of_the_topology_runs():
+    # n1 has two tasks and is full, n0 and n4 have one and lie in the richest rack: n3 is n1's neighbour, n2 theirs
+    running = {f"t/a/{task}": Slot(node, 0) for task, node in enumerate(("n1", "n1", "n0", "n4"))}
+    asked = request(
+        nodes((90, 9), (100, 9), (150, 9), (100, 9), (60, 9), rack=["y", "x", "y", "x", "y"]),
+        topology("t", [part("a", 5)]),
+        assignment=FrozenMap(running),
+    )
+    assert node_numbers(plan(asked, rule="distance"), "a") == [1, 1, 0, 4, 3]
+
+
 def test_topologies_come_by_priority_then_by_id():
     late, early = topology("a", [part("a", 2)], priority=1), topology("b", [part("a", 2)], priority=0)
     answer = plan(request(nodes((100, 10)), late, early))

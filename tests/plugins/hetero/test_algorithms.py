@@ -9,7 +9,7 @@ from headgate.model import Component, FrozenMap, Kind, Limits, Resources, Slot, 
 from headgate.plugins.host import PluginHost
 from headgate.toolbox.instance_counts import Scaling
 from headgate_hetero.first_assignment import first_assignment
-from headgate_hetero.maximize_throughput import maximize_throughput
+from headgate_hetero.maximize_throughput import hottest, maximize_throughput
 from headgate_hetero.options import Options
 from headgate_hetero.plugin import hetero
 from headgate_hetero.workloads import BOLTS, micro_benchmark
@@ -66,6 +66,30 @@ def test_a7_linear_on_one_machine_of_each_type():
     }  # fmt: skip
     assert plan.input_rate == pytest.approx(486.588, abs=5e-4)
     assert plan.scores.throughput / 3 == pytest.approx(486.973, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "counts", "highest"), [({}, [1, 2], 1500.0), ({"capacity": "before"}, [1, 1], 2000.0 / 1.5)]
+)
+def test_room_for_a_new_task_is_judged_after_the_others_gave_up_their_share(options, counts, highest):
+    """At 1440 tuples/s m0 is 108 % busy. m1 would be 2 * 0.1 * 480 = 96 % busy with a second task; judged before the
+    first one gave up its share, 0.1 * 720 + 0.1 * 480 = 120 %."""
+    found = steps(profiled([[0.15, 0.1]]), **options)
+    assert found.graph.counts.tolist() == [counts]
+    assert found.rate == pytest.approx(highest, rel=1e-3)
+
+
+@pytest.mark.parametrize(("options", "counts"), [({}, [1, 1, 0]), ({"suitable": "least-utilised"}, [1, 0, 1])])
+def test_a_new_task_goes_where_it_needs_least_or_where_least_is_used(options, counts):
+    """c1 takes a tenth of m1, where a second task of c0 would need least."""
+    found = steps(profiled([[0.1, 0.12, 0.15], [9.0, 0.01, 9.0]]), max_tasks=3, **options)
+    assert found.graph.counts.tolist() == [counts, [0, 1, 0]]
+
+
+@pytest.mark.parametrize(("options", "part"), [({}, 0), ({"overloaded": "fullest"}, 1)])
+def test_of_several_machines_that_are_over_utilised_the_first_or_the_fullest_is_relieved(options, part):
+    graph, _ = first_assignment(Scaling.of(profiled([[0.1, 9.0], [9.0, 0.12]])), 1.0, given=False)
+    assert hottest(graph, graph.load(1024.0), 1024.0, Options(**options)) == part
 
 
 @pytest.mark.parametrize(

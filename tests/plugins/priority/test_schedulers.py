@@ -119,12 +119,37 @@ def test_a_topology_that_grows_keeps_its_nodes_or_starts_anew(selection):
     assert nodes_of(plan, "t") == ({"a", "d"} if selection == "own-first" else {"a", "b"})
 
 
-def test_tasks_that_cannot_move_stay_and_their_nodes_are_chosen():
-    low = topology("low", component("c", 2, cpu=10.0, movable=False), priority=2, desired_nodes=1)
+@pytest.mark.parametrize("selection", ["own-first", "by-id"])
+def test_tasks_that_cannot_move_stay_and_their_nodes_are_left_to_their_topology(selection):
+    """The more important topology chooses first, and would have the first nodes."""
+    parts = component("c", cpu=10.0, movable=False), component("d", cpu=10.0)
+    low = topology("low", *parts, priority=2, desired_nodes=2)
     high = topology("high", component("c", 2, cpu=10.0), priority=1, desired_nodes=2)
-    asked = request([node(name) for name in "abc"], [high, low], {"low/c/0": "a", "low/c/1": "a"})
-    plan = checked(dps, asked, DpsOptions())
-    assert (plan.status, nodes_of(plan, "low"), nodes_of(plan, "high")) == ("ok", {"a"}, {"b", "c"})
+    asked = request([node(name) for name in "abcd"], [high, low], {"low/c/0": "a"})
+    plan = checked(dps, asked, DpsOptions(selection=selection))
+    assert (plan.status, nodes_of(plan, "low"), nodes_of(plan, "high")) == ("ok", {"a", "d"}, {"b", "c"})
+
+
+def test_a_topology_that_shrinks_stays_where_its_tasks_cannot_leave():
+    parts = component("c", 2, cpu=10.0), component("f", cpu=10.0, movable=False)
+    running = {"t/c/0": "a", "t/c/1": "b", "t/f/0": "c"}
+    asked = request([node(name) for name in "abc"], [topology("t", *parts, desired_nodes=1)], running)
+    plan = checked(sps, asked, SpsOptions())
+    assert (plan.status, nodes_of(plan, "t")) == ("ok", {"c"})
+
+
+@pytest.mark.parametrize(("sizes", "expected"), [((50.0, 150.0), "abbb"), ((150.0, 50.0), "abaa")])
+def test_where_a_node_has_no_room_at_its_turn_the_next_one_takes_the_task(sizes, expected):
+    made = [node(name, cpu) for name, cpu in zip("ab", sizes, strict=True)]
+    plan = checked(sps, request(made, [topology("t", component("c", 4), desired_nodes=2, workers=2)]), SpsOptions())
+    assert (plan.status, "".join(slot.node for _, slot in sorted(plan.assignment.items()))) == ("ok", expected)
+
+
+def test_nodes_of_one_slot_are_shared_and_those_of_none_are_not():
+    made = [node(name, slots=slots) for name, slots in (("a", 0), ("b", 1), ("c", 1))]
+    plan = checked(sps, request(made, [topology("t", component("c", 2), desired_nodes=2)]), SpsOptions())
+    assert (plan.status, nodes_of(plan, "t")) == ("ok", {"b", "c"})
+    assert plan.explanation == "2 nodes shared: t 2 of 2"
 
 
 def test_fewer_nodes_than_the_minima_is_a_value_with_reasons():
