@@ -217,7 +217,7 @@ def _topologies(
         acked = sum(sum(row.acked for row in process.rows()) / process.seconds for process in own)
         latencies = sum(row.latencies for process in own for row in process.rows())
         latency = sum(row.latency for process in own for row in process.rows())
-        spouts, sinks = _ends(scheduled)
+        spouts, sinks = ends(scheduled)
         offered = [each.emitted or 0.0 for name, each in samples.items() if name in spouts]
         finished = [each.received or 0.0 for name, each in samples.items() if name in sinks]
         if own:
@@ -230,7 +230,7 @@ def _topologies(
             )
 
 
-def _ends(scheduled: Scheduled) -> tuple[set[str], set[str]]:
+def ends(scheduled: Scheduled) -> tuple[set[str], set[str]]:
     """Task ids of the spouts, and of the topology's own bolts that send to none of its own."""
     own = {each.id: each.kind for each in scheduled.topology.components if not each.id.startswith("__")}
     inner = {each.source for each in scheduled.topology.streams if each.target in own}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.model import Kind
+from headgate_storm.workers.measures import ends
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -18,15 +18,9 @@ REDUCED = 0.8
 
 def sinks(scheduled: Scheduled) -> frozenset[int]:
     """Storm's numbers of the tasks whose bolts send to no other bolt of the topology's own."""
-    own = {each.id: each.kind for each in scheduled.topology.components if not each.id.startswith("__")}
-    inner = {each.source for each in scheduled.topology.streams if each.target in own}
-    last = {name for name, kind in own.items() if kind is Kind.BOLT and name not in inner}
-    return frozenset(
-        number
-        for task, (start, end) in scheduled.executors.items()
-        if task.rpartition("/")[0].partition("/")[2] in last
-        for number in range(start, end + 1)
-    )
+    _, last = ends(scheduled)
+    pairs = (scheduled.executors[task] for task in last)
+    return frozenset(number for start, end in pairs for number in range(start, end + 1))
 
 
 def series(reports: Iterable[Report], tasks: Collection[int], begin: float, end: float) -> tuple[float, ...]:

@@ -56,6 +56,55 @@ def test_without_acks_what_sinks_execute_is_the_throughput() -> None:
     assert (whole.throughput, whole.latency, whole.source) == (20.0, None, "executed by sinks")
 
 
+def test_figures_of_several_reports_of_a_process_are_means_over_its_windows() -> None:
+    later = {
+        "number": 2,
+        "window": 15_000,
+        "cpu": 3_500_000_000,
+        "heap": 80 * 2**20,
+        "tasks": [[2, 250, 0, 0, 0, 0, 0], [4, 0, 500, 90, 0, 3, 180]],
+        "flows": [[4, 2, 250, 8000]],
+        "executors": [[2, 500_000_000, 10], [4, 3_000_000_000, 5]],
+    }
+    metrics = metrics_of([report(1000), report(1015, **later)], snapshot(), 20.0)
+    samples = {each.task: each for each in metrics.tasks}
+    assert (samples[FIRST].received, samples[FIRST].cpu, samples[FIRST].queue) == (15.0, 5.0, 8.5)
+    assert (samples[LINES].emitted, samples[LINES].cpu, samples[LINES].queue) == (30.0, 20.0, 5.0)
+    assert [(each.target, each.tuples, each.bytes) for each in metrics.flows] == [
+        (FIRST, 15.0, 450.0),
+        (SECOND, 2.5, 50.0),
+    ]
+    assert [(each.cpu, each.memory) for each in metrics.nodes] == [(30.0, 80.0)]
+    (whole,) = metrics.topologies
+    assert (whole.offered, whole.throughput, whole.latency) == (30.0, 9.0, 30.0)
+
+
+def test_a_report_without_cpu_is_no_time_without_cpu() -> None:
+    """The thread of an executor is not found at first."""
+    first = report(1000, executors=[[2, None, 7], [4, None, None]])
+    samples = {each.task: each for each in metrics_of([first, report(1005, number=2)], snapshot(), 10.0).tasks}
+    assert (samples[FIRST].cpu, samples[FIRST].queue, samples[FIRST].source) == (10.0, 7.0, "thread")
+    alone = {each.task: each for each in metrics_of([first], snapshot(), 5.0).tasks}
+    assert (alone[FIRST].cpu, alone[FIRST].source) == (None, "hook")
+
+
+def test_sinks_are_the_last_bolts_of_a_chain_and_no_system_components() -> None:
+    chain = topology(
+        "wc",
+        component("__acker", [1, 1], kind="system", inputs=[["count", "__ack", "fields"]]),
+        component("count", [2, 2], inputs=[["lines", "default", "fields"]]),
+        component("sum", [3, 3], inputs=[["count", "default", "fields"]]),
+        component("lines", [4, 4], kind="spout"),
+    )
+    rows = [[1, 7000, 0, 0, 0, 0, 0], [2, 50, 40, 0, 0, 0, 0], [3, 40, 0, 0, 0, 0, 0], [4, 0, 100, 0, 0, 0, 0]]
+    round_ = snapshot(chain)
+    (whole,) = metrics_of([report(tasks=rows)], round_, 5.0).topologies
+    assert (whole.offered, whole.throughput) == (20.0, 8.0)
+    last = topology("wc", *chain["components"][:2], chain["components"][3])
+    (whole,) = metrics_of([report(tasks=[rows[0], rows[1], rows[3]])], snapshot(last), 5.0).topologies
+    assert whole.throughput == 10.0
+
+
 def test_an_executor_of_several_tasks_is_their_sum() -> None:
     wide = topology("wc", component("count", [2, 3], inputs=[]), component("lines", [4, 4], kind="spout"))
     both = report(tasks=[[2, 50, 5, 0, 0, 0, 0], [3, 10, 5, 0, 0, 0, 0], [4, 0, 100, 0, 0, 0, 0]])
@@ -73,6 +122,9 @@ def test_the_last_worker_to_report_a_task_is_believed() -> None:
     assert {each.task: each.received for each in metrics.tasks} == {FIRST: 1.0, LINES: 0.0}
     assert seen([*before, report(1006, **moved)], snapshot()) == {FIRST: Slot("s2", 6701), LINES: Slot("s1", 6700)}
     assert seen([report(1004, **moved), *before], snapshot())[FIRST] == Slot("s1", 6700)
+    slow_clock, fast_clock = (report(1006, **moved, started=1_700_000_000_000 + shift) for shift in (-9_000, 9_000))
+    assert seen([*before, slow_clock], snapshot())[FIRST] == Slot("s2", 6701)
+    assert seen([attrs.evolve(fast_clock, received=1004), *before], snapshot())[FIRST] == Slot("s1", 6700)
 
 
 def test_counts_of_a_restarted_worker_do_not_mix() -> None:
@@ -89,6 +141,11 @@ def test_counts_of_a_restarted_worker_do_not_mix() -> None:
 def test_bytes_that_are_not_known_are_those_of_like_flows() -> None:
     flows = [[4, 2, 50, None], [4, 3, 50, 1000]]
     assert {each.bytes for each in metrics_of([report(flows=flows)], snapshot(), 5.0).flows} == {200.0}
+    unlike = [[4, 2, 50, None], [2, 4, 50, 1000]]
+    assert {each.target: each.bytes for each in metrics_of([report(flows=unlike)], snapshot(), 5.0).flows} == {
+        FIRST: None,
+        LINES: 200.0,
+    }
     unknown = [[4, 2, 50, None]]
     assert [each.bytes for each in metrics_of([report(flows=unknown)], snapshot(), 5.0).flows] == [None]
 

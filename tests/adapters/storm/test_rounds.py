@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from headgate.errors import DocumentError, EngineError
-from headgate.model import Metrics, Slot, TaskSample
+from headgate.model import Limits, Metrics, Slot, TaskSample
 from headgate.plugins.host import PluginHost
 from headgate_storm.nimbus.rounds import Rounds, decide, grant
 from headgate_storm.nimbus.snapshot import read_snapshot
@@ -60,6 +60,11 @@ def test_executors_on_a_supervisor_or_port_that_is_gone_stay_with_nimbus_until_i
     assert not any(node == "gone" or port == 6999 for node, port in executors(answer))
 
 
+def test_planning_may_take_seven_tenths_of_nimbus_s_patience_and_moves_nothing():
+    decision, _ = ask(round_text([supervisor("a")], [word_count()], timeout=10_000))
+    assert decision.request.limits == Limits(deadline=7.0, max_moves=0)
+
+
 def test_a_blacklisted_host_keeps_what_runs_and_gets_nothing_new():
     nodes = [supervisor("a", blacklisted=True), supervisor("b")]
     _, answer = ask(round_text(nodes, [word_count(slots=[A0], assignment=[0, 0, -1, -1])]))
@@ -69,9 +74,10 @@ def test_a_blacklisted_host_keeps_what_runs_and_gets_nothing_new():
 
 
 def test_executors_without_room_are_named_with_the_reason():
-    _, answer = ask(round_text([supervisor("a", cpu=25.0)], [word_count()]))
+    decision, answer = ask(round_text([supervisor("a", cpu=35.0)], [word_count()]))
     assert answer["mode"] == "assign"
-    assert "2 executors cannot be placed" in answer["status"]["wc"]
+    assert len(decision.plan.assignment) == 3
+    assert "1 executors cannot be placed" in answer["status"]["wc"]
     assert "cpu" in answer["status"]["wc"]
 
 
@@ -154,6 +160,14 @@ def test_shadow_plans_and_leaves_the_round_to_storm():
 def test_who_waits_for_nimbus_is_told_what_to_look_at():
     with pytest.raises(EngineError, match=r"does headgate\.endpoint in"):
         Rounds(scheduler()).latest(0.01)
+
+
+def test_the_first_round_is_waited_for():
+    rounds = Rounds(scheduler())
+    asking = threading.Timer(0.2, rounds.answer, [round_text([supervisor("a")], [word_count()], number=5)])
+    asking.start()
+    assert rounds.latest(30).round == 5
+    asking.join()
 
 
 def test_one_waits_until_a_wish_is_seen():

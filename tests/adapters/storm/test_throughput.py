@@ -10,12 +10,22 @@ from headgate_storm.demo.run import topology
 from headgate_storm.nimbus.snapshot import read_snapshot
 from headgate_storm.workers.throughput import reduced, series, sinks
 from storm_reports import report
-from storm_rounds import round_text, supervisor, word_count
+from storm_rounds import component, round_text, supervisor, word_count
+from storm_rounds import topology as topology_of_a_round
 
 
 def test_sinks_are_the_bolts_that_send_to_none_of_the_topology_s_own() -> None:
     (scheduled,) = read_snapshot(round_text([supervisor("s1")], [word_count()])).scheduled
     assert sinks(scheduled) == {2, 3}
+    chain = topology_of_a_round(
+        "t",
+        component("__acker", [1, 1], kind="system", inputs=[["a", "__ack", "fields"]]),
+        component("a", [2, 2], inputs=[["s", "default", "shuffle"]]),
+        component("b", [3, 4], inputs=[["a", "default", "shuffle"]]),
+        component("s", [5, 5], kind="spout"),
+    )
+    (scheduled,) = read_snapshot(round_text([supervisor("s1")], [chain])).scheduled
+    assert sinks(scheduled) == {3, 4}
 
 
 def test_tuples_are_spread_over_the_window_of_their_report() -> None:
