@@ -23,7 +23,7 @@ WINDOWS = 450
 """An hour, and a quarter of the next."""
 FIRST = "day=2026-01-05/hour=00"
 BAD = {
-    "clock": 3,
+    "clock": 4,
     "columns of another type": 1,
     "half-written file": 1,
     "incomplete": 2,
@@ -97,7 +97,7 @@ def task_row(number: int, **more: Any) -> dict[str, Any]:
 
 
 def bad_rows() -> list[dict[str, Any]]:
-    """One row for each thing that can be wrong with one, three for the clock."""
+    """One row for each thing that can be wrong with one, four for the clock."""
     flow = {"kind": "flow", "target": "plant/count/0", "target_component": "count", "tuples": 1.0}
     at = task_row(100)["end"]
     return [
@@ -117,6 +117,8 @@ def bad_rows() -> list[dict[str, Any]]:
         task_row(100),
         task_row(101, end=at - timedelta(seconds=60), start=at - timedelta(seconds=70)),
         task_row(102),
+        task_row(110, start=task_row(110)["end"] - timedelta(seconds=3601)),
+        task_row(111, start=task_row(111)["end"] - timedelta(seconds=3600)),
     ]
 
 
@@ -145,7 +147,7 @@ def dirty(folder: Path) -> int:
     write(folder / FIRST / "older.parquet", [task_row(number) for number in range(220, 230)], few)
     write(folder / FIRST / "wild.parquet", [task_row(number, cpu=45.0) for number in (250, 251)])
     first_version(folder)
-    return sound + 3 + 10 + WILD
+    return sound + 4 + 10 + WILD
 
 
 def first_version(folder: Path, windows: int = 20) -> None:

@@ -39,7 +39,7 @@ def windows(e=0.02, met=5.0, count=4000, noise=0.05, seed=1):
     return rate, (e * rate + met) * (1 + noise * rng.standard_normal(count))
 
 
-def test_the_truth_is_within_the_interval():
+def test_the_truth_is_found():
     rate, cpu = windows()
     line = fit(cells(rate, cpu, 2.5 * rate))
     assert line.e == pytest.approx(0.02, abs=2 * line.e_error)
@@ -47,6 +47,49 @@ def test_the_truth_is_within_the_interval():
     assert (line.alpha, line.samples, line.identified) == (pytest.approx(2.5), 4000, True)
     assert line.e_error < 0.0005
     assert line.r2 > 0.95
+
+
+def test_the_truth_is_within_the_intervals_in_95_of_100_worlds():
+    within = np.zeros(2)
+    for seed in range(1000):
+        rng = np.random.default_rng(seed)
+        rate = rng.uniform(500.0, 2000.0, 100)
+        line = fit(cells(rate, 0.02 * rate + 5.0 + 0.2 * rng.standard_normal(100)))
+        within += abs(line.e - 0.02) <= line.e_error, abs(line.met - 5.0) <= line.met_error
+    assert within / 1000 == pytest.approx([0.95, 0.95], abs=0.015)
+
+
+def row_by_row(rate, cpu):
+    """Every window a cell of its own; the levels are those of its rates."""
+    ones = np.ones_like(rate)
+    sums = {"sx": rate, "sy": cpu, "sxx": rate * rate, "sxy": rate * cpu, "syy": cpu * cpu}
+    return Cells(x=np.unique(rate, return_inverse=True)[1], n=ones, **sums, received=rate, emitted=rate)
+
+
+@pytest.mark.parametrize(
+    ("usual", "odd", "outliers"),
+    [
+        (0.02, 0.148, 0),  # 5 * 1.4826 * 0.02 = 0.14826
+        (0.02, 0.149, 1),
+        (0.02, -0.148, 0),
+        (0.02, -0.149, 1),
+        (0.01, 0.099, 0),  # 5 * 1.4826 * 0.01 = 0.07413, but levels are a few per cent wide
+        (0.01, 0.101, 1),
+    ],
+)
+def test_a_cell_is_left_out_beyond_five_usual_distances_and_a_tenth(usual, odd, outliers):
+    off = np.array([-usual] * 3 + [0.0] + [usual] * 3)
+    rate = np.append(np.repeat([100.0, 200.0, 400.0, 800.0], len(off)), 400.0)
+    cpu = (0.02 * rate + 5.0) * (1 + np.append(np.tile(off, 4), odd))
+    assert fit(row_by_row(rate, cpu)).outliers == outliers
+
+
+@pytest.mark.parametrize(("spread", "identified"), [(0.099, False), (0.101, True)])
+def test_rates_that_differ_by_less_than_a_tenth_do_not_tell_cost_from_overhead(spread, identified):
+    rate = 1000.0 * (1 + spread * np.tile([-1.0, 1.0], 50))
+    line = fit(row_by_row(rate, 0.02 * rate + 5.0))
+    assert line.identified is identified
+    assert line.met == (pytest.approx(5.0) if identified else 0.0)
 
 
 def test_without_outliers_it_is_least_squares():
@@ -117,10 +160,10 @@ def test_a_quantile_is_within_half_a_level():
     assert quantile([5, NOTHING], [1, 9], 0.5) == 0.0
 
 
-def by_hour(*factors):
+def by_hour(*factors, counts=()):
     hours = {}
     for number, factor in enumerate(factors):
-        rate, cpu = windows(count=400, seed=number)
+        rate, cpu = windows(count=counts[number] if counts else 400, seed=number)
         hours[f"2026-01-05T{number:02d}"] = cells(rate, cpu * factor)
     return hours
 
@@ -128,6 +171,16 @@ def by_hour(*factors):
 def test_a_profile_that_holds_has_no_changes():
     line, since, changes = history(by_hour(1, 1, 1.05, 1))
     assert (since, changes, line.samples) == ("2026-01-05T00", (), 1600)
+
+
+@pytest.mark.parametrize(("factor", "changes"), [(1.14, 0), (1.16, 1), (0.86, 0), (0.84, 1)])
+def test_fifteen_per_cent_more_or_less_are_a_change(factor, changes):
+    assert len(history(by_hour(1, 1, factor, factor))[2]) == changes
+
+
+@pytest.mark.parametrize(("count", "changes"), [(29, 0), (30, 1)])
+def test_an_hour_of_fewer_than_thirty_windows_says_nothing(count, changes):
+    assert len(history(by_hour(1, 1, 2, 2, counts=(400, 400, count, count)))[2]) == changes
 
 
 def test_two_hours_that_differ_are_a_change_and_the_profile_starts_there():

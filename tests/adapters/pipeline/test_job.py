@@ -44,7 +44,8 @@ def duck(folder, sound):
           and (kind <> 'task' or task in (select unnest($tasks)))
           and (kind <> 'flow' or (task in (select unnest($tasks)) and target in (select unnest($tasks))))
           and (cpu is null or (isfinite(cpu) and cpu >= 0)) and (received is null or isfinite(received))
-          and "start" < "end" and hour("end") = hour and not (origin = 'odd' and number = 101)
+          and "start" < "end" and epoch("end") - epoch("start") <= 3600 and hour("end") = hour
+          and not (origin = 'odd' and number = 101)
         qualify row_number() over (partition by kind, origin, number, task, target, node) = 1""",
         {"files": good, "tasks": [f"plant/{name}/{i}" for name in COSTS for i in range(2)]},
     )

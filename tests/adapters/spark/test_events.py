@@ -13,8 +13,10 @@ import pytest
 from headgate_spark.events.event import (
     ExecutorAdded,
     ExecutorRemoved,
+    JobEnd,
     JobStart,
     StageCompleted,
+    StageShape,
     TaskEnd,
     parse,
 )
@@ -95,6 +97,105 @@ def test_a_lost_task_has_no_metrics_and_counts_as_failed():
     assert (end.failed, end.cpu, end.read) == (True, 0.0, 0)
 
 
+TASK_END = {
+    "Event": "SparkListenerTaskEnd",
+    "Stage ID": 3,
+    "Stage Attempt ID": 1,
+    "Task End Reason": {"Reason": "Success"},
+    "Task Info": {
+        "Task ID": 40,
+        "Index": 4,
+        "Partition ID": 5,
+        "Executor ID": "7",
+        "Host": "127.0.0.2",
+        "Launch Time": 1_700_000_000_250,
+        "Finish Time": 1_700_000_001_750,
+        "Locality": "NODE_LOCAL",
+        "Failed": False,
+        "Killed": False,
+        "Accumulables": [
+            {"Name": "time to execute Python code", "Update": "300"},
+            {"Name": "time to execute Python code", "Update": 450},
+            {"Name": "time to execute Python code", "Value": 9},
+            {"Name": "time to run Python workers", "Update": 8000},
+        ],
+    },
+    "Task Metrics": {
+        "Executor Run Time": 1250,
+        "Executor CPU Time": 500_000_000,
+        "Input Metrics": {"Bytes Read": 11, "Records Read": 12},
+        "Output Metrics": {"Bytes Written": 13, "Records Written": 14},
+        "Shuffle Read Metrics": {
+            "Remote Bytes Read": 21,
+            "Remote Bytes Read To Disk": 22,
+            "Local Bytes Read": 23,
+            "Total Records Read": 24,
+        },
+        "Shuffle Write Metrics": {"Shuffle Bytes Written": 31, "Shuffle Write Time": 32, "Shuffle Records Written": 33},
+    },
+}
+
+
+def test_a_task_is_read_in_seconds_rows_and_bytes():
+    assert parse(json.dumps(TASK_END)) == TaskEnd(
+        stage=3,
+        attempt=1,
+        task=40,
+        partition=5,
+        executor="7",
+        host="127.0.0.2",
+        started=1_700_000_000.25,
+        ended=1_700_000_001.75,
+        locality="NODE_LOCAL",
+        failed=False,
+        run=1.25,
+        cpu=0.5,
+        python=0.75,
+        taken=12,
+        output=14,
+        local=23,
+        remote=21,
+        read=24,
+        written=33,
+        written_bytes=31,
+    )
+
+
+@pytest.mark.parametrize(
+    ("info", "reason"), [({"Failed": True}, "Success"), ({"Killed": True}, "Success"), ({}, "TaskKilled")]
+)
+def test_what_failed_was_killed_or_did_not_succeed_counts_as_failed(info, reason):
+    document = {
+        **TASK_END,
+        "Task Info": {**TASK_END["Task Info"], **info},
+        "Task End Reason": {"Reason": reason},
+    }
+    assert parse(json.dumps(document)).failed
+
+
+def test_times_of_jobs_and_executors_are_seconds():
+    job = {"Event": "SparkListenerJobStart", "Job ID": 2, "Submission Time": 1_700_000_000_500, "Stage Infos": []}
+    job["Properties"] = {"streaming.sql.batchId": "9"}
+    assert parse(json.dumps(job)) == JobStart(job=2, time=1_700_000_000.5, stages=(), scope=None, query=None, batch=9)
+    end = {"Event": "SparkListenerJobEnd", "Job ID": 2, "Completion Time": 1_700_000_002_500}
+    for result, succeeded in (("JobSucceeded", True), ("JobFailed", False)):
+        found = parse(json.dumps({**end, "Job Result": {"Result": result}}))
+        assert found == JobEnd(job=2, time=1_700_000_002.5, succeeded=succeeded)
+    added = {"Event": "SparkListenerExecutorAdded", "Executor ID": "1", "Timestamp": 1_700_000_000_100}
+    added["Executor Info"] = {"Host": "h", "Total Cores": 3}
+    assert parse(json.dumps(added)) == ExecutorAdded(executor="1", host="h", cores=3, time=1_700_000_000.1)
+    removed = {"Event": "SparkListenerExecutorRemoved", "Executor ID": "1", "Timestamp": 1_700_000_000_200}
+    removed["Removed Reason"] = "lost"
+    assert parse(json.dumps(removed)) == ExecutorRemoved(executor="1", reason="lost", time=1_700_000_000.2)
+
+
+def test_a_stage_that_failed_says_why():
+    stage = {"Event": "SparkListenerStageCompleted", "Stage Info": {"Stage ID": 4, "Stage Attempt ID": 2}}
+    assert parse(json.dumps(stage)) == StageCompleted(stage=4, attempt=2)
+    stage["Stage Info"]["Failure Reason"] = "lost a block"
+    assert parse(json.dumps(stage)) == StageCompleted(stage=4, attempt=2, reason="lost a block")
+
+
 def test_python_time_is_read_from_either_accumulable():
     ends = [end for end in of(TaskEnd) if end.python is not None]
     assert len(ends) > 20
@@ -145,6 +246,34 @@ def test_exchanges_of_a_stage_name_the_successful_map_ids():
     target, tasks, maps = exchange
     assert (target, tasks) == (job.stage(1)[0].stage, 6)
     assert maps == {end.task: end.partition for end in job.stage(0)}
+
+
+def test_a_stage_that_failed_names_nothing_as_it_is_tried_again():
+    job = words()
+    before = EVENTS[: next(i for i, event in enumerate(EVENTS) if isinstance(event, StageCompleted))]
+    broken = StageCompleted(stage=job.stage(0)[0].stage, attempt=0, reason="lost a block")
+    assert history(before).exchanges(broken) == ()
+
+
+def test_attempts_that_failed_are_counted_and_only_the_successful_one_is_kept():
+    ran = parse(json.dumps(TASK_END))
+    start = JobStart(
+        job=1, time=0.0, stages=(StageShape(stage=3, tasks=1, parents=()),), scope=None, query=None, batch=None
+    )
+    lost = [attrs.evolve(ran, task=number, failed=True) for number in (38, 39)]
+    (job,) = history([start, *lost, ran, JobEnd(job=1, time=2.5, succeeded=True)]).jobs
+    assert (job.failed, job.tasks, job.seconds) == (2, (ran,), 2.5)
+
+
+def test_of_a_shuffle_that_was_written_twice_the_later_one_counts():
+    start = next(event for event in of(JobStart) if event.scope == "words")
+    source, target = sorted(stage.stage for stage in start.stages)[:2]
+    made = history([start])
+    for size in (1.0, 2.0):
+        made.add_shuffle(Shuffle(source=source, target=target, sizes=np.full((6, 6), size)))
+    made.add(JobEnd(job=start.job, time=start.time, succeeded=True))
+    ((shuffle,),) = [job.shuffles for job in made.jobs]
+    assert shuffle.sizes.max() == 2.0
 
 
 def shuffled(sizes):
