@@ -108,6 +108,8 @@ def _listen(planner: _Planner, port: int, token: str) -> Any:
     logging.getLogger("py4j").addHandler(logging.NullHandler())  # it logs tracebacks, which Nimbus is told in a line
     python = PythonParameters(address=HOST, port=port, auth_token=token, daemonize=True, daemonize_connections=True)
     try:
-        return ClientServer(JavaParameters(auto_convert=False), python, python_server_entry_point=planner)
+        server = ClientServer(JavaParameters(auto_convert=False), python, python_server_entry_point=planner)
     except (Py4JNetworkError, OSError) as error:
         raise EngineError(f"port {port} of {HOST} cannot be listened on: {error}") from None
+    server.get_callback_server().server_socket.listen()  # py4j does so in its thread, some time after this
+    return server

@@ -63,6 +63,7 @@ server = ClientServer(
     python_parameters=PythonParameters(port=0, auth_token=TOKEN),
     python_server_entry_point=Planner(behaviour, *(file or [None])),
 )
+server.get_callback_server().server_socket.listen()  # py4j does so in its thread, some time after this
 port = server.get_callback_server().get_listening_port()
 with os.fdopen(os.open(endpoint, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
     json.dump({"port": port, "token": TOKEN}, out)
