@@ -13,7 +13,7 @@ from headgate.engines.process import patience
 from headgate.errors import EngineError
 from headgate_storm.local.cluster import LocalStorm, supervisor_specs
 from headgate_storm.local.smoke_topology import all_run, submit_words
-from headgate_storm.release.artefacts import STORM, distribution
+from headgate_storm.release.artefacts import STORM, distribution, java_version
 from headgate_storm.release.cache import release_folder
 from headgate_storm.release.jvm import SMALL_JVM
 
@@ -38,8 +38,8 @@ def make_class_data(version: str = STORM) -> bool:
     Raises:
         EngineError: There is no Java, or a jar of this release cannot be had.
     """
-    jars = distribution(version)
-    program, release = find_java(jars.java).program, release_folder(jars)
+    program = find_java(java_version(version)).program
+    release = release_folder(distribution(version))
     daemons, workers = (ClassData.of(program, release / folder) for folder in ("lib", "lib-worker"))
     if not daemons.options():
         workers.file.unlink(missing_ok=True)  # they are made together

@@ -21,7 +21,7 @@ from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.local.home import StormHome, write_conf
 from headgate_storm.local.ports import Ports
 from headgate_storm.local.processes import WorkerProcess, resident_mb, workers_of
-from headgate_storm.release.artefacts import STORM, distribution
+from headgate_storm.release.artefacts import STORM, distribution, java_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -130,8 +130,8 @@ class LocalStorm(LocalCluster):
         Raises:
             EngineError: Java or a jar is missing, a daemon died, or the cluster was not ready in time.
         """
+        java = find_java(java_version(self.version))
         jars = distribution(self.version)
-        java = find_java(jars.java)
         self._work = self.folder or Path(tempfile.mkdtemp(prefix="headgate-storm-"))
         self._home = StormHome(path=self._work / "home", distribution=jars, java=java.program)
         try:

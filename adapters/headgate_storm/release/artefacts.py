@@ -53,8 +53,7 @@ class Distribution:
     @property
     def java(self) -> int:
         """Major version of Java that it needs."""
-        major, minor = (int(part) for part in self.version.split(".")[:2])
-        return 17 if (major, minor) >= (2, 8) else 11
+        return java_version(self.version)
 
 
 SERVER_TESTS = Artefact("org.apache.storm", "storm-server", STORM, "tests")
@@ -67,6 +66,18 @@ def versions() -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda version: [int(part) for part in version.split(".")]))
 
 
+def java_version(version: str) -> int:
+    """Major version of Java that a release needs, which is known before any of its jars is there.
+
+    Raises:
+        EngineError: There is no lock file for this version.
+    """
+    if version not in versions():
+        raise EngineError(f"there is no lock file for Storm {version}: choose one of {', '.join(versions())}")
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return 17 if (major, minor) >= (2, 8) else 11
+
+
 def distribution(version: str = STORM, cache: Path | None = None) -> Distribution:
     """The jars of a release, each as its lock file says, downloaded where they are missing.
 
@@ -77,8 +88,7 @@ def distribution(version: str = STORM, cache: Path | None = None) -> Distributio
     Raises:
         EngineError: There is no lock file for this version, or a jar cannot be had or differs from the lock.
     """
-    if version not in versions():
-        raise EngineError(f"there is no lock file for Storm {version}: choose one of {', '.join(versions())}")
+    java_version(version)
     lines = (LOCKS / f"storm-{version}.txt").read_text().splitlines()
     rows = [line.split() for line in lines if not line.startswith("#")]
     with ThreadPoolExecutor(DOWNLOADS) as pool:

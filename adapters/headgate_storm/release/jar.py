@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from headgate.engines.cache import cache_folder
 from headgate.engines.java import find_java
 from headgate.errors import EngineError
-from headgate_storm.release.artefacts import STORM, Artefact, distribution, resolve
+from headgate_storm.release.artefacts import STORM, Artefact, distribution, java_version, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -89,8 +89,8 @@ def compile_classes(jar: Path, version: str = STORM, *, java: Java | None = None
     Raises:
         EngineError: There is no Java, a jar of Storm cannot be had, or the sources do not compile.
     """
+    java = java or find_java(java_version(version))
     storm = distribution(version)
-    java = java or find_java(storm.java)
     path = os.pathsep.join(str(each) for each in (*storm.lib, py4j_jar()))
     with tempfile.TemporaryDirectory() as folder:
         command = [*_compiler(java), "-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", folder, "-cp", path]

@@ -16,12 +16,15 @@ LIMIT = 360
 
 
 def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
-    run, _ = start("demo", "storm", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="")
+    jars = tmp_path / "m2"
+    folders = {"M2_REPO": str(jars), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    run, _ = start("demo", "storm", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="", **folders)
     out, messages = run.communicate(timeout=60)
     assert (run.returncode, out) == (4, "")
     assert "Traceback" not in messages
     assert "Install a Java 17 runtime" in messages
     assert not (tmp_path / "headgate-demo").exists()
+    assert not jars.exists()  # nothing was downloaded before
 
 
 @pytest.mark.storm
