@@ -17,8 +17,9 @@ class JarHook(BuildHookInterface[Any]):
 
     def dependencies(self) -> list[str]:
         """What that code imports."""
-        optional = self.metadata.core.optional_dependencies["storm"]
-        return ["attrs", *(each for each in optional if each.startswith(("py4j", "jgo")))]
+        core = self.metadata.core
+        named = (*core.dependencies, *core.optional_dependencies["storm"])
+        return [each for each in named if each.startswith(("attrs", "platformdirs", "py4j", "jgo"))]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the jar to a wheel that is no editable one."""

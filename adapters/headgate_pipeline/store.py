@@ -8,14 +8,13 @@ rename: a reader sees all tables of an hour before or after, and a run that was 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from filelock import FileLock, Timeout
 
 from headgate.documents import write_text
 from headgate.errors import DocumentError, EngineError
@@ -63,17 +62,15 @@ class Store:
             EngineError: Another process writes here.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.folder / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
+        lock = FileLock(self.folder / ".lock", timeout=0)
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise EngineError(
-                    f"another run writes to {self.folder}: wait for it, or choose another folder"
-                ) from None
+            lock.acquire()
+        except Timeout:
+            raise EngineError(f"another run writes to {self.folder}: wait for it, or choose another folder") from None
+        try:
             yield
         finally:
-            os.close(handle)
+            lock.release()
 
     def manifest(self) -> Manifest:
         """What counts now; empty before the first commit.

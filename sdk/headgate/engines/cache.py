@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platformdirs import user_cache_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """The user's cache folder of Headgate: $XDG_CACHE_HOME/headgate, else ~/.cache/headgate."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headgate"
+    """The user's cache folder of Headgate: on Linux $XDG_CACHE_HOME/headgate, else ~/.cache/headgate."""
+    return user_cache_path("headgate", appauthor=False)

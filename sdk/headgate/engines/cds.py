@@ -7,12 +7,12 @@ passes over it and starts as ever.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
+from filelock import FileLock, Timeout
 
 from headgate.engines.cache import cache_folder
 
@@ -77,13 +77,16 @@ class ClassData:
     def _alone(self) -> Iterator[bool]:
         """Whether no other process makes it; the lock of one that dies is gone."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        with self.file.with_suffix(".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
+        lock = FileLock(self.file.with_suffix(".lock"), timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
 
     def _tidy(self) -> None:
         for note in self.file.parent.glob("*.jars"):
