@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from headgate.errors import HeadgateError
+from headgate.interrupts import arrived, handled
 
 BUILT_IN = {
     "compare": "headgate.cli.compare",
@@ -23,6 +24,12 @@ BUILT_IN = {
     "schema": "headgate.cli.schema",
 }
 """Commands of the core: name, and the module that holds `command`."""
+
+LIMIT = 8.0
+"""Seconds that a command has for its end once a signal came; what it started is then ended by the reaper alone."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
 
 EPILOG = "Exit codes: 0 done, 1 infeasible or findings, 2 wrong use or input, 3 plugin failed, 4 engine out of reach."
 
@@ -54,21 +61,37 @@ def headgate() -> None:
 
 def main() -> NoReturn:
     """Run the command line; a user's mistake is one message and an exit code, never a traceback."""
+    with handled(LIMIT) as signals:
+        try:
+            code = _run()
+        except KeyboardInterrupt:  # a second signal, while the first one was dealt with
+            code = INTERRUPTED
+        if signals is not None:
+            signals.hold()  # what comes now comes too late
+            code = 128 + signals.number if signals.number else code
+        if code > 128:
+            with contextlib.suppress(OSError):  # the terminal may have gone
+                click.echo("interrupted", err=True)
+        _leave(code)
+
+
+def _run() -> int:
+    """Run the command line; its exit code."""
     try:
         code = headgate.main(standalone_mode=False)
     except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        _leave(130)
+        return INTERRUPTED
     except click.ClickException as error:
         error.show()
-        _leave(error.exit_code)
+        return error.exit_code
     except HeadgateError as error:
-        click.echo(f"headgate: {error}", err=True)
-        _leave(error.exit_code)
+        if not arrived():  # else it is what an engine says of its end
+            click.echo(f"headgate: {error}", err=True)
+        return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    _leave(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 def _leave(code: int) -> NoReturn:

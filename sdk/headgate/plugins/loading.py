@@ -135,6 +135,8 @@ def imported(entry: EntryPoint) -> Any:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             return entry.load()
+    except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
+        raise
     except (Exception, SystemExit) as error:
         raise PluginError(f"cannot be imported: {type(error).__name__}: {error}") from error
 
@@ -186,6 +188,8 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         manager.check_pending()
         hooks = frozenset(caller.name for caller in manager.get_hookcallers(plugin) or ())
         description = _described(plugin, hooks, manager)
+    except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
+        raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin's own code runs here
         origin = _origin(entry) if entry else type(plugin).__name__
         return Quarantined(name=name, origin=origin, reason=f"{type(error).__name__}: {error}")

@@ -11,6 +11,7 @@ import attrs
 
 from headgate.documents import canonical, fingerprint, restore, unstructure
 from headgate.documents.strict_json import parse
+from headgate.interrupts import Terminated, answered
 from headgate.model import FrozenMap, Plan, Provenance, Reason, Request, Status
 from headgate.model.rescale import grown
 from headgate.problem import Problem
@@ -170,9 +171,10 @@ def _run(thread: threading.Thread, done: threading.Event, seconds: float, wish: 
         if not done.wait(ASKED * seconds):
             wish.tell()
             done.wait((1 - ASKED) * seconds)
-    except KeyboardInterrupt:
-        if not mind or wish.heard is None:
+    except KeyboardInterrupt as signal:
+        if not mind or wish.heard is None or isinstance(signal, Terminated):
             raise
+        answered()
         wish.tell()
         if not done.wait(min(seconds, GRACE)):
             raise

@@ -9,6 +9,7 @@ import pytest
 
 from headgate.errors import OptionError, PluginError
 from headgate.hooks import Description, Verdict, hookimpl
+from headgate.interrupts import Terminated
 from headgate.model import Observation, Plan, Request
 from headgate.model.evidence import Evidence
 from headgate.plugins.host import PluginHost
@@ -242,3 +243,13 @@ def test_evidence_of_another_type_is_the_plugins_fault():
     host = PluginHost().with_plugin("chatty", Chatty())
     with pytest.raises(PluginError, match="chatty: headgate_evidence answers list, not Evidence"):
         host.evidence("chatty")
+
+
+def test_a_signal_while_a_plugin_is_loaded_is_no_fault_of_the_plugin():
+    class Slow:
+        @hookimpl
+        def headgate_describe(self):
+            raise Terminated(143)
+
+    with pytest.raises(Terminated):
+        PluginHost().with_plugin("slow", Slow())
