@@ -19,7 +19,7 @@ class JarHook(BuildHookInterface[Any]):
         """What that code imports."""
         core = self.metadata.core
         named = (*core.dependencies, *core.optional_dependencies["storm"])
-        return [each for each in named if each.startswith(("attrs", "platformdirs", "py4j", "jgo"))]
+        return [each for each in named if each.startswith(("attrs", "platformdirs", "psutil", "py4j", "jgo"))]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the jar to a wheel that is no editable one."""

@@ -1,7 +1,8 @@
-"""The command line as a shell sees it."""
+"""The command line as a shell sees it, and the processes that a command leaves as the system sees them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ import sys
 import time
 import uuid
 from pathlib import Path
+
+import psutil
 
 HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
 MARK = "HEADGATE_TEST_MARK"
@@ -28,11 +31,15 @@ def headgate(*words, stdin="", timeout=60, **environment):
     return run
 
 
-def start(*words, folder, **environment):
-    """Start the console script in a session of its own; the process, and a mark that all it starts will bear."""
+@contextlib.contextmanager
+def running(*words, folder, program=(HEADGATE,), **environment):
+    """The console script, or another program, in a session of its own, and a mark that all it starts bears.
+
+    Whatever happens in the block, all of that is ended and waited for, and the pipes are closed.
+    """
     mark = uuid.uuid4().hex
     process = subprocess.Popen(
-        [HEADGATE, *words],
+        [*map(str, program), *map(str, words)],
         cwd=folder,
         env={**os.environ, MARK: mark, **environment},
         stdout=subprocess.PIPE,
@@ -40,41 +47,56 @@ def start(*words, folder, **environment):
         text=True,
         start_new_session=True,
     )
-    return process, mark
+    with process:
+        try:
+            yield process, mark
+        finally:
+            end(mark)
 
 
 def marked(mark):
     """Processes that inherited the mark and still run."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ")[:120])
-        except OSError:
-            continue
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(MARK) == mark:
+                found.append(process)
     return found
 
 
-def gone(mark):
-    """The marked processes that are left after some seconds."""
-    deadline = time.monotonic() + 20
+def end(mark):
+    """Kill what bears the mark, until nothing does."""
+    while left := marked(mark):
+        for process in left:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        time.sleep(0.05)
+
+
+def gone(mark, seconds=20):
+    """The command lines of the marked processes that are left after some seconds."""
+    deadline = time.monotonic() + seconds
     while marked(mark) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return marked(mark)
+        time.sleep(0.1)
+    return [told(process) for process in marked(mark)]
+
+
+def told(process):
+    """The beginning of a command line."""
+    with contextlib.suppress(psutil.Error):
+        return " ".join(process.cmdline())[:120]
+    return "ended"
 
 
 def interrupted(*words, folder, number, at):
     """Send a signal to a command once a message says `at`; it has to end with an error, and all it started too."""
-    process, mark = start(*words, folder=folder)
-    for line in process.stderr:
-        if at in line:
-            break
-    assert len(marked(mark)) > 4
-    process.send_signal(number)
-    try:
+    with running(*words, folder=folder) as (process, mark):
+        for line in process.stderr:
+            if at in line:
+                break
+        assert len(marked(mark)) > 4
+        process.send_signal(number)
         _, messages = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode not in (0, None)
-    assert "Traceback" not in messages
-    assert gone(mark) == []
+        assert process.returncode == 128 + number
+        assert "Traceback" not in messages
+        assert gone(mark) == []

@@ -85,12 +85,11 @@ def run_command(
     Hours whose files changed are made again, the others are kept; killed at any moment and started again, the result
     is the same. `headgate plan OUTPUT/request.json` plans from it.
     """
-    from headgate.engines.process import exit_on_sigterm
     from headgate_pipeline.run import Job, is_short, run
     from headgate_pipeline.session import Place, session
 
     job = Job(samples=samples, output=output, history=history, recent=recent, chunk=chunk)
-    with exit_on_sigterm(), session(Place(**place, quick=is_short(job)), output) as spark:
+    with session(Place(**place, quick=is_short(job)), output) as spark:
         if follow is None and not available:
             _show(*run(spark, job, say), as_json=as_json)
         else:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +12,13 @@ import attrs
 
 from headgate.engines.cds import ClassData
 from headgate.engines.java import find_java
+from headgate.engines.lifetime import bound
 from headgate.engines.redirect import output_to
 from headgate.errors import EngineError
+from headgate.interrupts import handled, keep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
+    from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
@@ -68,42 +67,30 @@ def session(place: Place, folder: Path) -> Iterator[SparkSession]:
     builder = SparkSession.builder.appName("headgate pipeline")
     for key, value in settings(place).items():
         builder = builder.config(key, value)
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     log = folder / "spark.log"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         log.touch()
     except OSError as error:
         raise EngineError(f"{log} cannot be written: {error.strerror}") from None
-    try:
-        with output_to(log):
-            spark = builder.getOrCreate()
-    except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
-        said = " ".join(str(error).splitlines()[:2])
-        raise EngineError(f"no Spark session on {place.master}: {said} ({log} has what Spark printed)") from None
-    for number, handler in handlers.items():  # PySpark's own for Ctrl-C calls the JVM in the middle of another call
-        signal.signal(number, _quietly(handler) if callable(handler) else handler)
-    try:
-        yield spark
-    except (KeyboardInterrupt, SystemExit):
-        with contextlib.suppress(Exception):  # a JVM that was ended as well
-            spark.sparkContext.setLogLevel("OFF")
-        raise
-    finally:
-        with contextlib.suppress(Exception):
-            spark.stop()
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-
-def _quietly(handler: Callable[[int, FrameType | None], object]) -> Callable[[int, FrameType | None], None]:
-    """The handler, and nothing is logged any more: py4j has a traceback for every call that is cut off."""
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        logging.disable()
-        handler(number, frame)
-
-    return handle
+    with handled():
+        try:
+            with output_to(log), bound():
+                spark = builder.getOrCreate()
+        except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
+            said = " ".join(str(error).splitlines()[:2])
+            message = f"no Spark session on {place.master}: {said} ({log} has what Spark printed)"
+            raise EngineError(message) from None
+        keep()
+        try:
+            yield spark
+        except KeyboardInterrupt:
+            with contextlib.suppress(Exception):  # a JVM that was ended as well
+                spark.sparkContext.setLogLevel("OFF")
+            raise
+        finally:
+            with contextlib.suppress(Exception):
+                spark.stop()
 
 
 def settings(place: Place) -> dict[str, str]:

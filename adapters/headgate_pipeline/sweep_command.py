@@ -75,7 +75,6 @@ def sweep(
     results.jsonl, one experiment a line, and sweep.html with one table and the charts.
     """
     from headgate.documents import unstructure, write_text
-    from headgate.engines.process import exit_on_sigterm
     from headgate_pipeline.charts import sweep_page
     from headgate_pipeline.experiments import Sweep
     from headgate_pipeline.sweep import summary
@@ -83,7 +82,7 @@ def sweep(
 
     asked = Sweep(workloads=workloads, schedulers=schedulers, nodes=nodes, seeds=seeds, seconds=seconds, engine=engine)
     _check(asked)
-    with exit_on_sigterm(), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         spark = None if one_process else _spark(stack, place, output)
         outcomes = run(asked, output, spark, _teller())
     cells = summary(outcomes)

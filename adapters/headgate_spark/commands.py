@@ -32,8 +32,8 @@ def up(cores: tuple[int, ...], *, as_json: bool) -> None:
     from headgate_spark.local.state import up as start
 
     click.echo(f"starting a Spark Master and {len(cores)} Workers ...", err=True)
-    standing = start(worker_specs(cores))
-    _show(standing.describe(), as_json=as_json)
+    with start(worker_specs(cores)) as standing:
+        _show(standing.describe(), as_json=as_json)
     click.echo("end it with: headgate spark down", err=True)
 
 
@@ -76,6 +76,7 @@ def add(cores: int, *, as_json: bool) -> None:
     spec = cluster.add_worker(cores)
     standing = note(cluster)
     standing.write()
+    standing.release()
     click.echo(f"added the Worker on {spec.host}", err=True)
     _show(standing.describe(), as_json=as_json)
 

@@ -19,6 +19,7 @@ import attrs
 
 from headgate.engines.cache import cache_folder
 from headgate.engines.java import find_java
+from headgate.engines.lifetime import environment
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def _compile(home: SparkHome, java: Java, sources: list[Path], classes: Path) ->
         command = [java.compiler, "-nowarn", "-d", classes, "-cp", path]
     else:
         command = [java.program, "-cp", path, JANINO, "-d", classes, "-classpath", path]
-    done = subprocess.run([*command, *sources], capture_output=True, text=True, check=False)
+    env = os.environ | environment()
+    done = subprocess.run([*command, *sources], capture_output=True, text=True, check=False, env=env)
     if done.returncode or not any(classes.rglob("*.class")):
         raise EngineError(
             f"Headgate's task scheduler does not compile against Spark {home.version} in {home.path} "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from headgate.engines.cds import ClassData
 from headgate.engines.java import find_java
+from headgate.engines.lifetime import environment
 
 if TYPE_CHECKING:
     from headgate_spark.driver.jar import SparkHome
@@ -75,10 +76,9 @@ def _train(home: SparkHome, options: tuple[str, ...]) -> bool:
         command = [sys.executable, "-c", APPLICATION, " ".join((*SMALL, *options)), folder]
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
         own = {"SPARK_HOME": str(home.path), "SPARK_CONF_DIR": f"{folder}/none", "PYSPARK_PYTHON": sys.executable}
+        env = kept | own | environment()
         try:
-            done = subprocess.run(
-                command, env=kept | own, cwd=folder, capture_output=True, timeout=SECONDS, check=False
-            )
+            done = subprocess.run(command, env=env, cwd=folder, capture_output=True, timeout=SECONDS, check=False)
         except subprocess.TimeoutExpired:
             return False
         return done.returncode == 0

@@ -8,7 +8,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from headgate.engines.lifetime import bound
 from headgate.errors import EngineError
+from headgate.interrupts import keep
 from headgate_spark.driver.gateway import running_gateway, scala_context, session_runs
 from headgate_spark.driver.jar import MANAGER, SparkHome, scheduler_jar, spark_home
 from headgate_spark.driver.jvm import jvm_options
@@ -140,9 +142,12 @@ def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        with bound():
+            return builder.getOrCreate()
     except Exception as error:
         raise EngineError(f"Spark {home.version} does not start on {master}: {error}") from error
+    finally:
+        keep()
 
 
 def _refuse_running(jar: str) -> None:

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from headgate.engines.java import find_java
-from headgate.engines.process import Daemon, LocalCluster, end, patience
+from headgate.engines.lifetime import lifetime
+from headgate.engines.process import Daemon, LocalCluster, command_line, end, end_group, patience
 from headgate.errors import EngineError
+from headgate.interrupts import held
 from headgate_spark.driver.jar import SparkHome, spark_home
 from headgate_spark.driver.jvm import jvm_options
 
@@ -57,6 +59,7 @@ class LocalSpark(LocalCluster):
         workers: The Workers to start.
         timeout: Seconds that the cluster, or a Worker that joins it, may take to be ready.
         folder: Where logs and scratch files go; a temporary folder by default.
+        group: The mark of its processes, once started.
         master_url: `spark://host:port`, once started.
         ui_port: Port of the Master's web page, once started.
     """
@@ -64,6 +67,7 @@ class LocalSpark(LocalCluster):
     workers: tuple[WorkerSpec, ...] = worker_specs((4, 2, 1))
     timeout: float = attrs.field(default=120.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
+    group: str = attrs.field(default="", init=False)
     master_url: str = attrs.field(default="", init=False)
     ui_port: int = attrs.field(default=0, init=False)
     _home: SparkHome = attrs.field(init=False, default=None)
@@ -112,10 +116,12 @@ class LocalSpark(LocalCluster):
 
     def stop(self) -> None:
         """End every process that was started, and remove the temporary folder."""
-        end(self.daemons)
-        self._daemons.clear()
-        if self.folder is None and self._work:
-            shutil.rmtree(self._work, ignore_errors=True)
+        with held():
+            end(self.daemons)
+            end_group(self.group)
+            self._daemons.clear()
+            if self.folder is None and self._work:
+                shutil.rmtree(self._work, ignore_errors=True)
 
     def kill_worker(self, host: str) -> None:
         """Kill a Worker and its executors at once, as a machine that loses power."""
@@ -198,7 +204,8 @@ class LocalSpark(LocalCluster):
         program = str(self._home.path / "bin" / "spark-class")
         log = self._work / f"{name}.log"
         log.unlink(missing_ok=True)
-        daemon = Daemon.start(name, [program, *command], log=log, env=self._environment(host))
+        self.group = self.group or lifetime().group()
+        daemon = Daemon.start(name, [program, *command], log=log, env=self._environment(host), group=self.group)
         self._daemons[host] = daemon
         return daemon
 
@@ -258,11 +265,7 @@ def decommission(ui_port: int, host: str) -> None:
 
 def _executors_below(daemon: Daemon) -> bool:
     """Whether a Worker has an executor, by the command lines of the processes that it started."""
-    for pid in daemon.members():
-        with contextlib.suppress(OSError):
-            if b"--executor-id" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                return True
-    return False
+    return any("--executor-id" in command_line(pid) for pid in daemon.members())
 
 
 def master_state(ui_port: int) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from headgate.errors import EngineError
 from headgate_spark.local.cluster import LocalSpark, master_state
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from headgate_spark.local.cluster import WorkerSpec
 
 
@@ -59,8 +61,8 @@ class Standing(standing.Standing):
         )
 
 
-def up(workers: tuple[WorkerSpec, ...]) -> Standing:
-    """Start a cluster that outlives this process.
+def up(workers: tuple[WorkerSpec, ...]) -> AbstractContextManager[Standing]:
+    """Start a cluster that outlives this process, if the block comes to its end.
 
     Raises:
         EngineError: One runs already, or it does not start.

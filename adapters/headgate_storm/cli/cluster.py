@@ -73,8 +73,8 @@ def up(
 
     click.echo(f"starting Storm {version}: ZooKeeper, Nimbus and {len(supervisors)} supervisors ...", err=True)
     cluster = LocalStorm(supervisors, version=version, conf=conf, extlib=extlib, extlib_daemon=extlib_daemon)
-    standing = start(cluster)
-    _show(standing.describe(), as_json=as_json)
+    with start(cluster) as standing:
+        _show(standing.describe(), as_json=as_json)
     click.echo("look at it with: headgate storm status\nend it with: headgate storm down", err=True)
 
 

@@ -103,7 +103,6 @@ def storm(
     Executors without a slot are placed in the round that shows them. Running executors move when the scheduler's
     analysis of what was measured calls for it; those of a scheduler without an analysis stay, but for --replan.
     """
-    from headgate.engines.process import exit_on_sigterm
     from headgate.plugins.host import PluginHost
     from headgate_storm.service import Places
 
@@ -113,8 +112,7 @@ def storm(
     host.options(scheduler, options)
     control = make_control("storm", scheduler, options, settings)
     places = Places(endpoint=endpoint, port=port, collector=collector, token=token, samples=samples)
-    with exit_on_sigterm():
-        bad = _serve(host, control, places, settings, as_json=as_json)
+    bad = _serve(host, control, places, settings, as_json=as_json)
     context.exit(1 if bad else 0)
 
 

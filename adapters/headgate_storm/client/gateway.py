@@ -14,7 +14,9 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import attrs
 
+from headgate.engines.lifetime import environment
 from headgate.errors import EngineError
+from headgate.interrupts import held
 from headgate_storm.client.summary import ClusterSummary, StoredAssignment, TopologyInfo
 from headgate_storm.client.thrift import Struct, read_struct
 from headgate_storm.release.jvm import SMALL_JVM, class_data
@@ -82,14 +84,15 @@ class NimbusGateway:
 
     def stop(self) -> None:
         """End the JVM."""
-        if self._gateway:
-            self._java_conf = None
-            gc.collect()  # py4j tells the JVM of each object that goes: later there is none to tell
-            self._gateway.close()
-        if self._process:
-            with self._process as process:
-                process.kill()
-        self._gateway = self._process = None
+        with held():
+            if self._gateway:
+                self._java_conf = None
+                gc.collect()  # py4j tells the JVM of each object that goes: later there is none to tell
+                self._gateway.close()
+            if self._process:
+                with self._process as process:
+                    process.kill()
+            self._gateway = self._process = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -208,8 +211,12 @@ class NimbusGateway:
         path = os.pathsep.join((os.fspath(lib / "*"), py4j))
         flags = (*FLAGS, *class_data(self.java, lib))
         command = [os.fspath(self.java), *flags, "-cp", path, "py4j.GatewayServer", *SERVER]
+        env = os.environ | environment()
         try:
-            self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, start_new_session=True)
+            with held():
+                self._process = Popen(
+                    command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, start_new_session=True, env=env
+                )
         except OSError as error:
             raise EngineError(f"{self.java} does not run: {error}") from None
         port, token = (self._process.stdout.readline().strip() for _ in range(2))

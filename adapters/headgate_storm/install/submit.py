@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.engines.java import find_java
+from headgate.engines.lifetime import environment
 from headgate.errors import EngineError
 from headgate_storm.local.home import StormHome, write_conf
 from headgate_storm.release.artefacts import STORM, Distribution, distribution
@@ -71,7 +73,8 @@ class Submitter:
             properties = {"storm.jar": jar.absolute()}
             command = home.command(main, *arguments, conf=file, heap_mb=HEAP_MB, properties=properties)
             try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+                env = os.environ | environment()
+                done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, env=env)
             except subprocess.TimeoutExpired:
                 message = f"{main} has not submitted a topology after {SECONDS} s; does Nimbus answer?"
                 raise EngineError(message) from None

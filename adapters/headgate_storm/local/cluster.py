@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from headgate.engines.java import find_java
-from headgate.engines.process import Daemon, LocalCluster, end, patience
+from headgate.engines.lifetime import lifetime
+from headgate.engines.process import Daemon, LocalCluster, end, end_group, patience
 from headgate.errors import EngineError
+from headgate.interrupts import held
 from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.local.home import StormHome, write_conf
 from headgate_storm.local.ports import Ports
@@ -89,6 +91,7 @@ class LocalStorm(LocalCluster):
         options: Further options of a daemon's JVM, by its name, such as `nimbus`.
         timeout: Seconds that the cluster, or a daemon that joins it, may take to be ready.
         folder: Where logs and state go; a temporary folder by default.
+        group: The mark of its processes, once started.
         gateway: Nimbus, once started.
     """
 
@@ -100,6 +103,7 @@ class LocalStorm(LocalCluster):
     options: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, kw_only=True)
     timeout: float = attrs.field(default=120.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
+    group: str = attrs.field(default="", init=False)
     gateway: NimbusGateway = attrs.field(default=None, init=False)
     _home: StormHome = attrs.field(default=None, init=False)
     _work: Path = attrs.field(default=None, init=False)
@@ -151,14 +155,16 @@ class LocalStorm(LocalCluster):
 
     def stop(self) -> None:
         """End every process that was started, workers and log writers too, and remove the temporary folder."""
-        end(self.daemons, grace=0)
-        self._running.clear()
-        self._killed.clear()
-        if self.gateway:
-            self.gateway.stop()
-        self._ports.release()
-        if self.folder is None and self._work:
-            shutil.rmtree(self._work, ignore_errors=True)
+        with held():
+            end(self.daemons, grace=0)
+            end_group(self.group)
+            self._running.clear()
+            self._killed.clear()
+            if self.gateway:
+                self.gateway.stop()
+            self._ports.release()
+            if self.folder is None and self._work:
+                shutil.rmtree(self._work, ignore_errors=True)
 
     def workers(self) -> tuple[WorkerProcess, ...]:
         """The worker processes that run, by host and port, those that a killed supervisor left too."""
@@ -261,7 +267,9 @@ class LocalStorm(LocalCluster):
         command = self._home.command(main, conf=conf, heap_mb=HEAP_MB[main], options=self.options.get(name, ()))
         kept = {key: value for key, value in os.environ.items() if not key.startswith("STORM_")}
         env = kept | self._home.environment()
-        self._running[name] = Daemon.start(name, command, log=self._work / f"{name}.log", env=env)
+        self.group = self.group or lifetime().group()
+        log = self._work / f"{name}.log"
+        self._running[name] = Daemon.start(name, command, log=log, env=env, group=self.group)
 
     def _kill(self, name: str, *, whole: bool) -> None:
         daemon = self._running.pop(name, None)

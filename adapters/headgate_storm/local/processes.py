@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
+import psutil
+
+from headgate.engines.process import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 WORKER = "org.apache.storm.daemon.worker.Worker"
 WRITER = "org.apache.storm.LogWriter"
 """Reads a worker's output: a JVM that starts the worker's own, and has its whole command line in its arguments."""
-
-PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 @attrs.frozen(kw_only=True)
@@ -42,7 +41,7 @@ def workers_of(supervisor: Daemon, host: str) -> tuple[WorkerProcess, ...]:
     """The workers that a supervisor, dead or alive, started on its host, by port."""
     found: dict[tuple[int, str], dict[bool, int]] = {}
     for pid in supervisor.members():
-        if role := _role(_command(pid)):
+        if role := _role(command_line(pid)):
             found.setdefault((role.port, role.topology), {})[role.writer] = pid
     return tuple(
         WorkerProcess(pid=pids.get(False, 0), writer=pids.get(True, 0), host=host, port=port, topology=topology)
@@ -52,12 +51,11 @@ def workers_of(supervisor: Daemon, host: str) -> tuple[WorkerProcess, ...]:
 
 def resident_mb(daemons: Iterable[Daemon]) -> float:
     """MB of memory that daemons and all they started occupy; pages that processes share count once for each."""
-    pages = 0
-    for daemon in daemons:
-        for pid in daemon.members():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * PAGE_MB
+    occupied = 0
+    for pid in (pid for daemon in daemons for pid in daemon.members()):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            occupied += psutil.Process(pid).memory_info().rss
+    return occupied / 2**20
 
 
 def _role(command: list[str]) -> _Role | None:
@@ -66,10 +64,3 @@ def _role(command: list[str]) -> _Role | None:
         return None
     topology, _supervisor, _thrift, port, _worker = command[command.index(WORKER) + 1 :][:5]
     return _Role(int(port), topology, WRITER in command) if port.isdigit() else None
-
-
-def _command(pid: int) -> list[str]:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").rstrip("\0").split("\0")
-    except (FileNotFoundError, ProcessLookupError):
-        return []

@@ -13,6 +13,8 @@ from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.local.cluster import NIMBUS_HOST, LocalStorm
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from headgate_storm.client.summary import ClusterSummary
 
 
@@ -62,8 +64,8 @@ class Standing(standing.Standing):
         }
 
 
-def up(cluster: LocalStorm) -> Standing:
-    """Start a cluster that outlives this process; its `folder` is set here.
+def up(cluster: LocalStorm) -> AbstractContextManager[Standing]:
+    """Start a cluster that outlives this process, if the block comes to its end; its `folder` is set here.
 
     Raises:
         EngineError: One runs already, or it does not start.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from headgate.engines.cache import cache_folder
 from headgate.engines.java import find_java
+from headgate.engines.lifetime import environment
 from headgate.errors import EngineError
 from headgate_storm.release.artefacts import STORM, Artefact, distribution, java_version, resolve
 
@@ -94,7 +95,8 @@ def compile_classes(jar: Path, version: str = STORM, *, java: Java | None = None
     path = os.pathsep.join(str(each) for each in (*storm.lib, py4j_jar()))
     with tempfile.TemporaryDirectory() as folder:
         command = [*_compiler(java), "-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", folder, "-cp", path]
-        done = subprocess.run([*command, *sources()], capture_output=True, text=True, check=False)
+        env = os.environ | environment()
+        done = subprocess.run([*command, *sources()], capture_output=True, text=True, check=False, env=env)
         if done.returncode:
             message = (done.stderr or done.stdout).strip()[-2000:]
             raise EngineError(f"Headgate's classes do not compile against Storm {version}:\n{message}")

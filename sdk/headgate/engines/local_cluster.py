@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from abc import abstractmethod
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeVar
 import attrs
 
 from headgate.engines.cache import cache_folder
-from headgate.engines.process import Daemon, end, exit_on_sigterm
+from headgate.engines.lifetime import lifetime
+from headgate.engines.process import Daemon, end, end_group
 from headgate.errors import EngineError
+from headgate.interrupts import handled, held
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 class LocalCluster(Protocol):
@@ -75,9 +78,15 @@ class Standing:
         draft.write_text(json.dumps(attrs.asdict(self), default=str))
         draft.replace(self._file())
 
+    def release(self) -> None:
+        """Let all of it outlive this process."""
+        for group in self._groups():
+            lifetime().release(group)
+
     @classmethod
-    def leave(cls, make: Callable[[Path], C], note: Callable[[C], Self]) -> Self:
-        """Start a cluster that outlives this process.
+    @contextlib.contextmanager
+    def leave(cls, make: Callable[[Path], C], note: Callable[[C], Self]) -> Iterator[Self]:
+        """Start a cluster that outlives this process, if the block comes to its end.
 
         Args:
             make: Makes the cluster, with its logs and state in the given folder.
@@ -91,24 +100,33 @@ class Standing:
             raise EngineError(f"a local {name} cluster runs at {running.where}: run `{down}` first")
         shutil.rmtree(cls.folder(), ignore_errors=True)
         cls.folder().mkdir(parents=True)
-        with exit_on_sigterm():
+        with handled():
             cluster = make(cls.folder()).start()
             try:
                 standing = note(cluster)
                 standing.write()
+                yield standing
+                standing.release()
             except BaseException:
-                cluster.stop()
+                with held():
+                    cluster.stop()
+                    shutil.rmtree(cls.folder(), ignore_errors=True)
                 raise
-        return standing
 
     @classmethod
     def end(cls) -> Self | None:
         """End the processes of the state file, and remove it; returns what ran, None if nothing did."""
         running = cls.read()
-        if running:
-            end(running.daemons, grace=cls.grace)
-        shutil.rmtree(cls.folder(), ignore_errors=True)
+        with held():
+            if running:
+                end(running.daemons, grace=cls.grace)
+                for group in running._groups():  # noqa: SLF001 - its own
+                    end_group(group)
+            shutil.rmtree(cls.folder(), ignore_errors=True)
         return running
+
+    def _groups(self) -> list[str]:
+        return sorted({daemon.group for daemon in self.daemons} - {""})
 
     @classmethod
     def _file(cls) -> Path:

@@ -8,61 +8,82 @@ import itertools
 import os
 import re
 import signal
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import attrs
+import psutil
 
+from headgate.engines.lifetime import lifetime
+from headgate.engines.reaper import MARK, kill, marked
 from headgate.errors import EngineError
+from headgate.interrupts import handled, held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from types import FrameType
 
 _ERROR = re.compile(r"\b(ERROR|FATAL)\b")
 _CAUSE = re.compile(r"\s*Caused by: ")
+
+SAME = 2.0
+"""Seconds by which two readings of one start may differ; no pid is given away again so soon."""
 
 
 @attrs.frozen(kw_only=True)
 class Daemon:
     """A process and everything in its session, which bears its pid.
 
-    `born` is the start time of the process in clock ticks since boot: with it a pid that was given to another
-    process meanwhile is told apart. A session id is not given away while a process of the session lives.
+    A session id is not given away while a process of the session lives.
+
+    Attributes:
+        name: What messages call it.
+        pid: Its process, and its session.
+        born: When the process started, see `_born`: with it another process that has the pid by now is told apart.
+        log: The file with its output.
+        group: The mark that it bears (`headgate.engines.lifetime`), by which it is ended if its owner is killed; "" if
+        none.
     """
 
     name: str
     pid: int
-    born: int
+    born: float
     log: Path
+    group: str = ""
 
     @classmethod
-    def start(cls, name: str, command: Sequence[str], *, log: Path, env: Mapping[str, str]) -> Daemon:
-        """Start a command in a session of its own, both its outputs in the log."""
+    def start(cls, name: str, command: Sequence[str], *, log: Path, env: Mapping[str, str], group: str = "") -> Daemon:
+        """Start a command in a session of its own, both its outputs in the log; `env` is all of its environment."""
         write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         outputs = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(log), write, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ]
-        pid = os.posix_spawn(command[0], list(command), env, file_actions=outputs, setsid=True)
-        return cls(name=name, pid=pid, born=_born(pid) or 0, log=log)
+        env = {**env, MARK: group} if group else env
+        with held():
+            pid = os.posix_spawn(command[0], list(command), env, file_actions=outputs, setsid=True)
+            if group:
+                lifetime().lead(group, pid)
+        return cls(name=name, pid=pid, born=_born(pid) or 0.0, log=log, group=group)
 
     @property
     def alive(self) -> bool:
         """Whether the process itself runs."""
         _reap(self.pid)
-        return _born(self.pid) == self.born
+        return self._is(_born(self.pid))
 
     def members(self) -> tuple[int, ...]:
         """Pids of every process of its session, its own included."""
         _reap(self.pid)
-        if _born(self.pid) not in (None, self.born):
+        born = _born(self.pid)
+        if born is not None and not self._is(born):
             return ()
-        pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-        return tuple(pid for pid in pids if _session(pid) == self.pid)
+        session = (pid for pid in psutil.pids() if _session(pid) == self.pid and _born(pid) is not None)
+        return tuple(pid for pid in session if born is not None or _bears(pid, self.group))
+
+    def _is(self, born: float | None) -> bool:
+        return born is not None and abs(born - self.born) < SAME
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to every process of the session."""
@@ -115,9 +136,13 @@ def patience(daemons: Callable[[], Iterable[Daemon]], seconds: float, complaint:
 
 
 class LocalCluster(abc.ABC):
-    """Daemons that start when their `with` block is entered and stop when it is left, also by SIGTERM."""
+    """Daemons that start when their `with` block is entered and stop when it is left, also by a signal.
+
+    All that they start bears the mark `group`, by which the reaper ends it if this process is killed.
+    """
 
     _guard: contextlib.ExitStack
+    group: str
 
     @abc.abstractmethod
     def start(self) -> object:
@@ -128,32 +153,34 @@ class LocalCluster(abc.ABC):
         """End every process that was started."""
 
     def __enter__(self) -> Self:
-        with contextlib.ExitStack() as guard:
-            guard.enter_context(exit_on_sigterm())
-            self.start()
+        self._guard = guard = contextlib.ExitStack()
+        try:
+            guard.enter_context(handled())
             guard.callback(self.stop)
-            self._guard = guard.pop_all()
+            self.start()
+        except BaseException:
+            guard.close()
+            raise
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._guard.close()
 
 
-@contextlib.contextmanager
-def exit_on_sigterm() -> Iterator[None]:
-    """Turn SIGTERM into SystemExit, so that `finally` and `with` clean up; nothing outside the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _exit)
+def end_group(group: str) -> None:
+    """Kill all that bears a mark of `headgate.engines.lifetime`, in whatever session, until nothing is left."""
+    while group and (left := list(marked(group))):
+        for process, _ in left:
+            kill(process)
+        time.sleep(0.05)
+
+
+def command_line(pid: int) -> list[str]:
+    """The program of a process and its arguments, empty if it is gone."""
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _exit(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+        return psutil.Process(pid).cmdline()
+    except psutil.Error:
+        return []
 
 
 def _send(pid: int, number: signal.Signals) -> None:
@@ -166,23 +193,32 @@ def _reap(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
-def _stat(pid: int) -> list[str]:
-    """Fields of /proc/<pid>/stat from the state on (the third), empty if the process is gone.
+def _born(pid: int) -> float | None:
+    """When a process started, None if it is gone: on Linux in seconds since boot, which setting the clock leaves alone.
 
     A dead process that another one has yet to reap is gone. One of ours is not: its threads may still be ending.
     """
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-    return [] if fields[0] == "Z" and int(fields[1]) != os.getpid() else fields
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE and process.ppid() != os.getpid():
+            return None
+        return process.create_time() - (psutil.boot_time() if psutil.LINUX else 0.0)
+    except psutil.NoSuchProcess:
+        return None
 
 
-def _born(pid: int) -> int | None:
-    fields = _stat(pid)
-    return int(fields[19]) if fields else None
+def _bears(pid: int, group: str) -> bool:
+    """Whether a process whose leader is gone is one of the group, and not of another session that had its pid later."""
+    try:
+        return not group or psutil.Process(pid).environ().get(MARK) == group
+    except psutil.AccessDenied:
+        return psutil.MACOS  # which shows the environment of some programs to nobody
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _session(pid: int) -> int | None:
-    fields = _stat(pid)
-    return int(fields[3]) if fields else None
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None

@@ -13,7 +13,7 @@ from headgate_pipeline.run import KNOWLEDGE, REQUEST
 from headgate_pipeline.store import TABLES, Store
 from pipeline_command import LOCAL, PATIENCE, pipeline
 from pipeline_tables import rows
-from shell import gone, start
+from shell import gone, running
 
 pytestmark = pytest.mark.spark
 
@@ -46,16 +46,13 @@ def test_a_run_that_is_told_to_end_ends_without_a_traceback(folder, made, tmp_pa
 
 def end_halfway(folder, number):
     """Start a run, and send a signal to all its processes when tables are half written; exit code and errors."""
-    process, mark = start("pipeline", "run", "raw", "-o", "out", *LOCAL, folder=folder)
     end = time.monotonic() + PATIENCE
-    try:
+    with running("pipeline", "run", "raw", "-o", "out", *LOCAL, folder=folder) as (process, mark):
         while process.poll() is None and not half_written(folder / "out") and time.monotonic() < end:
             time.sleep(0.01)
         os.killpg(process.pid, number)
         errors = process.communicate(timeout=PATIENCE)[1]
-    finally:
-        process.kill()
-    assert gone(mark) == []
+        assert gone(mark) == []
     return process.returncode, errors
 
 

@@ -16,7 +16,7 @@ from headgate_pipeline.store import Store
 from pipeline_command import LOCAL, PATIENCE
 from pipeline_samples import DUPLICATES, FIRST, task_row, write
 from pipeline_tables import same
-from shell import gone, start
+from shell import gone, running
 
 pytestmark = pytest.mark.spark
 
@@ -29,8 +29,8 @@ MANY = "from headgate_pipeline import job; job.FEW = 0; from headgate.cli.main i
 def test_a_stream_learns_what_batches_learn(folder, made, tmp_path):
     shutil.copytree(folder / "raw", tmp_path / "raw")
     out = tmp_path / "out"
-    process, mark = start("pipeline", "run", "raw", "-o", "out", *LOCAL, "--follow", "1", "--json", folder=tmp_path)
-    try:
+    words = ("pipeline", "run", "raw", "-o", "out", *LOCAL, "--follow", "1", "--json")
+    with running(*words, folder=tmp_path) as (process, mark):
         rows = wait_for(process, out, sum(made["rows"].values()))
         assert rows == made["rows"]
         assert documents(out) == documents(folder / "out")
@@ -39,11 +39,9 @@ def test_a_stream_learns_what_batches_learn(folder, made, tmp_path):
         assert rows == made["rows"] | {"": made["rows"][""] + LATE - 5, "duplicate": DUPLICATES + 5}
         process.send_signal(signal.SIGINT)
         errors = process.communicate(timeout=PATIENCE)[1]
-    finally:
-        process.kill()
+        assert gone(mark) == []
     assert process.returncode == 130
     assert "Traceback" not in errors
-    assert gone(mark) == []
     at_once = ("pipeline", "run", str(tmp_path / "raw"), "-o", str(tmp_path / "once"), *LOCAL, "--available")
     subprocess.run([sys.executable, "-c", MANY, *at_once], check=True, timeout=PATIENCE)
     assert same(tmp_path / "once", out)

@@ -13,7 +13,7 @@ from headgate_spark.demo.flights import FEEDS, FlightsQuery, flights
 from headgate_spark.demo.murmur import partition
 from headgate_spark.demo.offline import offline_request
 from headgate_spark.local.cluster import worker_specs
-from shell import HEADGATE, gone, interrupted, start
+from shell import HEADGATE, gone, interrupted, running
 
 
 def test_offline_traffic_is_every_flight_once():
@@ -27,8 +27,8 @@ def test_offline_traffic_is_every_flight_once():
 
 
 def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
-    run, _ = start("demo", "--json", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="")
-    out, messages = run.communicate(timeout=60)
+    with running("demo", "--json", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="") as (run, _):
+        out, messages = run.communicate(timeout=60)
     assert run.returncode == 4
     assert "Traceback" not in messages
     assert "17" in messages
@@ -49,10 +49,10 @@ def test_keys_go_where_spark_sends_them(spark):
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
-    run, mark = start("demo", "--json", folder=tmp_path)
-    out, messages = run.communicate(timeout=580)
-    assert run.returncode == 0, messages
-    assert gone(mark) == []
+    with running("demo", "--json", folder=tmp_path) as (run, mark):
+        out, messages = run.communicate(timeout=580)
+        assert run.returncode == 0, messages
+        assert gone(mark) == []
     found = json.loads(out)
     assert found == json.loads((tmp_path / "headgate-demo" / "demo.json").read_text())
     assert found["differences"] == []

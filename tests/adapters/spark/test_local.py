@@ -175,7 +175,7 @@ def test_a_stale_state_file_ends_nobody(monkeypatch: pytest.MonkeyPatch, tmp_pat
     stranger = Daemon.start("stranger", ["/bin/sleep", "300"], log=tmp_path / "log", env={})
     try:
         (tmp_path / "headgate" / "spark" / "cluster").mkdir(parents=True)
-        stale = attrs.evolve(stranger, born=stranger.born - 1)
+        stale = attrs.evolve(stranger, born=stranger.born - 60)
         Standing(master_url="spark://127.0.0.1:1", ui_port=1, daemons=(stale,)).write()
         assert Standing.read() is None
         assert Standing.end() is None

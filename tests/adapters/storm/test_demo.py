@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shell import HEADGATE, gone, interrupted, start
+from shell import HEADGATE, gone, interrupted, running
 from storm_cluster import RELEASE
 
 LIMIT = 360
@@ -18,8 +18,9 @@ LIMIT = 360
 def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
     jars = tmp_path / "m2"
     folders = {"M2_REPO": str(jars), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    run, _ = start("demo", "storm", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="", **folders)
-    out, messages = run.communicate(timeout=60)
+    path = str(Path(HEADGATE).parent)
+    with running("demo", "storm", folder=tmp_path, PATH=path, JAVA_HOME="", **folders) as (run, _):
+        out, messages = run.communicate(timeout=60)
     assert (run.returncode, out) == (4, "")
     assert "Traceback" not in messages
     assert "Install a Java 17 runtime" in messages
@@ -32,10 +33,10 @@ def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
 @pytest.mark.network
 @pytest.mark.timeout(2 * LIMIT)
 def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_path: Path) -> None:
-    run, mark = start("demo", "storm", "--version", RELEASE, "--json", folder=tmp_path)
-    out, messages = run.communicate(timeout=2 * LIMIT)
-    assert run.returncode == 0, messages
-    assert gone(mark) == []
+    with running("demo", "storm", "--version", RELEASE, "--json", folder=tmp_path) as (run, mark):
+        out, messages = run.communicate(timeout=2 * LIMIT)
+        assert run.returncode == 0, messages
+        assert gone(mark) == []
     found = json.loads(out)
     assert found == json.loads((tmp_path / "headgate-demo" / "storm.json").read_text())
     assert found["storm"] == RELEASE

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +16,7 @@ from headgate_storm.nimbus.bridge import Endpoint
 from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.service import HOOKS
 from plugin_folder import GOOD, install
+from shell import running
 from storm_cluster import running_cluster, wait_for
 from storm_cluster import word_count as submit
 from storm_rounds import round_text, supervisor, word_count
@@ -28,21 +25,15 @@ from storm_schemas import valid
 pytest.importorskip("py4j")
 pytestmark = pytest.mark.slow
 
-PROGRAM = Path(sys.executable).with_name("headgate")
-
 
 @contextlib.contextmanager
 def served(folder, *options, file=None, **environment):
     """The process, and a function that asks it a round."""
     file = file or folder / "endpoint.json"
-    command = [PROGRAM, "serve", "storm", "--endpoint", file, "--journal", folder / "journal", *options]
-    channels = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, env={**os.environ, **environment}, **channels) as process:
-        try:
-            wait_for("its endpoint", lambda: file.exists() or process.poll() is not None)
-            yield process, lambda text: ask(Endpoint.read(file), text)
-        finally:
-            process.kill()
+    words = ("serve", "storm", "--endpoint", file, "--journal", folder / "journal", *options)
+    with running(*words, folder=folder, **environment) as (process, _):
+        wait_for("its endpoint", lambda: file.exists() or process.poll() is not None)
+        yield process, lambda text: ask(Endpoint.read(file), text)
 
 
 def ask(endpoint, text):

@@ -77,7 +77,7 @@ def test_a_stale_state_file_ends_nobody(cache: Path) -> None:
     stranger = Daemon.start("stranger", ["/bin/sleep", "300"], log=cache / "log", env={})
     try:
         Standing.folder().mkdir(parents=True)
-        stale = attrs.evolve(stranger, born=stranger.born - 1)
+        stale = attrs.evolve(stranger, born=stranger.born - 60)
         Standing(version=STORM, home="/nowhere", nimbus_port=1, daemons=(stale,)).write()
         assert Standing.read() is None
         assert Standing.end() is None
