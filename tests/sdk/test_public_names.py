@@ -1,0 +1,67 @@
+"""The names that a plugin's or an adapter's author may rely on: `public_names.txt` holds them, a line a module.
+
+Whoever adds, renames or removes one changes that file with it, and says so in the changelog.
+"""
+
+import ast
+import importlib
+from pathlib import Path
+
+import headgate
+
+HERE = Path(__file__).parent
+PUBLIC = (
+    "headgate",
+    "headgate.documents",
+    "headgate.errors",
+    "headgate.hooks",
+    "headgate.model",
+    "headgate.model.evidence",
+    "headgate.problem",
+    "headgate.problem.profiles",
+    "headgate.problem.room",
+    "headgate.problem.workers",
+    "headgate.testing",
+    "headgate.toolbox.cancel",
+    "headgate.toolbox.instance_counts",
+    "headgate.toolbox.repair",
+)
+
+
+def names_of(module):
+    """Those of `__all__`; without one, what the module itself defines and does not begin with an underscore."""
+    found = importlib.import_module(module)
+    if hasattr(found, "__all__"):
+        return sorted(found.__all__)
+    names = []
+    for each in ast.parse(Path(found.__file__).read_text()).body:
+        if isinstance(each, ast.ClassDef | ast.FunctionDef):
+            names.append(each.name)
+        elif isinstance(each, ast.Assign | ast.AnnAssign):
+            target = each.targets[0] if isinstance(each, ast.Assign) else each.target
+            names.append(target.id)
+    return sorted(name for name in names if not name.startswith("_") and len(name) > 1)
+
+
+def test_public_names_are_those_written_down():
+    written = dict(line.split(": ") for line in (HERE / "public_names.txt").read_text().splitlines())
+    assert {module: " ".join(names_of(module)) for module in PUBLIC} == written
+
+
+def test_built_in_plugins_import_public_modules_only():
+    plugins = Path(headgate.__file__).parents[2] / "plugins"
+    if not plugins.is_dir():  # an installed wheel: the packages lie side by side
+        plugins = Path(headgate.__file__).parents[1]
+    files = [file for file in plugins.glob("headgate_*/**/*.py") if file.relative_to(plugins).parts[0] in BUILT_IN]
+    assert len(files) > 50
+    strangers = {
+        (str(file.relative_to(plugins)), each.module)
+        for file in files
+        for each in ast.walk(ast.parse(file.read_text()))
+        if isinstance(each, ast.ImportFrom) and (each.module or "").split(".")[0] == "headgate"
+        if each.module not in PUBLIC
+    }
+    assert strangers == set()
+
+
+BUILT_IN = {f"headgate_{name}" for name in ("baselines", "dstorm", "exact", "hetero", "nstorm", "priority")}
