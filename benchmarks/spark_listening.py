@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headgate.cli.output import console, table
+from headgate_spark import session
 from headgate_spark.driver.gateway import running_gateway
 from headgate_spark.driver.listening import PythonEars, listen
-from headgate_spark.driver.session import session
 from headgate_spark.events import recorder as recording
 from headgate_spark.events.event import parse
 from headgate_spark.events.history import History

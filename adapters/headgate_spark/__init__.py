@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headgate_spark.connection import Connection
+    from headgate_spark.driver.session import session
 
-__all__ = ["connect"]
+__all__ = ["connect", "session"]
+
+
+def __getattr__(name: str) -> Any:
+    """`session`, imported when it is first used: importing the package imports no Spark."""
+    if name != "session":
+        raise AttributeError(f"module 'headgate_spark' has no attribute {name!r}")
+    from headgate_spark.driver.session import session
+
+    return session
 
 
 def connect(spark: SparkSession) -> Connection:

@@ -20,7 +20,7 @@ def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
     """What the session cannot enforce of a plan, one sentence each."""
     if target.placement is None:
         level = level_of(target.spark)
-        return (f"tasks cannot be placed at level {level}: make the session by headgate_spark.driver.session",)
+        return (f"tasks cannot be placed at level {level}: make the session with headgate_spark.session(...)",)
     rescales = unlike(plan, (target.topology,))
     soft = () if target.placement.level == HARD else ("level soft: places are wishes, which Spark may miss",)
     return (*rescales, *soft, *_unknown_stages(target, plan), *_dead_nodes(target, plan))

@@ -18,7 +18,7 @@ def scala_context(context: Any) -> Any:
     """
     java_context = context._jsc  # noqa: SLF001 - PySpark offers no other way
     if java_context is None:
-        raise EngineError("this Spark session was stopped: start one with headgate_spark.driver.session.session(...)")
+        raise EngineError("this Spark session was stopped: start one with headgate_spark.session(...)")
     return java_context.sc()
 
 

@@ -92,7 +92,7 @@ def level_of(spark: Any) -> str:
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         raise EngineError(
             "this is a Spark Connect session, and Connect does not reach the driver, where tasks are placed: "
-            "make a classic session with headgate_spark.driver.session.session('spark://HOST:PORT')"
+            "make a classic session with headgate_spark.session('spark://HOST:PORT')"
         )
     scheduler = scala_context(spark.sparkContext).taskScheduler().getClass().getName()
     return HARD if scheduler == SCHEDULER else SOFT

@@ -131,6 +131,6 @@ def _stores(query: Any) -> tuple[str, ...]:
     if not operators:
         raise EngineError(
             f"query {query.name or query.id} keeps no state, so level soft can place none of its stages: "
-            "make the session with headgate_spark.driver.session.session(...)"
+            "make the session with headgate_spark.session(...)"
         )
     return JOIN_STORES if operators[0].get("operatorName") == "symmetricHashJoin" else ("default",)

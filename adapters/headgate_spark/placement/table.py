@@ -42,7 +42,7 @@ class Placement:
         if level != HARD:
             raise EngineError(
                 f"this session is at level {level}, which cannot place tasks: "
-                "make it with headgate_spark.driver.session.session('spark://HOST:PORT')"
+                "make it with headgate_spark.session('spark://HOST:PORT')"
             )
         return cls(running_gateway().jvm.headgate.spark.PlacementTable)
 

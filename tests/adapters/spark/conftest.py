@@ -43,7 +43,7 @@ def cluster(java: None) -> Iterator[LocalSpark]:
 @pytest.fixture(scope="session")
 def spark(cluster: LocalSpark) -> Iterator[SparkSession]:
     """The one session of this process, at level hard, with an executor on every host."""
-    from headgate_spark.driver.session import session
+    from headgate_spark import session
 
     spark = session(cluster.master_url, hosts=HOSTS, **SETTINGS)
     yield spark

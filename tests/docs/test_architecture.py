@@ -1,0 +1,39 @@
+"""The rooms that `docs/architecture.md` shows are the floors that import-linter asserts."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+FLOORS = {
+    contract["containers"][0]: [re.sub(r"[() ]", "", layer).split("|") for layer in contract["layers"]]
+    for contract in CONTRACTS
+    if contract["type"] == "layers"
+}
+
+
+def column_of(package):
+    """Names in the column under a package's name, floor by floor."""
+    lines = [[cell.strip() for cell in line.split("|")] for line in PAGE.splitlines()]
+    head = next(i for i, cells in enumerate(lines) if f"`{package}`" in cells and "---" in lines[i + 1])
+    column = lines[head].index(f"`{package}`")
+    floors = []
+    for cells in lines[head + 2 :]:
+        if len(cells) <= column:
+            break
+        floors += [re.findall(r"`(\w+)`", cells[column])] if cells[column] else []
+    return floors
+
+
+@pytest.mark.parametrize("package", ["headgate", "headgate_spark", "headgate_storm"])
+def test_the_page_shows_the_floors_that_are_asserted(package):
+    shown = [sorted(floor) for floor in column_of(package)]
+    assert shown == [sorted(floor) for floor in FLOORS[package]]
+    folder = next(ROOT.glob(f"*/{package}"))
+    there = {each.name.removesuffix(".py") for each in folder.iterdir() if each.suffix in ("", ".py")}
+    data = {"__init__", "__pycache__", "java"}
+    assert {name for floor in shown for name in floor} == there - data
