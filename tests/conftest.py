@@ -11,5 +11,6 @@ settings.register_profile("default", max_examples=15, deadline=None)
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# a run that was started in the background ignores Ctrl-C, and so would every process that a test starts
+# a run that was started in the background ignores Ctrl-C, and so would every process that a test starts; nohup likewise
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)

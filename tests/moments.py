@@ -1,14 +1,17 @@
-"""Signals at random moments of a command: how, and that nothing is left of it."""
+"""Signals at random moments of a command, and whether anything is left of it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
+import time
 
 import attrs
 
+from headgate.engines.cache import cache_folder
 from shell import gone, running
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
@@ -32,28 +35,59 @@ class End:
         return not self.left and (self.code < 0 or "Traceback" not in self.messages)
 
 
-def ended(*words, folder, number, moment, **more):
+def ended(*words, folder, number, moment, stands=False, **more):
     """Run a command, and send a signal after so many seconds, if it still runs then.
 
-    A terminal sends its signals to the whole foreground process group, `kill` to one process.
+    A terminal sends its signals to the whole foreground process group, `kill` to one process. What `stands` is a
+    command that leaves something running when it comes to its end.
     """
     with running(*words, folder=folder, **more) as (process, mark):
-        messages = ""
         try:
-            _, messages = process.communicate(timeout=moment)
+            process.wait(moment)
         except subprocess.TimeoutExpired:
             if number in (signal.SIGINT, signal.SIGHUP):
                 os.killpg(process.pid, number)
             else:
                 process.send_signal(number)
-            left = gone(mark, SECONDS)
-            if not left:
-                _, messages = process.communicate(timeout=SECONDS)
-            return End(process.poll(), messages, left)
-        return End(process.returncode, messages, [] if process.returncode == 0 else gone(mark, SECONDS))
+        begin = time.monotonic()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(SECONDS)
+        left = [] if stands and process.poll() == 0 else gone(mark, begin + SECONDS - time.monotonic())
+        return End(process.poll(), "" if left else process.communicate(timeout=SECONDS)[1], left)
 
 
 def draw(name, number, count, most):
     """Moments of a command, the same ones each time."""
     lots = random.Random(f"{name} {number}")
     return [lots.uniform(0, most) for _ in range(count)]
+
+
+def moments(commands):
+    """Commands, signals and moments for `pytest.mark.parametrize`: by default one signal a command, soon.
+
+    Args:
+        commands: Seconds within which a signal may come to a command, by its name.
+    """
+    if TIMES:
+        return [
+            (name, number, moment)
+            for name, most in commands.items()
+            for number in NUMBERS
+            for moment in draw(name, number, TIMES, most)
+        ]
+    kinds = dict(zip(commands, random.Random("sample").sample(NUMBERS, len(commands)), strict=True))
+    return [(name, number, moment) for name, number in kinds.items() for moment in draw(name, number, 1, SAMPLE)]
+
+
+SAMPLE = 6.0
+"""Seconds within which the signals of a usual run come."""
+
+
+def own_cache(folder):
+    """A cache whose standing cluster is of this test alone, with all that was prepared for the others."""
+    for each in cache_folder().glob("*/*"):
+        if each.name != "cluster":
+            link = folder / "cache" / "headgate" / each.parent.name / each.name
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(each)
+    return {"XDG_CACHE_HOME": str(folder / "cache")}

@@ -1,0 +1,32 @@
+"""Signals at random moments of what starts Spark: no process is left.
+
+`HEADGATE_SIGNALS=50` sends each signal fifty times to each command (`tox run -e signals`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moments import ended, moments, own_cache
+
+APPLICATION = Path(__file__).parents[3] / "examples" / "spark" / "word_count.py"
+LOOP = ("-s", "even", "-o", "rebalance=yes", "--window", "1", "--interval", "0")
+COMMANDS = {
+    "demo": ("demo",),
+    "run": ("run", "--engine", "spark", *LOOP, APPLICATION),
+    "up": ("spark", "up", "--workers", "2,1"),
+}
+MOST = {"demo": 60.0, "run": 40.0, "up": 10.0}
+"""Seconds within which a signal comes: longer ones find the same state again."""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "number", "moment"), moments(MOST))
+def test_nothing_is_left_whenever_a_signal_comes(java, tmp_path, name, number, moment):
+    end = ended(
+        *COMMANDS[name], folder=tmp_path, number=number, moment=moment, stands=name == "up", **own_cache(tmp_path)
+    )
+    assert end.clean, end
