@@ -18,7 +18,7 @@ import attrs
 
 from headgate.engines.java import find_java
 from headgate.engines.lifetime import lifetime
-from headgate.engines.process import Daemon, LocalCluster, command_line, end, end_group, patience
+from headgate.engines.process import Daemon, LocalCluster, check_addresses, command_line, end, end_group, patience
 from headgate.errors import EngineError
 from headgate.interrupts import held
 from headgate_spark.driver.jar import SparkHome, spark_home
@@ -98,10 +98,12 @@ class LocalSpark(LocalCluster):
         """Start the daemons and wait until the Master knows every Worker.
 
         Raises:
-            EngineError: Java or PySpark is missing, a daemon died, or the cluster was not ready in time.
+            EngineError: Java or PySpark is missing, an address is none of this machine, a daemon died, or the cluster
+                was not ready in time.
         """
         self._home = spark_home()
         find_java(self._home.java)
+        check_addresses(spec.host for spec in self.workers)
         self._work = self.folder or Path(tempfile.mkdtemp(prefix="headgate-spark-"))
         self._work.mkdir(parents=True, exist_ok=True)
         try:

@@ -16,7 +16,7 @@ import attrs
 
 from headgate.engines.java import find_java
 from headgate.engines.lifetime import lifetime
-from headgate.engines.process import Daemon, LocalCluster, end, end_group, patience
+from headgate.engines.process import Daemon, LocalCluster, check_addresses, end, end_group, patience
 from headgate.errors import EngineError
 from headgate.interrupts import held
 from headgate_storm.client.gateway import NimbusGateway
@@ -132,9 +132,11 @@ class LocalStorm(LocalCluster):
         """Start the daemons and wait until Nimbus leads and knows every supervisor.
 
         Raises:
-            EngineError: Java or a jar is missing, a daemon died, or the cluster was not ready in time.
+            EngineError: Java or a jar is missing, an address is none of this machine, a daemon died, or the cluster was
+                not ready in time.
         """
         java = find_java(java_version(self.version))
+        check_addresses(spec.host for spec in self.supervisors)
         jars = distribution(self.version)
         self._work = self.folder or Path(tempfile.mkdtemp(prefix="headgate-storm-"))
         self._home = StormHome(path=self._work / "home", distribution=jars, java=java.program)

@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import signal
+import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -133,6 +134,21 @@ def patience(daemons: Callable[[], Iterable[Daemon]], seconds: float, complaint:
         yield
         time.sleep(0.1)
     raise EngineError(f"{complaint} after {seconds:.0f} s")
+
+
+def check_addresses(hosts: Iterable[str]) -> None:
+    """See that daemons can have these addresses.
+
+    Raises:
+        EngineError: One is none of this machine, as on macOS, where the loopback interface has one address.
+    """
+    for host in hosts:
+        with socket.socket() as probe:
+            try:
+                probe.bind((host, 0))
+            except OSError as error:
+                add = f"add it with `sudo ifconfig lo0 alias {host}`" if psutil.MACOS else "choose another one"
+                raise EngineError(f"{host} is no address of this machine ({error.strerror}): {add}") from None
 
 
 class LocalCluster(abc.ABC):

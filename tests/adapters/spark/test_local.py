@@ -96,6 +96,14 @@ def test_nothing_is_left_after_a_signal(java: None, number: signal.Signals) -> N
 
 
 @pytest.mark.spark
+def test_an_address_that_is_not_this_machine_s_is_told_before_anything_starts(java: None) -> None:
+    elsewhere = LocalSpark((WorkerSpec(host="192.0.2.1", cores=1),))
+    with pytest.raises(EngineError, match=r"192\.0\.2\.1 is no address of this machine"):
+        elsewhere.start()
+    assert elsewhere.daemons == ()
+
+
+@pytest.mark.spark
 def test_a_worker_that_dies_at_start_is_told_with_its_log(java: None, tmp_path: Path) -> None:
     broken = LocalSpark((WorkerSpec(host="127.0.0.2", cores=1, memory_mb=0),), folder=tmp_path)
     with pytest.raises(EngineError, match=r"worker-127\.0\.0\.2 .*died(?s:.*)[Mm]emory"):
