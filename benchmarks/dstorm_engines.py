@@ -1,4 +1,4 @@
-"""Time the two engines of D-Storm against each other, and the whole way from request to plan.
+"""Time the fast and the literal Algorithm 1 of D-Storm against each other, and the whole way from request to plan.
 
     python benchmarks/dstorm_engines.py [--full]
 
@@ -32,7 +32,7 @@ from headgate.model import (
 )
 from headgate.problem import Problem
 from headgate_dstorm.algorithm1 import place_literally
-from headgate_dstorm.engine import place
+from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 FLAVOURS = ((400, 12288), (200, 6144), (100, 4096))
 LITERAL_UP_TO = 1500
-HEADINGS = ("case", "tasks / nodes", "literal", "ratio", "arrays", "engine", "plan", "whole", "crossing", "peak")
+HEADINGS = ("case", "tasks / nodes", "literal", "ratio", "arrays", "fast", "plan", "whole", "crossing", "peak")
 FILL = 0.7
 """Share of the cluster's points that the tasks need."""
 

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from headgate.problem import Problem
-from headgate_dstorm.engine import place
 from headgate_dstorm.evidence.workloads import SHAPES, Setting, micro_benchmark
+from headgate_dstorm.fast import place
 from headgate_dstorm.groups import Groups
 from headgate_dstorm.options import PlusOptions
 from headgate_dstorm.plus.anneal import anneal

@@ -17,9 +17,9 @@ from rich.table import Table
 
 from headgate.model import Limits
 from headgate.problem import Problem
-from headgate_dstorm.engine import place
 from headgate_dstorm.evidence.workloads import SHAPES, Setting
 from headgate_dstorm.evidence.workloads import micro_benchmark as dstorm_benchmark
+from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options as DStormOptions
 from headgate_exact.options import Options
 from headgate_exact.search import search

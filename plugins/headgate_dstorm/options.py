@@ -42,11 +42,6 @@ class Options:
     throughput_tolerance: float = attrs.field(default=0.05, validator=[check.ge(0), check.lt(1)])
     scheduling_interval: float = attrs.field(default=600.0, validator=check.ge(0))
 
-    @property
-    def printed_reading(self) -> bool:
-        """Whether the incremental engine covers these options; the literal algorithm covers all."""
-        return self.threshold_usage == "before" and self.costless == "first"
-
 
 @attrs.frozen(kw_only=True)
 class PlusOptions(Options):

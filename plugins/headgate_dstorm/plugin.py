@@ -8,12 +8,11 @@ from headgate.hooks import Description, hookimpl
 from headgate.model.evidence import Evidence
 from headgate.problem import Problem
 from headgate.toolbox.repair import repair
-from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.analyser import analyse
 from headgate_dstorm.availability import by_availability
-from headgate_dstorm.engine import place
 from headgate_dstorm.evidence.claims import claims
 from headgate_dstorm.evidence.workloads import workloads
+from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class DStorm:
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Run Algorithm 1; its Failure is an infeasible plan with a reason for each task left over."""
         problem = Problem.of(request, measured=options.measured)
-        node_of = (place if options.printed_reading else place_literally)(problem, options)
+        node_of = place(problem, options)
         left = int((node_of < 0).sum())
         if not left:
             return problem.plan(node_of)

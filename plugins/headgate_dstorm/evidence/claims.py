@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from headgate.model.evidence import Claim, Point
 from headgate.problem import Problem
-from headgate_dstorm.engine import place
 from headgate_dstorm.evidence import examples
 from headgate_dstorm.evidence.workloads import FLAVOURS, SHAPES, Setting, micro_benchmark
+from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options
 
 if TYPE_CHECKING:

@@ -258,8 +258,7 @@ class Heaps:
 def _pull(problem: Problem, groups: Groups, node_of: Ints) -> Floats:
     pull = np.zeros((problem.m, groups.count + 1))
     for task in np.flatnonzero(node_of >= 0).tolist():
-        row = pull[node_of[task]]
-        for peers, rates in groups.peers(task):
-            row[peers] += rates
+        peers, rates = groups.peers(task)
+        pull[node_of[task], peers] += rates
     pull[:, groups.count] = 0.0
     return pull

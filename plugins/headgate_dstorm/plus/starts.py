@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from headgate.toolbox.cancel import on_interrupt
 from headgate.toolbox.repair import repair
-from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.availability import by_availability
-from headgate_dstorm.engine import place
+from headgate_dstorm.fast import place
 from headgate_dstorm.groups import Groups
 from headgate_dstorm.plus.anneal import anneal, suits
 from headgate_dstorm.plus.fill import fill
@@ -97,7 +96,7 @@ def _limited(problem: Problem) -> bool:
 
 
 def _starts(problem: Problem, options: PlusOptions) -> Iterator[Candidate]:
-    greedy = _complete(problem, (place if options.printed_reading else place_literally)(problem, options), options)
+    greedy = _complete(problem, place(problem, options), options)
     yield _candidate(problem, "dstorm", greedy)
     along = fill(problem)
     if (greedy < 0).any():  # else a fill that leaves tasks out is the worse start, and not worth a repair

@@ -10,6 +10,8 @@ import numpy as np
 from headgate.problem.workers import TOO_MANY, Workers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from headgate.problem.arrays import Arrays
@@ -82,6 +84,26 @@ class Room:
         self.free[node] -= self._problem.demand[task]
         self._workers.add(task, node)
         self._recount(task, node)
+
+    def place_alike(self, tasks: Sequence[int], node: int) -> int:
+        """Place tasks one after the other as long as they fit on the node: how many were placed.
+
+        Args:
+            tasks: Tasks of one topology, one demand and one heap, none of them fixed; at least one.
+            node: Index of the node.
+        """
+        count = len(tasks)
+        for need, free in zip(self._demand[tasks[0]], self.free[node].tolist(), strict=True):
+            if need > free:
+                return 0
+            if need > 0:
+                count = min(count, int(free // need))
+        count = self._workers.add_alike(tasks[:count], node)
+        if count:
+            self.node_of[tasks[:count]] = node
+            self.free[node] -= count * self._problem.demand[tasks[0]]
+            self._recount(tasks[0], node)
+        return count
 
     def remove(self, task: int) -> None:
         """Take a placed task off its node: all is as if it had never come."""

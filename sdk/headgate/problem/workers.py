@@ -21,6 +21,7 @@ the node).
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -255,6 +256,33 @@ class Workers:
     def add(self, task: int, node: int) -> None:
         """A task comes."""
         self._change(task, node, 1)
+
+    def add_alike(self, tasks: Sequence[int], node: int) -> int:
+        """Tasks come one after the other, as long as the slots suffice: how many.
+
+        Workers are packed once for all of them: fewer tasks need no more workers.
+
+        Args:
+            tasks: Tasks of one topology and one heap, none of them fixed; at least one.
+            node: Index of the node.
+        """
+        topology, size = self._topology[tasks[0]], self.size[tasks[0]]
+        if self.sizes[topology][size] > self.limit[topology]:
+            return 0
+        before = self._loads[node].get(topology)
+        load = before or self._empty(topology)
+        others = self._taken[node] - (self._number(topology, before) if before else 0)
+
+        def needed(count: int) -> int:
+            return others + self._number(topology, _more(load, size, count))
+
+        count = len(tasks)
+        if needed(count) > self.slots[node]:
+            count = bisect_right(range(1, count), self.slots[node], key=needed)
+        if count:
+            self._taken[node] = needed(count)
+            self._loads[node][topology] = _more(load, size, count)
+        return count
 
     def remove(self, task: int, node: int) -> None:
         """A task goes."""

@@ -9,9 +9,9 @@ from headgate.model import Status
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate_dstorm.algorithm1 import place_literally
-from headgate_dstorm.engine import place
 from headgate_dstorm.evidence import examples
 from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
+from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options
 from headgate_dstorm.plugin import dstorm
 

@@ -52,3 +52,25 @@ def test_fixed_tasks_are_in_their_place_from_the_start():
     room = Problem.of(request([node("a")], [topology("t", parts)], {"t/c/1": "a"})).room()
     assert room.node_of.tolist() == [-1, 0]
     assert not room.fits(0)[0]
+
+
+@given(requests(), st.data())
+def test_tasks_that_are_alike_are_placed_together_as_one_by_one(asked, data):
+    problem = Problem.of(asked)
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for task in np.flatnonzero(problem.fixed < 0).tolist():
+        key = (problem.topology[task], problem.heap[task], *problem.demand[task])
+        alike.setdefault(key, []).append(task)
+    room, other = problem.room(), problem.room()
+    for tasks in alike.values():
+        node, placed = data.draw(st.integers(0, problem.m - 1)), 0
+        while placed < len(tasks) and other.fits_on(tasks[placed], node):
+            other.place(tasks[placed], node)
+            placed += 1
+        assert room.place_alike(tasks, node) == placed
+    assert room.node_of.tolist() == other.node_of.tolist()
+    assert room.free.tolist() == other.free.tolist()
+    assert room.free_slots.tolist() == other.free_slots.tolist()
+    assert [room.fits(task).tolist() for task in range(problem.n)] == [
+        other.fits(task).tolist() for task in range(problem.n)
+    ]

@@ -13,8 +13,8 @@ from headgate.model import Cluster, Request, Status
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.workers import Workers
-from headgate_dstorm.engine import place
 from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
+from headgate_dstorm.fast import place
 from headgate_dstorm.groups import Groups
 from headgate_dstorm.options import PlusOptions
 from headgate_dstorm.plus.anneal import anneal

@@ -1,4 +1,4 @@
-"""The incremental engine places exactly what Algorithm 1 places."""
+"""The fast file places exactly what the literal Algorithm 1 places, for every option."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import headgate_dstorm.candidates as candidates_module
-import headgate_dstorm.cells as cells_module
-import headgate_dstorm.heaps as heaps_module
-import headgate_dstorm.scan as scan_module
+import headgate_dstorm.fast as fast_module
 from dstorm_instances import instance, shuffled
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
 from headgate.problem import Problem
 from headgate_dstorm.algorithm1 import place_literally
-from headgate_dstorm.engine import place
+from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options
 
 READINGS = (
@@ -28,11 +25,15 @@ READINGS = (
     Options(alpha=0.3, beta=0.7),
     Options(threshold=0.3),
     Options(alpha=0),
+    Options(threshold_usage="after"),
+    Options(threshold_usage="after", threshold=0.4, costless="last"),
+    Options(costless="last"),
+    Options(alpha=0, beta=0),
 )
 
 
 @pytest.mark.parametrize("block", range(13))
-def test_the_engines_agree_on_seeded_instances(block: int, small_steps) -> None:
+def test_both_place_alike_on_seeded_instances(block: int, small_steps) -> None:
     failures = 0
     for seed in range(block * 25, block * 25 + 25):
         small_steps(seed)
@@ -50,23 +51,24 @@ def test_the_engines_agree_on_seeded_instances(block: int, small_steps) -> None:
     alpha=st.floats(0, 50),
     beta=st.floats(0, 50),
     threshold=st.floats(0, 1.2),
+    usage=st.sampled_from(["before", "after"]),
+    costless=st.sampled_from(["first", "last"]),
 )
-def test_the_engines_agree_for_any_weights(seed: int, alpha: float, beta: float, threshold: float) -> None:
-    options = Options(alpha=alpha, beta=beta, threshold=threshold)
+def test_both_place_alike_for_any_options(
+    seed: int, alpha: float, beta: float, threshold: float, usage: str, costless: str
+) -> None:
+    options = Options(alpha=alpha, beta=beta, threshold=threshold, threshold_usage=usage, costless=costless)
     problem = Problem.of(instance(seed))
     np.testing.assert_array_equal(place(problem, options), place_literally(problem, options))
 
 
 @pytest.fixture
 def small_steps(monkeypatch):
-    """Make the engine take the ways of large problems on small ones, by turns."""
+    """Look ahead as far as for large problems, not at all, or by one, by turns; bound little, or nothing."""
 
     def choose(seed: int) -> None:
-        monkeypatch.setattr(heaps_module, "SHARE", (0, 2, 10**9)[seed // 8 % 3])
-        monkeypatch.setattr(scan_module, "DENSE", (8192, 0, 5)[seed % 3])
-        monkeypatch.setattr(scan_module, "CHUNK", (1024, 2)[seed % 2])
-        monkeypatch.setattr(cells_module, "SIZE", (64, 3)[seed // 2 % 2])
-        monkeypatch.setattr(candidates_module, "NEAR", (0.7, 1.0)[seed // 4 % 2])
+        monkeypatch.setattr(fast_module, "AHEAD", (8, 1, 2)[seed % 3])
+        monkeypatch.setattr(fast_module, "LEAST", (2.0**-32, 2.0**-3, 2.0)[seed // 2 % 3])
 
     return choose
 
