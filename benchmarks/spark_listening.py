@@ -16,8 +16,9 @@ import contextlib
 import os
 import statistics
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from headgate.cli.output import console, table
 from headgate_spark import session
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TASKS = 1_000
-TICK = os.sysconf("SC_CLK_TCK")
 WARM_UP = 3
 LISTENING = ("spark-listener-group-shared", "Thread-")
 KINDS = {"queue in the driver (level hard)": listen, "listener in Python (level soft)": PythonEars}
@@ -49,9 +49,8 @@ def cpu(cluster: LocalSpark) -> float:
 
 
 def _cpu(pid: int) -> float:
-    with contextlib.suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, fields[11:15])) / TICK
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return sum(psutil.Process(pid).cpu_times()[:4])
     return 0.0
 
 

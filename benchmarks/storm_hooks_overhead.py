@@ -9,13 +9,14 @@ tuple tells. Needs the sources of the tests, where the topologies are.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import psutil
 
 from headgate.cli.output import console, table
 from headgate_storm.release.artefacts import STORM
@@ -57,8 +58,7 @@ def run(storm: LocalStorm, folder: Path, name: str, asked: argparse.Namespace, *
 
 def cpu(storm: LocalStorm) -> float:
     """CPU seconds of the worker processes so far."""
-    stats = [Path(f"/proc/{each.pid}/stat").read_text().rpartition(")")[2].split() for each in storm.workers()]
-    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
+    return sum(sum(psutil.Process(each.pid).cpu_times()[:2]) for each in storm.workers())
 
 
 def main() -> None:

@@ -9,8 +9,9 @@ import statistics
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+import psutil
 
 from headgate.cli.output import console, table
 from headgate_storm.install.submit import submit_description
@@ -41,9 +42,8 @@ def processes(storm: LocalStorm) -> Iterator[tuple[str, int]]:
 
 def memory(pid: int) -> tuple[float, float]:
     """RSS and PSS in MB."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    found = {line.partition(":")[0]: line.split()[1] for line in lines[1:]}
-    return int(found["Rss"]) / 1024, int(found["Pss"]) / 1024
+    found = psutil.Process(pid).memory_full_info()
+    return found.rss / 2**20, found.pss / 2**20
 
 
 def started(storm: LocalStorm) -> None:

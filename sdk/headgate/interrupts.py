@@ -106,8 +106,10 @@ class Interrupts:
     def install(self) -> None:
         """Set the handlers, again if a library has set its own."""
         for number in ENDINGS:
-            if self._before[number] in (signal.SIG_DFL, signal.default_int_handler):
-                signal.signal(number, self._handle)
+            before = self._before[number]
+            handler = self._handle if before in (signal.SIG_DFL, signal.default_int_handler) else before
+            if handler is not None:  # one that was not set from Python
+                signal.signal(number, handler)
         if self._before[NUDGE] in (signal.SIG_DFL, signal.SIG_IGN):
             signal.signal(NUDGE, self._nudged)
 
@@ -132,6 +134,12 @@ class Interrupts:
         """End a hold; after the last one a signal that waits is raised."""
         self._holds -= 1
         self._deliver(None)
+
+    def check(self) -> None:
+        """Raise the signal again that came to a process with a limit, and that it has not answered."""
+        if self.number and self._limit is not None:
+            self._pending = self.number
+            self._deliver(None)
 
     def answered(self) -> None:
         """Take the signal for dealt with: the process goes on, without a limit."""
@@ -264,6 +272,15 @@ def keep() -> None:
 def arrived() -> int:
     """The number of the signal that came and was not answered, 0 if there is none or nothing handles signals."""
     return _active.number if _active is not None else 0
+
+
+def check() -> None:
+    """End a command that goes on although a signal came: for loops that live through errors.
+
+    A library may put an error of its own in the place of the exception: py4j does where it cannot close a connection.
+    """
+    if _active is not None and threading.current_thread() is threading.main_thread():
+        _active.check()
 
 
 def answered() -> None:

@@ -223,6 +223,17 @@ def test_a_handler_that_a_library_sets_is_replaced():
     assert came(act) == signal.SIGINT
 
 
+def test_what_was_ignored_stays_ignored_whatever_a_library_sets():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as of a process that a shell starts in the background
+    try:
+        with handled():
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            keep()
+            send(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_one_that_was_answered_is_over():
     with handled():
         with pytest.raises(KeyboardInterrupt):
@@ -294,6 +305,22 @@ with handled(limit=0.3):
     print("goes on")
 """)
     assert (run.returncode, run.stdout) == (0, "goes on\n")
+
+
+def test_a_loop_that_lives_through_errors_ends():
+    """A library put another error in the place of the exception."""
+    run, _ = python("""
+import os, signal
+from headgate.interrupts import check, handled
+with handled(limit=60):
+    for number in range(3):
+        check()
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except KeyboardInterrupt:
+            print("lost", flush=True)
+""")
+    assert (run.returncode, run.stdout) == (128 + signal.SIGTERM, "lost\n")
 
 
 def test_a_forked_process_has_handlers_of_its_own():

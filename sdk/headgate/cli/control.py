@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headgate.cli.output import emit, say
+from headgate.interrupts import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -138,6 +139,7 @@ def run_rounds(
         if count:
             wait(settings["interval"])
         done = loop.round(replan=settings["replan"])
+        check()
         show_round(done, as_json=as_json)
         bad += done.outcome in BAD
         count += 1

@@ -91,6 +91,10 @@ def _run() -> int:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except Exception:
+        if not arrived():
+            raise
+        return INTERRUPTED
     return code if isinstance(code, int) else 0
 
 

@@ -19,7 +19,7 @@ import psutil
 from headgate.engines.lifetime import lifetime
 from headgate.engines.reaper import MARK, kill, marked
 from headgate.errors import EngineError
-from headgate.interrupts import handled, held
+from headgate.interrupts import check, handled, held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,6 +132,7 @@ def patience(daemons: Callable[[], Iterable[Daemon]], seconds: float, complaint:
             if not daemon.alive:
                 raise EngineError(f"{daemon.name} of the local cluster died:\n{daemon.tail()}")
         yield
+        check()
         time.sleep(0.1)
     raise EngineError(f"{complaint} after {seconds:.0f} s")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
+from headgate.engines.process import command_line
 from headgate_spark.driver.gateway import scala_context
 
 if TYPE_CHECKING:
@@ -125,11 +127,8 @@ def batch_hosts(recorder: Any, query: StreamingQuery, stages: int) -> Hosts:
 def executor_pid(spark: SparkSession, host: str) -> int:
     """The executor of this session's driver on a host."""
     port = scala_context(spark.sparkContext).conf().get("spark.driver.port")
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().decode().split("\0")
-        except OSError:
-            continue
+    for pid in psutil.pids():
+        words = command_line(pid)
         if host in words and any(word.endswith(f":{port}") for word in words) and "--executor-id" in words:
-            return int(folder.name)
+            return pid
     raise AssertionError(f"no executor of driver port {port} runs on {host}")

@@ -6,9 +6,9 @@ import importlib.util
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from adapters.spark.spark_jobs import HOSTS, executor_pid
@@ -75,7 +75,11 @@ def test_jvms_map_their_classes_from_the_archive(spark: SparkSession, cluster: L
     (archive,) = re.findall(r"SharedArchiveFile=(\S+)", jvm_options(spark_home()))
     pids = [executor_pid(spark, host) for host in HOSTS] + [daemon.pid for daemon in cluster.daemons]
     pids.append(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
-    assert [pid for pid in pids if archive not in Path(f"/proc/{pid}/maps").read_text()] == []
+    assert [pid for pid in pids if archive not in maps(pid)] == []
+
+
+def maps(pid: int) -> list[str]:
+    return [each.path for each in psutil.Process(pid).memory_maps()]
 
 
 @pytest.mark.spark

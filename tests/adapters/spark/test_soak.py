@@ -13,14 +13,16 @@ import sys
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
+import psutil
 import pytest
 
 import headgate_spark
 from adapters.spark.spark_jobs import HOSTS, executor_pid
 from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
+from headgate.engines.process import command_line
+from headgate.engines.reaper import marked
 from headgate.plugins.host import PluginHost
 from headgate_spark.demo.flights import FlightsQuery
 from headgate_spark.driver.gateway import running_gateway
@@ -132,18 +134,12 @@ def heap():
 
 def resident():
     """MB of this process."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return round(pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE)
+    return round(psutil.Process().memory_info().rss / MEGABYTE)
 
 
 def family(cluster):
     """The command line of every process that inherited the cluster's environment, by pid."""
-    mark, found = os.fsencode(cluster.daemons[0].log.parent), {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if mark in (folder / "environ").read_bytes():
-                found[int(folder.name)] = (folder / "cmdline").read_bytes().decode().split("\0")
-    return found
+    return {process.pid: command_line(process.pid) for process, _ in marked(cluster.group)}
 
 
 def strays(cluster):
@@ -154,8 +150,8 @@ def strays(cluster):
 
 def parent(pid):
     """None if the process has ended meanwhile."""
-    with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).ppid()
     return None
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -21,6 +23,9 @@ from headgate_storm.release.artefacts import versions
 from headgate_storm.release.jvm import class_data
 from storm_cluster import RELEASE
 from storm_words import alive, eventually, submit_words
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
 KEEP_RUNNING = """
@@ -48,10 +53,9 @@ with cluster:
 
 def runs(pid: int) -> bool:
     """Whether a process is there, and not only waits for its parent to take note of its end."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def archive(cluster: LocalStorm, folder: str) -> str:
@@ -60,8 +64,8 @@ def archive(cluster: LocalStorm, folder: str) -> str:
     return options[0].removeprefix("-XX:SharedArchiveFile=")
 
 
-def mapped(pid: int) -> str:
-    return Path(f"/proc/{pid}/maps").read_text()
+def mapped(pid: int) -> list[str]:
+    return [each.path for each in psutil.Process(pid).memory_maps()]
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import attrs
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -52,7 +53,7 @@ def test_up_status_down(java: None, tmp_path: Path) -> None:
     names = ["zookeeper", "nimbus", "supervisor-127.0.0.11", "supervisor-127.0.0.12"]
     assert json.loads(ended.stdout) == {"ended": names}
     assert len(processes) == 4
-    assert not any(Path(f"/proc/{pid}").exists() for pid in processes)
+    assert not any(map(psutil.pid_exists, processes))
     assert runner.invoke(commands, ["status"]).exit_code == 1
     assert json.loads(runner.invoke(commands, ["down", "--json"]).stdout) == {"ended": []}
 

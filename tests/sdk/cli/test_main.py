@@ -96,6 +96,28 @@ def test_ctrl_c_ends_a_command_that_waits_without_a_traceback():
     assert "Traceback" not in errors
 
 
+def test_an_error_in_the_place_of_ctrl_c_is_no_traceback():
+    """py4j has one for a call that is cut off."""
+    script = """
+import os, signal, sys
+import click
+from headgate.cli import main as cli
+
+@click.command("fail")
+def command():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        raise AttributeError("shutdown_socket")
+
+cli.BUILT_IN["fail"] = "__main__"
+sys.argv = ["headgate", "fail"]
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 def test_a_reader_that_leaves_early_is_no_error():
     reader, writer = os.pipe()
     os.close(reader)
