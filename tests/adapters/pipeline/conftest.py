@@ -1,11 +1,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from pipeline_command import pipeline
 from pipeline_samples import dirty
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """With `--dist loadgroup`, one process has all tests of what the batch job made."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.parent == here and "made" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("pipeline"))
 
 
 @pytest.fixture(scope="package")

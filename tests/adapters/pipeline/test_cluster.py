@@ -11,7 +11,7 @@ from pipeline_tables import same
 from shell import headgate
 
 local = pytest.importorskip("headgate_spark.local.cluster")
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 SWEEP = ("-w", "dstorm:linear", "-s", "even", "-s", "dstorm", "--nodes", "own,4", "--seeds", 2, "--seconds", 30)
 

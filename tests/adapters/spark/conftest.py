@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +24,15 @@ SETTINGS = {
     "spark.sql.ui.retainedExecutions": "50",
 }
 """What Spark remembers for its pages is full after some minutes, so that memory can be seen to be flat."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup`, one process has all tests of the cluster of the session."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.parent == here and {"cluster", "spark"} & set(item.fixturenames):
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ def home(java: None) -> SparkHome:
     return spark_home()
 
 
-@pytest.fixture(params=["javac", "janino"])
+@pytest.fixture(scope="module", params=["javac", "janino"])
 def compiler(request: pytest.FixtureRequest, java: None) -> Java:
     """The Java of this machine with its own compiler, and as a bare runtime, where Spark's Janino steps in."""
     found = find_java()
@@ -48,13 +48,21 @@ def compiler(request: pytest.FixtureRequest, java: None) -> Java:
     return found
 
 
+@pytest.fixture(scope="module")
+def jar(home: SparkHome, compiler: Java, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the compiler made, in a cache of its own."""
+    return scheduler_jar(home, cache=tmp_path_factory.mktemp("cache") / "headgate", java=compiler)
+
+
 @pytest.mark.spark
 @pytest.mark.slow
-def test_either_compiler_makes_a_jar_that_places(home: SparkHome, compiler: Java, tmp_path: Path) -> None:
-    jar = scheduler_jar(home, cache=tmp_path / "headgate", java=compiler)
-    (tmp_path / "headgate" / "classes").symlink_to(cache_folder() / "classes")  # as prepared as all tests
+@pytest.mark.parametrize("compiler", [pytest.param("javac", marks=pytest.mark.matrix), "janino"], indirect=True)
+def test_either_compiler_makes_a_jar_that_places(jar: Path) -> None:
+    """All other tests on Spark place tasks by a jar that javac made."""
+    cache = jar.parents[1]
+    (cache / "classes").symlink_to(cache_folder() / "classes")  # as prepared as all tests
     tests = str(Path(__file__).parents[2])
-    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": tests}
+    env = os.environ | {"XDG_CACHE_HOME": str(cache.parent), "PYTHONPATH": tests}
     done = subprocess.run(
         [sys.executable, "-c", PLACE_THREE_STAGES], env=env, capture_output=True, text=True, check=False, timeout=120
     )
@@ -62,10 +70,9 @@ def test_either_compiler_makes_a_jar_that_places(home: SparkHome, compiler: Java
 
 
 @pytest.mark.spark
-def test_a_jar_is_made_once_and_whole(home: SparkHome, compiler: Java, tmp_path: Path) -> None:
-    jar = scheduler_jar(home, cache=tmp_path, java=compiler)
+def test_a_jar_is_made_once_and_whole(home: SparkHome, compiler: Java, jar: Path) -> None:
     made = jar.stat()
-    assert scheduler_jar(home, cache=tmp_path, java=compiler).stat() == made
+    assert scheduler_jar(home, cache=jar.parents[1], java=compiler).stat() == made
     assert [entry.name for entry in jar.parent.iterdir()] == [jar.name]
     assert f"{home.scala}-{home.version}" in jar.name
     with zipfile.ZipFile(jar) as archive:

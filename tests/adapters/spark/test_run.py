@@ -54,6 +54,7 @@ def test_a_stranger_s_query_is_placed_while_it_runs(java, tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.matrix
 def test_nodes_that_a_scheduler_emptied_are_given_back(java, tmp_path):
     application = ROOT / "examples" / "spark" / "word_count.py"
     options = ("-s", "dstorm", "--elastic", "1:3", "--rounds", 4, "--window", 1, "--interval", 0)

@@ -1,6 +1,6 @@
 """A placed query while executors and Workers die at random: no row lost, nothing left behind, memory flat.
 
-It lasts three minutes; HEADGATE_SOAK_SECONDS says otherwise, and the matrix makes it thirty.
+It lasts three minutes; HEADGATE_SOAK_SECONDS says otherwise, and the matrix, which alone has it, makes it thirty.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 
-@pytest.fixture(scope="module", params=["2.8.3", "2.6.4"])
+@pytest.fixture(scope="module", params=["2.8.3", pytest.param("2.6.4", marks=pytest.mark.matrix)])
 def jvm(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A JVM with one Storm and the jar; py4j itself comes out of the jar."""
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway

@@ -222,9 +222,10 @@ def test_a_process_that_hangs_is_not_waited_for_and_works_on_when_it_wakes(clust
     wait_for("its answers", lambda: cluster.status().startswith("Headgate: "))
 
 
-def test_a_hundred_kills_at_random_moments(cluster, before, python, tmp_path, record_property):
-    seeded, in_a_round = random.Random(0), 0
-    for kills in range(1, 101):
+@pytest.mark.parametrize("many", [30, pytest.param(100, marks=pytest.mark.matrix)])
+def test_kills_at_random_moments(cluster, before, python, tmp_path, record_property, many):
+    seeded, in_a_round = random.Random(many), 0
+    for kills in range(1, many + 1):
         process = python(keep_answering)
         time.sleep(seeded.uniform(0.0, 1.0 + PLANNING))
         process.kill()

@@ -76,10 +76,11 @@ class TestCompile:
         again = compile_classes(tmp_path / "again.jar", java=find_java())
         assert again.read_bytes() == javac_jar.read_bytes()
 
+    @pytest.mark.matrix
     def test_compiles_against_the_older_storm(self, javac_jar: Path, tmp_path: Path) -> None:
         assert names(compile_classes(tmp_path / "older.jar", "2.6.4", java=find_java())) == names(javac_jar)
 
-    @pytest.mark.parametrize("version", ["2.8.3", "2.6.4"])
+    @pytest.mark.parametrize("version", ["2.8.3", pytest.param("2.6.4", marks=pytest.mark.matrix)])
     def test_is_loaded_beside_each_storm(self, compiled: Path, version: str) -> None:
         run = load(compiled, *distribution(version).lib)
         assert "Main method not found in class headgate.storm.HeadgateScheduler" in run.stderr

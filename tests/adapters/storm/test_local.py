@@ -176,6 +176,7 @@ def test_prepare_says_whether_there_are_archives(java: None) -> None:
 @pytest.mark.storm
 @pytest.mark.slow
 @pytest.mark.network
+@pytest.mark.matrix
 @pytest.mark.parametrize("version", versions()[:-1])
 def test_an_older_release_runs_and_nothing_is_left_of_it(java: None, version: str) -> None:
     cluster = LocalStorm(ONE, version=version, conf={"topology.workers": 2})
