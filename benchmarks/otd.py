@@ -1,4 +1,4 @@
-"""What a decision of OTD costs, with its table of gains and without, as an application is gathered on its nodes.
+"""What a decision of OTD costs as an application is gathered on its nodes.
 
     python benchmarks/otd.py [ROUNDS]
 
@@ -21,8 +21,7 @@ from headgate.cli.output import console, table
 from headgate.model import Cluster, Component, Flow, Kind, Metrics, Node, Request, Resources, Slot, Stream, Topology
 from headgate.model.frozen import FrozenMap
 from headgate.problem import Problem
-from headgate_nstorm.deployment import decide
-from headgate_nstorm.engine import Engine
+from headgate_nstorm.deployment import rounds
 from headgate_nstorm.options import Options
 
 if TYPE_CHECKING:
@@ -64,62 +63,30 @@ def _flows(parts: int) -> Iterator[Flow]:
                 yield Flow(source=source, target=target, tuples=dice.uniform(1.0, 10.0))
 
 
-def measure(executors: int, nodes: int, rounds: int, *, flows: bool) -> tuple[object, ...]:
+def measure(executors: int, nodes: int, count: int, *, flows: bool) -> tuple[object, ...]:
     problem = Problem.of(request(executors, nodes, flows=flows))
-    begin = time.process_time()
-    engine = Engine(problem, problem.current, OPTIONS)
-    built = time.process_time() - begin
-    deciding, moving = [], []
-    before = engine.inter_node
-    for _ in range(rounds):
-        start = time.process_time_ns()
-        decision = engine.decide()
-        middle = time.process_time_ns()
-        deciding.append(middle - start)
-        if decision.migration is None:
-            break
-        engine.move(decision.migration)
-        moving.append(time.process_time_ns() - middle)
-    begin = time.process_time()
-    decide(problem, OPTIONS)
-    fresh = time.process_time() - begin
-    assert engine.inter_node == problem.traffic.inter_node(engine.node_of)
-    mean = (float(np.mean(deciding)) + float(np.mean(moving or [0]))) / 1e6
+    spent, moves, node_of = [], 0, problem.current
+    begin = time.process_time_ns()
+    for decision, after in rounds(problem, OPTIONS, count):
+        spent.append(time.process_time_ns() - begin)
+        moves, node_of = moves + (decision.migration is not None), after
+        begin = time.process_time_ns()
+    shares = [problem.traffic.inter_node(each) / problem.traffic.total for each in (problem.current, node_of)]
     return (
         "flows" if flows else "streams",
         f"{executors:,}",
         f"{nodes:,}",
-        len(moving),
-        f"{before / problem.traffic.total:.1%}",
-        f"{engine.inter_node / problem.traffic.total:.1%}",
-        f"{np.mean(deciding) / 1e6:.3f}",
-        f"{np.median(deciding) / 1e6:.3f}",
-        f"{np.mean(moving or [0]) / 1e6:.3f}",
-        f"{mean:.3f}",
-        f"{built * 1000:.0f}",
-        f"{fresh * 1000:.1f}",
-        f"{fresh * 1000 / mean:,.0f}",
+        moves,
+        *(f"{share:.1%}" for share in shares),
+        f"{np.mean(spent) / 1e6:.2f}",
+        f"{np.median(spent) / 1e6:.2f}",
     )
 
 
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
-    columns = (
-        "traffic",
-        "tasks",
-        "nodes",
-        "moves",
-        "before",
-        "after",
-        "decide ms",
-        "median",
-        "move ms",
-        "round ms",
-        "table ms",
-        "without",
-        "ratio",
-    )
-    rows = [measure(*size, rounds, flows=flows) for flows in (False, True) for size in SIZES]
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    columns = ("traffic", "tasks", "nodes", "moves", "before", "after", "round ms", "median")
+    rows = [measure(*size, count, flows=flows) for flows in (False, True) for size in SIZES]
     console().print(table("OTD: CPU time of a round, mean", columns, rows, numbers=columns[1:]))
 
 

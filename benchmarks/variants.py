@@ -13,9 +13,11 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from headgate.cli.output import console, table
 from headgate.problem import Problem
-from headgate_nstorm.engine import Engine, rounds
+from headgate_nstorm.deployment import rounds
 from headgate_nstorm.evidence.workloads import computation
 from headgate_nstorm.options import Options
 from headgate_priority.claimants import Claimant
@@ -74,9 +76,10 @@ def balance_rows() -> Iterator[tuple[str, ...]]:
     problem = Problem.of(computation())
     capacity, mean = problem.capacity[0, 0], problem.demand[:, 0].sum() / problem.m
     for name, (options, tabu) in OTD.items():
-        engine = Engine(problem, problem.current, options)
-        moves = sum(each.migration is not None for each in rounds(engine, 50, tabu=tabu))
-        yield (name, f"{engine.used.max() / capacity:.1%}", str(moves))
+        course = list(rounds(problem, options, 50, tabu=tabu))
+        used = np.bincount(course[-1][1], weights=problem.demand[:, 0], minlength=problem.m)
+        moves = sum(each.migration is not None for each, _ in course)
+        yield (name, f"{used.max() / capacity:.1%}", str(moves))
     yield ("bound: all alike", f"{mean / capacity:.1%}", "")
 
 

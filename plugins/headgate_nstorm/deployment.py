@@ -1,18 +1,23 @@
-"""One round on a request: place what runs nowhere, else decide on one migration."""
+"""Online task deployment: a round places what runs nowhere, or else decides on one migration."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
 
 from headgate.model import Status
 from headgate.problem import Problem
-from headgate_nstorm.cases import loads
-from headgate_nstorm.engine import Decision, Fit, Migration, best_of, pinned
-from headgate_nstorm.gains import FreshGains
+from headgate_nstorm.cases import Case, loads
+from headgate_nstorm.communication_optimization import communication_optimization
+from headgate_nstorm.gains import Gains
+from headgate_nstorm.load_balancing import load_balancing
+from headgate_nstorm.migration import Fit, Migration, pinned
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from headgate.model import Plan, Request
@@ -29,7 +34,7 @@ def deploy(request: Request, options: Options) -> Plan:
     if (problem.current < 0).any():
         node_of = deal(problem)
         return problem.plan(node_of, f"{int((problem.current < 0).sum())} executors dealt round robin")
-    decision = decide(problem, options)
+    decision = decide(problem, problem.current, options)
     case, migration = decision.case, decision.migration
     if migration is None:
         return problem.plan(problem.current, f"{case}: no executor moves")
@@ -66,40 +71,53 @@ def deal(problem: Problem) -> NDArray[np.int64]:
     return room.node_of
 
 
-def decide(problem: Problem, options: Options) -> Decision:
-    """A round without a table of gains: the same that `Engine.decide` finds. Every executor runs."""
-    node_of = problem.current
+@attrs.frozen(kw_only=True)
+class Decision:
+    """A round: which case it was, and what moves, None for nothing."""
+
+    case: Case
+    migration: Migration | None = None
+
+
+def decide(problem: Problem, node_of: NDArray[np.int64], options: Options, *, tabu: int = -1) -> Decision:
+    """Decide on the migration of a round (Fig. 6).
+
+    Args:
+        problem: The problem.
+        node_of: Node of each executor, int64 (n,); all of them run.
+        options: Thresholds, and which executors move.
+        tabu: An executor that does not move in this round, -1 for none.
+    """
     found = loads(problem, node_of, options)
     movable = np.flatnonzero(~pinned(problem, options))
-    gains, fit = FreshGains(problem, node_of), Fit(problem, node_of, options)
+    movable = movable[movable != tabu]
+    gains, fit = Gains(problem, node_of), Fit(problem, node_of, options)
     migration = None
     if found.case == "balance":
-        worst = int(np.where(found.high, found.ratio, -1.0).argmax())
-        executors = movable[node_of[movable] == worst]
-        migration = best_of(gains.rows(executors), executors, worst, found.low, fit)
-    elif found.case == "optimise" and len(movable):
-        migration = _optimise(problem, movable, found.low, gains, fit, options)
+        migration = load_balancing(movable, found, gains, fit)
+    elif found.case == "optimise":
+        threshold = options.threshold * problem.traffic.total
+        migration = communication_optimization(movable, found, gains, fit, threshold)
     return Decision(case=found.case, migration=migration)
 
 
-def _optimise(
-    problem: Problem,
-    movable: NDArray[np.int64],
-    low: NDArray[np.bool_],
-    gains: FreshGains,
-    fit: Fit,
-    options: Options,
-) -> Migration | None:
-    """Algorithm 2 among some executors, ascending."""
-    value, target = gains.best(movable, low)
-    threshold, known = options.threshold * problem.traffic.total, set()
-    while value.max() > threshold:
-        at = int(value.argmax())
-        executor, source = int(movable[at]), int(problem.current[movable[at]])
-        if at in known or fit.on(executor, int(target[at])):
-            return Migration(executor=executor, source=source, target=int(target[at]), gain=int(value[at]))
-        one = movable[at : at + 1]
-        other = best_of(gains.rows(one), one, source, low, fit)
-        known.add(at)
-        value[at], target[at] = (other.gain, other.target) if other is not None else (-1, -1)
-    return None
+def rounds(
+    problem: Problem, options: Options, count: int, *, tabu: bool = False
+) -> Iterator[tuple[Decision, NDArray[np.int64]]]:
+    """Decide and migrate from where executors run, until nothing moves: each decision, and node_of after it.
+
+    Args:
+        problem: The problem; every executor runs.
+        options: Thresholds, and which executors move.
+        count: Rounds at most.
+        tabu: Whether what moved in one round stays in the next: not in the paper, and a request alone cannot know.
+    """
+    node_of, last = problem.current, -1
+    for _ in range(count):
+        decision = decide(problem, node_of, options, tabu=last if tabu else -1)
+        if decision.migration is not None:
+            node_of, last = node_of.copy(), decision.migration.executor
+            node_of[last] = decision.migration.target
+        yield decision, node_of
+        if decision.migration is None:
+            return

@@ -6,11 +6,12 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import attrs
+import numpy as np
 
 from headgate.model.evidence import Claim, Point
 from headgate.problem import Problem
 from headgate_nstorm.cases import case_of
-from headgate_nstorm.engine import Engine, rounds
+from headgate_nstorm.deployment import rounds
 from headgate_nstorm.evidence.workloads import workloads
 from headgate_nstorm.options import Options
 
@@ -171,12 +172,12 @@ def _balancing() -> Course:
 def _course(name: str, options: Options) -> Course:
     """Run OTD until it rests."""
     problem = Problem.of(next(each for each in workloads() if each.name == name).build())
-    engine = Engine(problem, problem.current, options)
-    used, shares = [engine.used.copy()], [engine.inter_node]
-    for decision in rounds(engine, ROUNDS):
-        if decision.migration is not None:
-            used.append(engine.used.copy())
-            shares.append(engine.inter_node)
+    course = [
+        problem.current,
+        *(node_of for decision, node_of in rounds(problem, options, ROUNDS) if decision.migration),
+    ]
+    used = [np.bincount(node_of, weights=problem.demand[:, 0], minlength=problem.m) for node_of in course]
+    shares = [problem.traffic.inter_node(node_of) for node_of in course]
     total = max(problem.traffic.total, 1)
     return Course(
         shares=tuple(100 * each / total for each in shares),

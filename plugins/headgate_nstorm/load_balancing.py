@@ -1,0 +1,32 @@
+"""Algorithm 1, Load Balancing: the best executor of the Worker with the highest load goes to a low-load Worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headgate_nstorm.migration import best_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate_nstorm.cases import Loads
+    from headgate_nstorm.gains import Gains
+    from headgate_nstorm.migration import Fit, Migration
+
+
+def load_balancing(movable: NDArray[np.int64], loads: Loads, gains: Gains, fit: Fit) -> Migration | None:
+    """Run Algorithm 1; None where no executor of that Worker has room on a Worker under low load.
+
+    Of the Workers of a node those with the lowest load are all its Workers here (line 3), for Workers are nodes.
+
+    Args:
+        movable: Executors that may move, ascending.
+        loads: Load of each Worker.
+        gains: C of executors with nodes.
+        fit: Room on the nodes.
+    """
+    max_load_worker = int(np.where(loads.high, loads.ratio, -1.0).argmax())  # line 1
+    executors = movable[gains.node_of[movable] == max_load_worker]  # line 2
+    return best_of(gains.rows(executors), executors, max_load_worker, loads.low, fit)  # lines 4-12
