@@ -108,7 +108,7 @@ PART = {"id": "t", "components": [{"id": "c"}, {"id": "d"}]}
 SAID = {
     "unknown": ({"topologies": [{**PART, "worker": 2}]}, "/topologies/0/worker", "unknown key, did you mean workers?"),
     "misspelt": ({"cluster": {"nodes": [{"iD": "a", "capacity": {}}]}}, "/cluster/nodes/0/iD", "did you mean id?"),
-    "alien": ({"colour": 1}, "/colour", "unknown key; known here: assignment, cluster, limits, metrics, "),
+    "alien": ({"colour": 1}, "/colour", "unknown key; there are: assignment, cluster, limits, metrics, "),
     "missing": ({"cluster": {"nodes": [{"id": "a"}]}}, "/cluster/nodes/0", "the key 'capacity' is missing"),
     "word": ({"topologies": [{"id": "t", "components": [{"id": "c", "kind": "tap"}]}]},
              "/topologies/0/components/0/kind", "'tap' is not one of: spout, bolt"),
