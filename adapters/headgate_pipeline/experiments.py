@@ -104,7 +104,7 @@ def _host() -> PluginHost:
 
 @functools.cache
 def _request(workload: str) -> Request:
-    from headgate.cli.request import find_request
+    from headgate.api import find_request
 
     return find_request(workload, _host())
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say
 from headgate.cli.output import table as text_table
 from headgate_pipeline.commands import place_options
@@ -96,10 +97,9 @@ def sweep(
 
 def _check(asked: Any) -> None:
     """A wrong name is told before anything is started."""
-    from headgate.cli.request import find_request
-    from headgate.plugins.host import PluginHost
+    from headgate.api import find_request
 
-    host = PluginHost.load()
+    host = plugins()
     for scheduler in asked.schedulers:
         host.options(scheduler)
     for workload in asked.workloads:

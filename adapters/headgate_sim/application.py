@@ -60,7 +60,7 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         EngineError: There is no request, an address is given, or an option is unknown.
         DocumentError: The request or the trace is wrong.
     """
-    from headgate.cli.request import find_request
+    from headgate.api import find_request
     from headgate.plugins.host import PluginHost
     from headgate_sim.target import SimTarget
     from headgate_sim.trace import read_trace

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say, table
-from headgate.cli.request import REQUEST_HELP, find_request, option_option, request_argument
+from headgate.cli.request import REQUEST_HELP, SCHEDULER, option_option, request_argument
 from headgate_sim.application import make_timing, timing_options
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ SECONDS = click.FloatRange(min=0, min_open=True)
 
 @click.command("simulate", epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.")
 @request_argument
-@click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler, repeatable; dstorm by default.")
+@click.option(
+    "-s", "--scheduler", "schedulers", multiple=True, help=f"A scheduler, repeatable; {SCHEDULER} by default."
+)
 @option_option
 @click.option("--duration", default=600.0, show_default=True, type=SECONDS, help="Simulated seconds.")
 @click.option("--window", default=10.0, show_default=True, type=SECONDS, help="Simulated seconds that a look takes.")
@@ -53,14 +56,14 @@ def simulate(
 
     Every scheduler meets the same cluster, the same trace and the same moments at which supervisors look.
     """
+    from headgate.api import find_request
     from headgate.documents import unstructure
-    from headgate.plugins.host import PluginHost
     from headgate_sim.trace import read_trace
 
-    host = PluginHost.load()
+    host = plugins(context)
     asked = find_request(request, host)
     story = read_trace(trace) if trace else None
-    names = tuple(dict.fromkeys(schedulers or ("dstorm",)))
+    names = tuple(dict.fromkeys(schedulers or (SCHEDULER,)))
     chosen = _options(options, names)
     found = [_run(host, asked, name, chosen.get(name, {}), story, settings) for name in names]
     shown = [] if as_json else [*([_over_time(found[0])] if len(found) == 1 else []), _totals(found)]

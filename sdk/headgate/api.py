@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.documents import digest, read, structure
-from headgate.errors import OptionError
+from headgate.documents import digest, loads, read, structure
+from headgate.errors import DocumentError, OptionError, known_names
 from headgate.model import Bound, Plan, Request, Status
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from headgate.toolbox.cancel import Wish
 
 
 @attrs.frozen(kw_only=True)
@@ -46,13 +50,14 @@ class Comparison:
 
 def plan(
     request: Request | Mapping[str, Any] | str | Path,
-    scheduler: str = "dstorm",
+    scheduler: str,
     *,
     options: Mapping[str, Any] | None = None,
     deadline: float | None = None,
     max_moves: int | None = None,
     seed: int | None = None,
     host: PluginHost | None = None,
+    cancel: Wish | None = None,
 ) -> Plan:
     """Plan a request with the scheduler of a name.
 
@@ -64,6 +69,7 @@ def plan(
         max_moves: Running tasks that may move, instead of the request's own limit.
         seed: Instead of the request's own.
         host: The plugins to use; all that are installed by default.
+        cancel: Ends a search early, with the best plan that it has.
 
     Returns:
         A plan; whether it is feasible is its status, never an exception.
@@ -74,7 +80,7 @@ def plan(
         OptionError: An option is unknown or does not fit.
     """
     asked = limited(load_request(request), deadline=deadline, max_moves=max_moves, seed=seed)
-    return (host or PluginHost.load()).schedule(scheduler, asked, options)
+    return (host or PluginHost.load()).schedule(scheduler, asked, options, wish=cancel)
 
 
 def compare(
@@ -133,6 +139,31 @@ def _row(host: PluginHost, name: str, request: Request, options: Mapping[str, An
     begin = time.perf_counter()
     made = host.schedule(name, request, options)
     return Row(scheduler=name, plan=made, seconds=time.perf_counter() - begin)
+
+
+def find_request(text: str, host: PluginHost) -> Request:
+    """The request that an argument of a command names.
+
+    Args:
+        text: The path of a request document, `-` for stdin, or `PLUGIN:WORKLOAD`.
+        host: Has the plugins whose workloads are meant.
+
+    Raises:
+        DocumentError: It is no file and no workload, or not a valid request.
+    """
+    if text == "-":
+        return loads(sys.stdin.buffer.read(), Request)
+    plugin, colon, name = text.partition(":")
+    if colon and plugin in host and not os.path.exists(text):  # noqa: PTH110 - a long text is no error here
+        return _workload(host, plugin, name)
+    return read(text, Request)
+
+
+def _workload(host: PluginHost, plugin: str, name: str) -> Request:
+    known = {workload.name: workload for workload in host.evidence(plugin).workloads}
+    if name not in known:
+        raise DocumentError("", f"{plugin} has no workload {name!r}{known_names(name, known)}")
+    return known[name].build()
 
 
 def load_request(request: Request | Mapping[str, Any] | str | Path) -> Request:

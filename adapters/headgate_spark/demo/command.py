@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import Progress, console, emit, json_option, say, table
 from headgate.errors import EngineError
 
@@ -40,10 +41,9 @@ def demo(context: click.Context, /, *, load: float, output: Path, offline: bool,
     """Place a real PySpark query on a real three-node cluster, and measure what that wins."""
     if context.invoked_subcommand is not None:
         return
-    from headgate.plugins.host import PluginHost
     from headgate_spark.local.cluster import worker_specs
 
-    host, workers = PluginHost.load(), worker_specs(CORES)
+    host, workers = plugins(context), worker_specs(CORES)
     missing = _missing()
     if not (offline or missing):
         _real(host, workers, load, output, as_json=as_json)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headgate.cli.control import control_options, make_control, make_journal, run_rounds, show_round
+from headgate.cli.control import journal_option, loop_settings, make_journal, run_rounds, show_round
+from headgate.cli.host import plugins
 from headgate.cli.output import json_option, say
 from headgate.cli.request import option_option
+from headgate.cli.settings import Configured
+from headgate.control.settings import Pace, make
 
 if TYPE_CHECKING:
     from headgate.control.journal import Journal
@@ -22,31 +25,17 @@ if TYPE_CHECKING:
     from headgate_storm.service import Places, Service
 
 
-def _read_config(context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Options from the table [serve.storm] of a TOML file, as defaults of the command line's."""
-    import tomllib
+class _Address(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
+    name = "address"
 
-    if path is None:
-        return None
-    try:
-        table = tomllib.loads(path.read_text()).get("serve", {}).get("storm", {})
-    except (OSError, ValueError) as error:
-        raise click.BadParameter(f"{path} cannot be read: {error}") from None
-    known = {parameter.name for parameter in context.command.params}
-    given = {name.replace("-", "_"): value for name, value in table.items()}
-    for name in sorted(given.keys() - known):
-        raise click.BadParameter(f"{path}: [serve.storm] has no {name!r}; known: {', '.join(sorted(map(str, known)))}")
-    context.default_map = {**(context.default_map or {}), **given}
-    return path
-
-
-def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    if value is None:
-        return None
-    host, colon, port = value.rpartition(":")
-    if not (colon and host and port.isdigit() and int(port) < 65536):
-        raise click.BadParameter(f"{value!r} is no HOST:PORT")
-    return host, int(port)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """HOST:PORT."""
+        if isinstance(value, tuple):
+            return value
+        host, colon, port = str(value).rpartition(":")
+        if not (colon and host and port.isdigit() and int(port) < 65536):
+            self.fail(f"{value!r} is no HOST:PORT", param, ctx)
+        return host, int(port)
 
 
 @click.group()
@@ -54,14 +43,7 @@ def serve() -> None:
     """Serve an engine that asks for its schedule."""
 
 
-@serve.command("storm")
-@click.option(
-    "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    is_eager=True,
-    callback=_read_config,
-    help="TOML file whose table [serve.storm] holds these options.",
-)
+@serve.command("storm", cls=Configured, settings=lambda: loop_settings(without=("elastic",)))
 @click.option("-s", "--scheduler", default="resource-aware", show_default=True, help="Name of a scheduler.")
 @option_option
 @click.option(
@@ -71,7 +53,7 @@ def serve() -> None:
     help="File to write for Nimbus, which names it as headgate.endpoint.",
 )
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="Where to listen; by default any free port.")
-@click.option("--collector", callback=_address, metavar="HOST:PORT", help="Where to take the reports of workers.")
+@click.option("--collector", type=_Address(), metavar="HOST:PORT", help="Where to take the reports of workers.")
 @click.option(
     "--token",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -80,14 +62,13 @@ def serve() -> None:
 @click.option(
     "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what workers report here, as Parquet."
 )
-@control_options
+@journal_option
 @json_option
 @click.pass_context
 def storm(
     context: click.Context,
     /,
     *,
-    config: Path | None,  # noqa: ARG001 - read by its callback
     scheduler: str,
     options: dict[str, Any],
     endpoint: Path,
@@ -95,6 +76,7 @@ def storm(
     collector: tuple[str, int] | None,
     token: Path | None,
     samples: Path | None,
+    journal: Path | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -103,34 +85,32 @@ def storm(
     Executors without a slot are placed in the round that shows them. Running executors move when the scheduler's
     analysis of what was measured calls for it; those of a scheduler without an analysis stay, but for --replan.
     """
-    from headgate.plugins.host import PluginHost
+    from headgate.control.loop import Control
     from headgate_storm.service import Places
 
     if samples is not None and collector is None:
         raise click.UsageError("--samples keeps what workers report: give --collector HOST:PORT as well")
-    host = PluginHost.load()
+    host = plugins(context)
     host.options(scheduler, options)
-    control = make_control("storm", scheduler, options, settings)
+    control = make(Control, settings, engine="storm", scheduler=scheduler, options=options)
     places = Places(endpoint=endpoint, port=port, collector=collector, token=token, samples=samples)
-    bad = _serve(host, control, places, settings, as_json=as_json)
+    bad = _serve(host, control, places, make(Pace, settings), make_journal(journal), as_json=as_json)
     context.exit(1 if bad else 0)
 
 
-def _serve(host: PluginHost, control: Control, places: Places, settings: dict[str, Any], *, as_json: bool) -> int:
+def _serve(host: PluginHost, control: Control, places: Places, pace: Pace, journal: Journal, *, as_json: bool) -> int:
     from headgate.control.loop import Loop
     from headgate_storm.service import serve
-
-    journal = make_journal(settings["journal"])
 
     def record(snapshot: Snapshot, decision: Decision) -> None:
         _record(snapshot, decision, journal, as_json=as_json)
 
     with serve(host, control.scheduler, control.options, places, shadow=control.shadow, on_decision=record) as service:
         _introduce(service, control)
-        if not settings["replan"] and not host.has(control.scheduler, "headgate_analyse"):
+        if not pace.replan and not host.has(control.scheduler, "headgate_analyse"):
             say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
             threading.Event().wait()
-        return run_rounds(Loop(host, control, service.target, journal), settings, as_json=as_json)
+        return run_rounds(Loop(host, control, service.target, journal), pace, as_json=as_json)
 
 
 def _introduce(service: Service, control: Control) -> None:

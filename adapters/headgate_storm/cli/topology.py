@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from headgate.cli.host import plugins
 from headgate_storm.cli.cluster import storm
 
 __all__ = ["storm"]
@@ -88,11 +89,10 @@ def submit(
 def _described(
     word: str, *, name: str | None, workers: int | None, rate: float, cpu: float, memory: float, text: Path | None
 ) -> list[dict[str, Any]]:
-    from headgate.plugins.host import PluginHost
     from headgate_storm.workload.describe import Load
     from headgate_storm.workload.find import find_wanted, read_text
 
-    wanted = find_wanted(word, PluginHost.load())
+    wanted = find_wanted(word, plugins())
     conf = {} if workers is None else {"topology.workers": workers}
     described = wanted.described(load=Load(cpu=cpu, memory=memory, rate=rate), text=read_text(text), conf=conf)
     if name is not None and len(described) > 1:

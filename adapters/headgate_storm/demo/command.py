@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import Progress, console, emit, json_option, say, table
 from headgate_storm.release.artefacts import STORM
 
@@ -32,14 +33,13 @@ def storm(*, load: float, version: str, output: Path, as_json: bool) -> None:
     Storm's own scheduler places it first, then `resource-aware` and `dstorm` from measured traffic.
     """
     from headgate.documents import write_text
-    from headgate.plugins.host import PluginHost
     from headgate_storm.demo.run import run
     from headgate_storm.demo.show import COLUMNS, NOTE, data, html, rows
     from headgate_storm.local.cluster import THREE
 
     progress = Progress()
     with tempfile.TemporaryDirectory(prefix="headgate-demo-", ignore_cleanup_errors=True) as folder:
-        found = run(PluginHost.load(), THREE, load, Path(folder), progress, console(stderr=True).print, version=version)
+        found = run(plugins(), THREE, load, Path(folder), progress, console(stderr=True).print, version=version)
     write_text(output / "storm.json", json.dumps(data(found), indent=2) + "\n")
     write_text(output / "storm.html", html(found))
     title = f"Storm {found.storm}, planned for {load:.0%} load"

@@ -44,7 +44,7 @@ def find_wanted(word: str, host: PluginHost) -> Wanted:
     Raises:
         DocumentError: It is none of these, or names no topology.
     """
-    from headgate.cli.request import find_request
+    from headgate.api import find_request
 
     if (topology := _topology(word)) is not None:
         return Wanted(topologies=(topology,))

@@ -7,21 +7,21 @@ from typing import Any
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say
-from headgate.cli.request import (
-    REQUEST_HELP,
-    deadline_option,
-    exit_code,
-    find_request,
-    option_option,
+from headgate.cli.request import REQUEST_HELP, exit_code, limit_settings, option_option
+from headgate.cli.settings import Configured
+
+
+@click.command(
+    "compare",
+    cls=Configured,
+    settings=lambda: limit_settings("deadline"),
+    epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.",
 )
-
-
-@click.command("compare", epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.")
 @click.argument("requests", metavar="REQUEST...", nargs=-1, required=True)
 @click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler, repeatable; all by default.")
 @option_option
-@deadline_option
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with pictures here.")
 @json_option
 @click.pass_context
@@ -40,14 +40,13 @@ def command(
 
     Where a scheduler knows the optimum or a bound, every plan's gap to it is shown.
     """
-    from headgate.api import compare
+    from headgate.api import compare, find_request
     from headgate.cli.tables import comparison_table, reasons, summary_table
     from headgate.documents import unstructure, write_text
-    from headgate.plugins.host import PluginHost
 
     if html is not None and len(requests) > 1:
         raise click.BadParameter("a page shows one REQUEST; name one", param_hint="--html")
-    host, compared, tables = PluginHost.load(), [], []
+    host, compared, tables = plugins(context), [], []
     given = _by_scheduler(options)
     for text in requests:
         asked = find_request(text, host)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import Markup, emit, json_option, table
 
 MARK = {"ok": Markup("[green]ok[/]"), "failed": Markup("[red]FAILED[/]"), "skipped": Markup("[yellow]skipped[/]")}
@@ -19,7 +20,7 @@ def command(context: click.Context, /, *, name: str, seed: int, as_json: bool) -
     from headgate.documents import unstructure
     from headgate.testing.conform import conform
 
-    found = conform(name, seed=seed)
+    found = conform(name, seed=seed, host=plugins(context))
     rows = [(MARK[row.status], row.rule, row.detail) for row in found.rows]
     emit(unstructure(found), table(f"{name}", ("", "rule", "detail"), rows), as_json=as_json)
     context.exit(0 if found.passed else 1)

@@ -1,119 +1,38 @@
-"""What every command that runs the control loop shares: its options, its rounds, and how they are shown."""
+"""Rounds of the control loop under a command: its settings, its journal, and what is shown."""
 
 from __future__ import annotations
 
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from headgate.cli.output import emit, say
+from headgate.control.settings import Pace, Setting, settings_of
 from headgate.interrupts import check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
-    from headgate.control.guards import Guards
     from headgate.control.journal import Journal
-    from headgate.control.loop import Control, Loop
+    from headgate.control.loop import Loop
     from headgate.control.round import Round
 
 BAD = ("failed", "held")
 """Outcomes after which a command ends with exit code 1."""
 
-_GOALS = (
-    "traffic",
-    "nodes",
-    "cost",
-    "utilisation",
-    "latency",
-    "throughput",
-)  # headgate.control.guards.GOALS, which needs numpy
-
-_OPTIONS = (
-    click.option(
-        "--window", default=10.0, show_default=True, type=click.FloatRange(min=0.1), help="Seconds to measure."
-    ),
-    click.option(
-        "--interval", default=60.0, show_default=True, type=click.FloatRange(min=0), help="Seconds between rounds."
-    ),
-    click.option("--rounds", type=click.IntRange(min=1), help="Stop after so many rounds; endless by default."),
-    click.option("--max-moves", type=click.IntRange(min=0), help="Running tasks that may move in a round."),
-    click.option(
-        "--deadline",
-        default=5.0,
-        show_default=True,
-        type=click.FloatRange(min=0, min_open=True),
-        help="Seconds to plan.",
-    ),
-    click.option("--replan", is_flag=True, help="Plan in every round, whatever the scheduler's analysis says."),
-    click.option("--shadow", is_flag=True, help="Plan and report, never act."),
-    click.option(
-        "--cooldown",
-        default=0.0,
-        show_default=True,
-        type=click.FloatRange(min=0),
-        help="Seconds after acting in which no plan is carried out; twice as long after each failure in a row.",
-    ),
-    click.option(
-        "--min-gain",
-        default=0.0,
-        show_default=True,
-        type=click.FloatRange(0, 1),
-        help="Least relative gain of a plan over what runs, in the goal or else in any figure.",
-    ),
-    click.option("--goal", type=click.Choice(_GOALS), help="Undo a plan after which this got worse."),
-    click.option(
-        "--worse",
-        default=0.1,
-        show_default=True,
-        type=click.FloatRange(min=0),
-        help="Relative loss in the goal that is borne.",
-    ),
-    click.option(
-        "--settle", default=1, show_default=True, type=click.IntRange(min=1), help="Rounds before a plan is judged."
-    ),
-    click.option(
-        "--reassert",
-        default=3,
-        show_default=True,
-        type=click.IntRange(min=0),
-        help="How often to ask again while tasks are not where asked.",
-    ),
-    click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="Append every round to this file."),
+journal_option = click.option(
+    "--journal", type=click.Path(dir_okay=False, path_type=Path), help="Append every round to this file."
 )
 
 
-def control_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of the control loop to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+def loop_settings(*, without: Iterable[str] = ()) -> tuple[Setting, ...]:
+    """The settings of every command that runs the control loop."""
+    from headgate.control.loop import Control  # needs numpy, which a list of commands does not
 
-
-def make_control(engine: str, scheduler: str, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Control:
-    """What the options say, for the loop."""
-    from headgate.control.loop import Control
-    from headgate.model import Limits
-
-    return Control(
-        scheduler=scheduler,
-        engine=engine,
-        options=options,
-        limits=Limits(deadline=settings["deadline"], max_moves=settings["max_moves"]),
-        window=settings["window"],
-        shadow=settings["shadow"],
-        guards=_guards(settings),
-    )
-
-
-def _guards(settings: Mapping[str, Any]) -> Guards:
-    from headgate.control.guards import Guards
-
-    names = ("cooldown", "goal", "worse", "settle", "reassert")
-    return Guards(gain=settings["min_gain"], **{name: settings[name] for name in names})
+    return tuple(each for each in settings_of(Control, Pace) if each.name not in without)
 
 
 def make_journal(path: Path | None) -> Journal:
@@ -127,18 +46,20 @@ def make_journal(path: Path | None) -> Journal:
     return FileJournal(path) if path else NoJournal()
 
 
-def run_rounds(
-    loop: Loop, settings: Mapping[str, Any], *, as_json: bool, wait: Callable[[float], None] = time.sleep
-) -> int:
+def run_rounds(loop: Loop, pace: Pace, *, as_json: bool, wait: Callable[[float], None] = time.sleep) -> int:
     """Run and show rounds until there were enough or the application ended; the number of bad ones.
 
-    `wait` lets the seconds between two rounds pass: an engine may have a clock of its own.
+    Args:
+        loop: Is run.
+        pace: How many rounds, and how far apart.
+        as_json: Show each as one line of JSON.
+        wait: Lets the seconds between two rounds pass: an engine may have a clock of its own.
     """
     count = bad = 0
-    while settings["rounds"] is None or count < settings["rounds"]:
+    while pace.rounds is None or count < pace.rounds:
         if count:
-            wait(settings["interval"])
-        done = loop.round(replan=settings["replan"])
+            wait(pace.interval)
+        done = loop.round(replan=pace.replan)
         check()
         show_round(done, as_json=as_json)
         bad += done.outcome in BAD

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import Markup, emit, json_option, table
 
 if TYPE_CHECKING:
@@ -23,9 +24,7 @@ class Doctor(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The command's own options, and `--NAME FOLDER` for each such plugin."""
-        from headgate.plugins.host import PluginHost
-
-        names = PluginHost.load().having("headgate_examine")
+        names = plugins(ctx).having("headgate_examine")
         text = "Check the installation of {} in this folder instead."
         engines = [
             click.Option([f"--{each}", f"engine_{each}"], type=FOLDER, metavar="HOME", help=text.format(each))
@@ -51,9 +50,8 @@ def _findings(homes: dict[str, Path]) -> Sequence[Finding]:
     from headgate.cli.findings import examine
     from headgate.cli.main import BUILT_IN
     from headgate.cli.plugin_commands import quarantined
-    from headgate.plugins.host import PluginHost
 
-    host = PluginHost.load()
+    host = plugins()
     if not homes:
         return examine(host, quarantined(frozenset(BUILT_IN)))
     return [finding for name, home in homes.items() for finding in host.examine(name, home)]

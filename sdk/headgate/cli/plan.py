@@ -7,23 +7,23 @@ from typing import Any
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say
 from headgate.cli.request import (
     REQUEST_HELP,
-    deadline_option,
     exit_code,
-    find_request,
+    limit_settings,
     option_option,
     request_argument,
+    scheduler_option,
 )
+from headgate.cli.settings import Configured
 
 
-@click.command("plan", epilog=REQUEST_HELP)
+@click.command("plan", cls=Configured, settings=limit_settings, epilog=REQUEST_HELP)
 @request_argument
-@click.option("-s", "--scheduler", default="dstorm", show_default=True, help="Name of a scheduler.")
+@scheduler_option
 @option_option
-@deadline_option
-@click.option("--max-moves", type=click.IntRange(min=0), help="Running tasks that may move.")
 @click.option("--seed", type=int, help="Seed of a scheduler that draws lots.")
 @click.option("-w", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan document here.")
 @json_option
@@ -43,15 +43,15 @@ def command(
 
     Ctrl-C asks a scheduler that searches for its best plan so far, and that is printed.
     """
-    from headgate.api import limited
+    from headgate.api import find_request, limited
+    from headgate.api import plan as make_plan
     from headgate.cli.tables import plan_tables, reasons
     from headgate.documents import unstructure, write
-    from headgate.plugins.host import PluginHost
     from headgate.toolbox.cancel import Wish
 
-    host = PluginHost.load()
+    host = plugins(context)
     asked = limited(find_request(request, host), **limits)
-    plan = host.schedule(scheduler, asked, options, wish=Wish())
+    plan = make_plan(asked, scheduler, options=options, host=host, cancel=Wish())
     if output is not None:
         write(output, plan)
         say(f"wrote {output}")

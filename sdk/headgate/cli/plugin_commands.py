@@ -46,7 +46,7 @@ def quarantined(taken: frozenset[str]) -> tuple[Quarantined, ...]:
 
 def _command(words: str, entries: tuple[EntryPoint, ...]) -> click.Command:
     fit = _fit(words, entries)
-    return fit if isinstance(fit, click.Command) else _Broken(fit)
+    return fit if isinstance(fit, click.Command) else SetAside(fit)
 
 
 def _fit(
@@ -65,7 +65,7 @@ def _fit(
     return command
 
 
-class _Broken(click.Command):
+class SetAside(click.Command):
     """Stands for a command that is set aside: listed, and refused with the reason."""
 
     def __init__(self, aside: Quarantined) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say, table
 
 
@@ -15,9 +16,7 @@ def command(*, as_json: bool) -> None:
     """List plugins: what each one is, its options, and the workloads it names."""
     import attrs
 
-    from headgate.plugins.host import PluginHost
-
-    host = PluginHost.load()
+    host = plugins()
     data = [
         {
             "name": plugin.name,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import console, emit, json_option, say
 
 if TYPE_CHECKING:
@@ -39,9 +40,8 @@ def command(
     """
     from headgate.cli.evidence import evidence
     from headgate.documents import unstructure, write_text
-    from headgate.plugins.host import PluginHost
 
-    host = PluginHost.load()
+    host = plugins(context)
     claims, improvements = _asked(host, plugin, wanted)
     if not claims and not improvements:
         what = f"claim {', '.join(wanted)}" if wanted else "claims"

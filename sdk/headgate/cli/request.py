@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
-from headgate.documents import loads, read
-from headgate.errors import DocumentError
-from headgate.model import Request, Status
+from headgate.cli.settings import OPTIONS
+from headgate.control.settings import settings_of
+from headgate.model import Limits, Status
 
 if TYPE_CHECKING:
+    from headgate.control.settings import Setting
     from headgate.model import Plan
-    from headgate.plugins.host import PluginHost
+
+SCHEDULER = "dstorm"
+"""The scheduler of commands that are told none."""
 
 request_argument = click.argument("request", metavar="REQUEST")
 REQUEST_HELP = "REQUEST is a request document, - for stdin, or PLUGIN:WORKLOAD (see `headgate plugins`)."
@@ -22,30 +24,14 @@ REQUEST_HELP = "REQUEST is a request document, - for stdin, or PLUGIN:WORKLOAD (
 EXIT = {Status.OK: 0, Status.INFEASIBLE: 1, Status.HELD: 3}
 
 
-def find_request(text: str, host: PluginHost) -> Request:
-    """The request that an argument names.
-
-    Raises:
-        DocumentError: It is no file and no workload, or not a valid request.
-    """
-    if text == "-":
-        return loads(sys.stdin.buffer.read(), Request)
-    plugin, colon, name = text.partition(":")
-    if colon and plugin in host and not os.path.exists(text):  # noqa: PTH110 - a long text is no error here
-        return _workload(host, plugin, name)
-    return read(text, Request)
+def limit_settings(*names: str) -> tuple[Setting, ...]:
+    """Limits of a request that a command may replace, all by default."""
+    return tuple(attrs.evolve(each, default=None) for each in settings_of(Limits) if not names or each.name in names)
 
 
-def _workload(host: PluginHost, plugin: str, name: str) -> Request:
-    known = {workload.name: workload for workload in host.evidence(plugin).workloads}
-    if name not in known:
-        raise DocumentError("", f"{plugin} has no workload {name!r}; there are: {', '.join(sorted(known)) or 'none'}")
-    return known[name].build()
-
-
-def pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
-    """Read `name=value` options."""
-    found = {}
+def pairs(context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+    """Read `name=value` options, on top of those of the command's file."""
+    found = dict(context.meta.get(OPTIONS, {}))
     for value in values:
         name, equals, text = value.partition("=")
         if not equals:
@@ -57,7 +43,7 @@ def pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[st
 option_option = click.option(
     "-o", "--option", "options", multiple=True, metavar="NAME=VALUE", callback=pairs, help="Set a scheduler's option."
 )
-deadline_option = click.option("--deadline", type=click.FloatRange(min=0, min_open=True), help="Seconds to plan.")
+scheduler_option = click.option("-s", "--scheduler", default=SCHEDULER, show_default=True, help="Name of a scheduler.")
 
 
 def exit_code(plan: Plan) -> int:

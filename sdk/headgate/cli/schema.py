@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.cli.host import plugins
 from headgate.cli.output import say
 
 if TYPE_CHECKING:
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 def command(*, document: str | None, output: Path | None, as_json: bool) -> None:
     """Print the schema of DOCUMENT (request, plan, ...), or name the documents."""
     from headgate.catalogue import schemas
-    from headgate.plugins.host import PluginHost
 
-    found = schemas(PluginHost.load())
+    found = schemas(plugins())
     if output is not None:
         from headgate.documents import write_text
 

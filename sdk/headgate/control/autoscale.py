@@ -25,6 +25,18 @@ class Fleet:
     maximum: int
     idle: int = 2
 
+    @classmethod
+    def parse(cls, text: str) -> Fleet:
+        """Read MIN:MAX.
+
+        Raises:
+            ValueError: It is no such range, or an empty one.
+        """
+        least, _, most = text.partition(":")
+        if not 1 <= int(least) <= int(most):
+            raise ValueError(f"{text!r} is no range of nodes")
+        return cls(minimum=int(least), maximum=int(most))
+
 
 @attrs.frozen(kw_only=True)
 class Scaling:

@@ -5,7 +5,7 @@ Pure functions of what a round sees and of what is remembered of the rounds befo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 import numpy as np
@@ -22,7 +22,6 @@ Goal = Literal["traffic", "nodes", "cost", "utilisation", "latency", "throughput
 """What a plan may be judged by. traffic: the share that goes between nodes; nodes, cost, utilisation: as in `Scores`;
 latency: the largest of any topology; throughput: completed over offered, in sum. More is better of the last alone."""
 
-GOALS: tuple[Goal, ...] = get_args(Goal)
 PREDICTED: tuple[Goal, ...] = ("traffic", "nodes", "cost", "utilisation")
 """Goals that the scores of a plan foretell."""
 REGRETS = 8
@@ -33,23 +32,32 @@ DOUBLINGS = 6
 
 @attrs.frozen(kw_only=True)
 class Guards:
-    """How patient a loop is.
-
-    Attributes:
-        cooldown: Seconds after acting in which no further plan is carried out; doubled by every failure in a row.
-        gain: Least relative gain, 0 to 1, of a plan over what runs: in the goal, else in any predicted one.
-        goal: What a plan that was carried out is judged by; None judges none.
-        worse: Relative loss in the goal that is borne; more undoes the plan.
-        settle: Rounds after acting before the plan is judged.
-        reassert: How often one assignment is asked for again while tasks are not where asked.
+    """How patient a loop is. Each field is a setting (`headgate.control.settings`), and its `help` says what it
+    does.
     """
 
-    cooldown: float = 0.0
-    gain: float = 0.0
-    goal: Goal | None = None
-    worse: float = 0.1
-    settle: int = 1
-    reassert: int = 3
+    cooldown: float = attrs.field(
+        default=0.0,
+        metadata={
+            "help": "Seconds after acting in which no plan is carried out; twice as long after each failure in a row.",
+            "least": 0,
+        },
+    )
+    gain: float = attrs.field(
+        default=0.0,
+        metadata={
+            "name": "min_gain",
+            "help": "Least relative gain of a plan over what runs, in the goal or else in any figure.",
+            "least": 0,
+            "most": 1,
+        },
+    )
+    goal: Goal | None = attrs.field(default=None, metadata={"help": "Undo a plan after which this got worse."})
+    worse: float = attrs.field(default=0.1, metadata={"help": "Relative loss in the goal that is borne.", "least": 0})
+    settle: int = attrs.field(default=1, metadata={"help": "Rounds before a plan is judged.", "least": 1})
+    reassert: int = attrs.field(
+        default=3, metadata={"help": "How often to ask again while tasks are not where asked.", "least": 0}
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -39,11 +39,19 @@ class Control:
     engine: str
     options: Mapping[str, Any] = FrozenMap()
     limits: Limits = Limits()
-    window: float = 10.0
+    window: float = attrs.field(default=10.0, metadata={"help": "Seconds to measure.", "least": 0.1})
     seed: int = 0
-    shadow: bool = False
+    shadow: bool = attrs.field(default=False, metadata={"help": "Plan and report, never act."})
     guards: Guards = Guards()
-    fleet: Fleet | None = None
+    fleet: Fleet | None = attrs.field(
+        default=None,
+        metadata={
+            "name": "elastic",
+            "help": "Give empty nodes back and ask for more, within these bounds.",
+            "takes": "a range of nodes: expected MIN:MAX such as 1:4",
+            "metavar": "MIN:MAX",
+        },
+    )
 
 
 def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:

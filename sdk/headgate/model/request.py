@@ -31,8 +31,10 @@ class Profile:
 class Limits:
     """What bounds one round: seconds to plan, and how many running tasks may move (None = any)."""
 
-    deadline: float = 5.0
-    max_moves: int | None = None
+    deadline: float = attrs.field(default=5.0, metadata={"help": "Seconds to plan.", "above": 0})
+    max_moves: int | None = attrs.field(
+        default=None, metadata={"help": "Running tasks that may move in a round.", "least": 0}
+    )
 
 
 @attrs.frozen(kw_only=True)

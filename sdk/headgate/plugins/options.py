@@ -63,6 +63,7 @@ def text_converter() -> cattrs.Converter:
     made.register_structure_hook(bool, lambda value, _: value if isinstance(value, bool) else WORDS[value.lower()])
     made.register_structure_hook(enum.StrEnum, lambda value, kind: kind(value))
     made.register_structure_hook_func(lambda kind: _is(kind, Literal), _choose)
+    made.register_structure_hook_func(lambda kind: hasattr(kind, "parse"), lambda value, kind: kind.parse(value))
     made.register_structure_hook_func(
         lambda kind: _is(kind, Union, UnionType), lambda value, kind: _one_of(value, kind, made)
     )

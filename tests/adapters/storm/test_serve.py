@@ -94,7 +94,7 @@ def test_options_come_from_a_file(tmp_path):
     config.write_text('[serve.storm]\nschedular = "even"\n')
     with served(tmp_path, "--config", config) as (process, _):
         assert process.wait(30) == 2
-        assert "[serve.storm] has no 'schedular'" in process.stderr.read()
+        assert "/serve/storm/schedular: unknown key" in process.stderr.read()
 
 
 def test_what_cannot_be_placed_is_said_and_what_is_no_round_is_told_without_a_traceback(tmp_path):

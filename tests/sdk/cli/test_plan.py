@@ -46,11 +46,6 @@ def test_the_plan_is_written_where_it_was_asked(place, tmp_path):
     assert read(tmp_path / "new" / "plan.json", Plan).status == "ok"
 
 
-def test_limits_and_the_seed_reach_the_plan(place):
-    data = json.loads(invoke(place, "-s", "even", "--seed", 7, "--max-moves", 0, "--json").stdout)
-    assert data["provenance"]["seed"] == 7
-
-
 def test_a_request_may_come_from_stdin():
     done = run("plan", "-", "-s", "even", "--json", stdin=dumps(word_count()))
     assert done.returncode == 0

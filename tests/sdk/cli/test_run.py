@@ -89,9 +89,12 @@ def test_elastic_needs_an_engine_that_can_scale(machine):
     assert "memory cannot add or drain nodes" in done.stderr
 
 
-def test_the_guards_are_options(machine):
-    done = invoke("--rounds", "2", "--min-gain", "1", "--cooldown", "60", "--goal", "nodes", "--reassert", "0")
-    assert [line for line in done.stderr.splitlines() if "gains" in line]
+def test_a_held_round_is_exit_code_1(machine, monkeypatch):
+    host = PluginHost().with_plugin("memory", Engine(machine)).with_plugin("judge", Judge([0]))
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
+    done = invoke("--rounds", "2")
+    assert (done.exit_code, machine.calls.count("execute")) == (1, 0)
+    assert [line.split(":")[1] for line in done.stderr.splitlines()] == [" held", " held"]
 
 
 def test_the_loop_ends_with_the_application(machine):

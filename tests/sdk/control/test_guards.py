@@ -3,9 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.cli.control import _GOALS
 from headgate.control.guards import (
-    GOALS,
     Guards,
     Memory,
     Trial,
@@ -59,10 +57,6 @@ def places(target):
 def latency(target, value):
     sample = TopologySample(topology="t", latency=value)
     target.seen = attrs.evolve(target.seen, metrics=Metrics(topologies=(sample,)))
-
-
-def test_the_command_line_knows_every_goal():
-    assert _GOALS == GOALS
 
 
 def test_after_acting_plans_wait_for_the_cool_down():

@@ -53,13 +53,13 @@ def spoilt(draw, kind):
         keys = sorted(part) if isinstance(part, dict) else range(len(part))
         change = draw(st.sampled_from(["replace", "replace", "remove", "add"]))
         if change == "add" and isinstance(part, dict):
-            part[draw(st.sampled_from(["unknown", "", "a/b", "cpu", "id"]))] = draw(OTHERS)
+            part[draw(st.sampled_from(["unknown", "", "a/b", "cpu", "id"]))] = copy.deepcopy(draw(OTHERS))
         elif change == "add":
-            part.append(draw(OTHERS))
+            part.append(copy.deepcopy(draw(OTHERS)))
         elif keys and change == "remove":
             del part[draw(st.sampled_from(keys))]
         elif keys:
-            part[draw(st.sampled_from(keys))] = draw(OTHERS)
+            part[draw(st.sampled_from(keys))] = copy.deepcopy(draw(OTHERS))
     return data
 
 

@@ -1,0 +1,156 @@
+"""Every option of `headgate serve storm` arrives where it is to act, from the command line and from a file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import attrs
+import click
+import pytest
+from click.testing import CliRunner
+
+from headgate.cli.main import headgate
+from headgate.control import loop
+from headgate.control.settings import Pace
+from headgate_storm import service
+from headgate_storm.cli import serve
+from headgate_storm.nimbus.bridge import Endpoint
+
+pytest.importorskip("py4j")
+
+
+@attrs.define
+class Seen:
+    """What the service and the loop received."""
+
+    folder: object
+    said: object = None
+    scheduler: object = None
+    options: object = None
+    places: object = None
+    control: object = None
+    pace: object = None
+    port: int = 0
+    collected: object = None
+    journal: object = None
+    as_json: object = None
+
+
+@pytest.fixture
+def seen(monkeypatch, tmp_path):
+    """The service is a real one; the loop is made, and goes no round."""
+    made = Seen(folder=tmp_path)
+    real = service.serve
+
+    @contextlib.contextmanager
+    def served(host, scheduler, options, places, **more):
+        made.scheduler, made.options, made.places = scheduler, options, places
+        with real(host, scheduler, options, places, **more) as running:
+            made.port = Endpoint.read(places.endpoint).port
+            made.collected = running.collector is not None and running.collector.address
+            yield running
+
+    class Loop(loop.Loop):
+        def __init__(self, host, control, target, journal=None, **more):
+            made.control, made.journal = control, journal
+            super().__init__(host, control, target, journal, **more)
+
+    def run_rounds(_loop, pace, *, as_json):
+        made.pace, made.as_json = pace, as_json
+        return 0
+
+    monkeypatch.setattr(service, "serve", served)
+    monkeypatch.setattr(loop, "Loop", Loop)
+    monkeypatch.setattr(serve, "run_rounds", run_rounds)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def free_port():
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+PORTS = [free_port() for _ in range(2)]
+COLLECTOR = f"127.0.0.1:{PORTS[1]}"
+CASES = {
+    "scheduler": ("even", lambda seen: (seen.scheduler, seen.control.scheduler), ("even", "even")),
+    "endpoint": ("other.json", lambda seen: seen.places.endpoint.name, "other.json"),
+    "port": (PORTS[0], lambda seen: seen.port, PORTS[0]),
+    "collector": (COLLECTOR, lambda seen: seen.collected, ("127.0.0.1", PORTS[1])),
+    "token": ("secret", lambda seen: seen.places.token_file.name, "secret"),
+    "samples": ("kept", lambda seen: seen.places.samples.name, "kept"),
+    "journal": ("rounds", lambda seen: seen.journal.path.name, "rounds"),
+    "json": (True, lambda seen: seen.as_json, True),
+    "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),
+    "max-moves": (1, lambda seen: seen.control.limits.max_moves, 1),
+    "window": (2.5, lambda seen: seen.control.window, 2.5),
+    "shadow": (True, lambda seen: (seen.control.shadow, "shadow:" in seen.said.stderr), (True, True)),
+    "cooldown": (30.0, lambda seen: seen.control.guards.cooldown, 30.0),
+    "min-gain": (0.25, lambda seen: seen.control.guards.gain, 0.25),
+    "goal": ("latency", lambda seen: seen.control.guards.goal, "latency"),
+    "worse": (0.3, lambda seen: seen.control.guards.worse, 0.3),
+    "settle": (4, lambda seen: seen.control.guards.settle, 4),
+    "reassert": (0, lambda seen: seen.control.guards.reassert, 0),
+    "interval": (12.5, lambda seen: seen.pace, Pace(interval=12.5, replan=True)),
+    "rounds": (3, lambda seen: seen.pace, Pace(rounds=3, replan=True)),
+    "replan": (True, lambda seen: seen.pace, Pace(replan=True)),
+    "options": (
+        {"order": "bfs"},
+        lambda seen: (seen.options, seen.control.options),
+        ({"order": "bfs"}, {"order": "bfs"}),
+    ),
+}
+"""Of each option its value in a file, what is to be seen of it, and how it looks."""
+BASE = {"endpoint": "endpoint.json", "scheduler": "resource-aware", "replan": True}
+MORE = {"samples": {"collector": COLLECTOR}, "token": {"collector": COLLECTOR}, "replan": {"scheduler": "dstorm"}}
+
+
+def toml(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)
+
+
+def invoke(seen, table, *words):
+    lines = ["[serve.storm]", *(f"{name} = {toml(value)}" for name, value in table.items())]
+    (seen.folder / "headgate.toml").write_text("\n".join(lines))
+    seen.said = CliRunner().invoke(headgate, ["serve", "storm", "--config", "headgate.toml", *words])
+    assert seen.said.exit_code == 0, seen.said.output
+
+
+def base(name):
+    return {key: value for key, value in {**BASE, **MORE.get(name, {})}.items() if key != name}
+
+
+def test_no_option_is_left_out():
+    context = click.Context(headgate)
+    assert set(CASES) == set(serve.storm.keys(context))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_option_arrives_from_the_command_line(seen, name):
+    value, look, expected = CASES[name]
+    words = ("-o", "order=bfs") if name == "options" else (f"--{name}",) if value is True else (f"--{name}", str(value))
+    invoke(seen, base(name), *words)
+    assert look(seen) == expected
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_option_arrives_from_the_file(seen, name):
+    value, look, expected = CASES[name]
+    invoke(seen, {**base(name), name: value})
+    assert look(seen) == expected
+
+
+@pytest.mark.parametrize("name", sorted(set(CASES) - {"endpoint"}))
+def test_an_option_that_is_not_given_is_not_there(seen, name):
+    _, look, expected = CASES[name]
+    invoke(seen, base(name))
+    found = None
+    with contextlib.suppress(AttributeError):
+        found = look(seen)
+    assert found != expected

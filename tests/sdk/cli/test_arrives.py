@@ -1,0 +1,293 @@
+"""Every option of `run`, `plan` and `compare` arrives where it is to act, from the command line and from a file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import attrs
+import click
+import pytest
+from click.testing import CliRunner
+
+from headgate.cli.main import headgate
+from headgate.control import loop
+from headgate.control.autoscale import Fleet
+from headgate.control.journal import read_journal
+from headgate.documents import read, write
+from headgate.errors import DocumentError
+from headgate.hooks import Description, Verdict, hookimpl
+from headgate.model import Metrics, Observation, Plan, TaskSample
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
+from memory_engine import ElasticEngine, Machine
+from small_requests import component, node, request, topology
+
+RUNNING = request([node("a"), node("b")], [topology("t", component("c", 2))], {"t/c/0": "a", "t/c/1": "a"})
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    spread: bool = False
+    weight: float = 1.0
+
+
+class Judge:
+    """A scheduler that remembers what it is asked."""
+
+    def __init__(self, *, replan=True):
+        self.replan, self.asked = replan, []
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Remember.", options=Options)
+
+    @hookimpl
+    def headgate_analyse(self, observation):
+        return Verdict(replan=self.replan)
+
+    @hookimpl
+    def headgate_schedule(self, request, options):
+        self.asked.append((request, options))
+        return Problem.of(request).plan([0, 1])
+
+
+class Clocked(Machine):
+    """A machine in whose time the pauses between rounds pass."""
+
+    def wait(self, seconds):
+        self.pauses.append(seconds)
+
+
+class Windowed(ElasticEngine):
+    """An engine that remembers how it was opened, and how long it was to measure."""
+
+    @hookimpl
+    def headgate_open(self, application, address):
+        self.opened = (tuple(application), address)
+        return contextlib.nullcontext(self.machine)
+
+    @hookimpl
+    def headgate_observe(self, target, window):
+        self.windows.append(window)
+        return target.seen
+
+
+@attrs.define(slots=False)
+class Seen:
+    """What everything received; `said` is what the command printed."""
+
+    engine: Windowed
+    other: Windowed
+    judge: Judge
+    calm: Judge
+    folder: object
+    said: object = None
+    control: object = None
+
+    @property
+    def rounds(self):
+        return len(self.engine.windows) - self.engine.machine.calls.count("execute")
+
+    @property
+    def asked(self):
+        return self.judge.asked[0]
+
+
+def engine():
+    seen = Observation(
+        cluster=RUNNING.cluster,
+        topologies=RUNNING.topologies,
+        assignment=RUNNING.assignment,
+        metrics=Metrics(window=1.0, tasks=(TaskSample(task="t/c/0", cpu=5.0),)),
+    )
+    made = Windowed(Clocked(seen))
+    made.machine.pauses, made.windows, made.opened = [], [], None
+    return made
+
+
+@pytest.fixture
+def seen(monkeypatch, tmp_path):
+    made = Seen(engine=engine(), other=engine(), judge=Judge(), calm=Judge(replan=False), folder=tmp_path)
+    host = PluginHost()
+    for name in ("engine", "other", "judge", "calm"):
+        host = host.with_plugin(name, getattr(made, name))
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
+
+    class Loop(loop.Loop):
+        def __init__(self, host, control, *more, **named):
+            made.control = control
+            super().__init__(host, control, *more, **named)
+
+    monkeypatch.setattr(loop, "Loop", Loop)
+    write(tmp_path / "request.json", RUNNING)
+    return made
+
+
+@attrs.frozen
+class Case:
+    """An option: words of the command line, the value in a file, another one that the command line overrules, and
+    what is to be seen of it; `base` is what the command needs besides."""
+
+    words: tuple[str, ...]
+    value: object
+    other: object
+    look: object
+    expected: object
+    base: dict = attrs.field(factory=dict)
+
+
+def option(name, value, other, look, *, expected=None, **base):
+    """The usual case: the text of the command line is that of the value."""
+    words = (f"--{name}",) if value is True else (f"--{name}", str(value))
+    return Case(words, value, other, look, value if expected is None else expected, base)
+
+
+def guard(name, value, other, field=None):
+    return option(name, value, other, lambda seen: getattr(seen.control.guards, field or name))
+
+
+RUN = {
+    "engine": option("engine", "other", "engine", lambda seen: len(seen.other.windows) > 0, expected=True),
+    "scheduler": option("scheduler", "calm", "judge", lambda seen: seen.control.scheduler),
+    "options": Case(
+        ("-o", "weight=2.5"), {"weight": 2.5}, {"weight": 3}, lambda seen: seen.asked[1], Options(weight=2.5)
+    ),
+    "master": option("master", "host:7077", "other:1", lambda seen: seen.engine.opened[1]),
+    "samples": option(
+        "samples", "kept", "lost", lambda seen: bool(list((seen.folder / "kept").rglob("*.parquet"))), expected=True
+    ),
+    "journal": option(
+        "journal", "rounds", "lost", lambda seen: len(list(read_journal(seen.folder / "rounds"))), expected=2
+    ),
+    "json": option(
+        "json",
+        True,
+        None,
+        lambda seen: [json.loads(line)["number"] for line in seen.said.stdout.splitlines()],
+        expected=[1, 2],
+    ),
+    "deadline": option("deadline", 7.5, 9, lambda seen: seen.asked[0].limits.deadline),
+    "max-moves": option("max-moves", 1, 2, lambda seen: seen.asked[0].limits.max_moves),
+    "window": option("window", 2.5, 3, lambda seen: seen.engine.windows[0]),
+    "shadow": option("shadow", True, None, lambda seen: "execute" not in seen.engine.machine.calls),
+    "cooldown": guard("cooldown", 30.0, 40),
+    "min-gain": guard("min-gain", 0.25, 0.5, "gain"),
+    "goal": guard("goal", "latency", "nodes"),
+    "worse": guard("worse", 0.3, 0.4),
+    "settle": guard("settle", 4, 5),
+    "reassert": guard("reassert", 0, 1),
+    "elastic": option("elastic", "2:3", "1:9", lambda seen: seen.control.fleet, expected=Fleet(minimum=2, maximum=3)),
+    "interval": option("interval", 12.5, 3, lambda seen: seen.engine.machine.pauses, expected=[12.5]),
+    "rounds": option("rounds", 3, 5, lambda seen: seen.rounds),
+    "replan": option("replan", True, None, lambda seen: len(seen.calm.asked), expected=2, scheduler="calm"),
+}
+PLAN = {
+    "scheduler": option("scheduler", "calm", "judge", lambda seen: len(seen.calm.asked), expected=1),
+    "options": Case(
+        ("-o", "spread=yes"), {"spread": True}, {"spread": False}, lambda seen: seen.asked[1], Options(spread=True)
+    ),
+    "deadline": option("deadline", 7.5, 9, lambda seen: seen.asked[0].limits.deadline),
+    "max-moves": option("max-moves", 0, 9, lambda seen: seen.asked[0].limits.max_moves),
+    "seed": option("seed", 7, 8, lambda seen: seen.asked[0].seed),
+    "output": option(
+        "output", "p.json", "lost.json", lambda seen: read(seen.folder / "p.json", Plan).status, expected="ok"
+    ),
+    "json": option("json", True, None, lambda seen: json.loads(seen.said.stdout)["status"], expected="ok"),
+}
+COMPARE = {
+    "schedulers": Case(
+        ("-s", "calm"), ["calm"], ["judge"], lambda seen: (len(seen.judge.asked), len(seen.calm.asked)), (0, 1)
+    ),
+    "options": Case(
+        ("-o", "judge.spread=yes"),
+        {"judge": {"spread": True}},
+        {"judge.spread": False},
+        lambda seen: seen.asked[1],
+        Options(spread=True),
+    ),
+    "deadline": option("deadline", 7.5, 9, lambda seen: seen.asked[0].limits.deadline),
+    "html": option(
+        "html", "page.html", "lost.html", lambda seen: (seen.folder / "page.html").stat().st_size > 1000, expected=True
+    ),
+    "json": option("json", True, None, lambda seen: len(json.loads(seen.said.stdout)["rows"]), expected=2),
+}
+COMMANDS = {
+    "run": (RUN, {"engine": "engine", "scheduler": "judge", "rounds": 2, "interval": 0}, ["app.py", "--window", "x"]),
+    "plan": (PLAN, {"scheduler": "judge"}, ["request.json"]),
+    "compare": (COMPARE, {}, ["request.json"]),
+}
+"""For each command its cases, what it needs in any case, and its arguments."""
+EACH = [(command, name) for command, (cases, _, _) in COMMANDS.items() for name in cases]
+
+
+def toml(value):
+    """A value in TOML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {toml(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)
+
+
+def invoke(seen, command, table, words, monkeypatch):
+    monkeypatch.chdir(seen.folder)
+    lines = [f"{name} = {toml(value)}" for name, value in table.items()]
+    (seen.folder / "headgate.toml").write_text("\n".join([f"[{command}]", *lines]))
+    arguments = COMMANDS[command][2]
+    seen.said = CliRunner().invoke(headgate, [command, "--config", "headgate.toml", *words, *arguments])
+    assert seen.said.exit_code == 0, seen.said.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_option_is_left_out(command):
+    context = click.Context(headgate)
+    found = headgate.get_command(context, command)
+    assert set(COMMANDS[command][0]) == set(found.keys(context))
+    arguments = [each.name for each in found.get_params(context) if isinstance(each, click.Argument)]
+    assert arguments == {"run": ["application"], "plan": ["request"], "compare": ["requests"]}[command]
+
+
+@pytest.mark.parametrize(("command", "name"), EACH)
+def test_an_option_arrives_from_the_command_line_and_wins_over_the_file(seen, command, name, monkeypatch):
+    cases, base, _ = COMMANDS[command]
+    case = cases[name]
+    table = base | case.base | ({} if case.other is None else {name: case.other})
+    invoke(seen, command, table, case.words, monkeypatch)
+    assert case.look(seen) == case.expected
+
+
+@pytest.mark.parametrize(("command", "name"), EACH)
+def test_an_option_arrives_from_the_file(seen, command, name, monkeypatch):
+    cases, base, _ = COMMANDS[command]
+    invoke(seen, command, base | cases[name].base | {name: cases[name].value}, [], monkeypatch)
+    assert cases[name].look(seen) == cases[name].expected
+
+
+@pytest.mark.parametrize(("command", "name"), EACH)
+def test_an_option_that_is_not_given_is_not_there(seen, command, name, monkeypatch):
+    """What is looked for is made by the option, and by nothing else."""
+    cases, base, _ = COMMANDS[command]
+    invoke(seen, command, base | cases[name].base, [], monkeypatch)
+    found = None
+    with contextlib.suppress(LookupError, OSError, ValueError, DocumentError):
+        found = cases[name].look(seen)
+    assert found != cases[name].expected
+
+
+def test_arguments_arrive(seen, monkeypatch):
+    invoke(seen, "run", COMMANDS["run"][1], [], monkeypatch)
+    assert seen.engine.opened == (("app.py", "--window", "x"), None)
+    invoke(seen, "plan", COMMANDS["plan"][1], [], monkeypatch)
+    assert [asked.assignment for asked, _ in seen.judge.asked][-1] == RUNNING.assignment
+
+
+@pytest.mark.parametrize("name", ["shadow", "replan"])
+def test_a_truth_of_the_file_can_be_denied(seen, name, monkeypatch):
+    table = COMMANDS["run"][1] | {"scheduler": "calm" if name == "replan" else "judge", name: True}
+    invoke(seen, "run", table, [f"--no-{name}"], monkeypatch)
+    assert RUN[name].look(seen) in (False, 0)
+
+
+def test_options_of_a_scheduler_are_added_to_those_of_the_file(seen, monkeypatch):
+    table = COMMANDS["plan"][1] | {"options": {"spread": True, "weight": 3}}
+    invoke(seen, "plan", table, ["-o", "weight=2"], monkeypatch)
+    assert seen.asked[1] == Options(spread=True, weight=2.0)
