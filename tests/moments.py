@@ -35,11 +35,11 @@ class End:
         return not self.left and (self.code < 0 or "Traceback" not in self.messages)
 
 
-def ended(*words, folder, number, moment, stands=False, **more):
+def ended(*words, folder, number, moment, down=(), **more):
     """Run a command, and send a signal after so many seconds, if it still runs then.
 
-    A terminal sends its signals to the whole foreground process group, `kill` to one process. What `stands` is a
-    command that leaves something running when it comes to its end.
+    A terminal sends its signals to the whole foreground process group, `kill` to one process. A command may leave
+    something whole when it comes to its end, which the command `down` ends.
     """
     with running(*words, folder=folder, **more) as (process, mark):
         try:
@@ -52,7 +52,11 @@ def ended(*words, folder, number, moment, stands=False, **more):
         begin = time.monotonic()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(SECONDS)
-        left = [] if stands and process.poll() == 0 else gone(mark, begin + SECONDS - time.monotonic())
+        if down and any(folder.rglob("cluster.json")):
+            with running(*down, folder=folder, **more) as (other, _):
+                other.wait(SECONDS)
+            begin = time.monotonic()
+        left = gone(mark, begin + SECONDS - time.monotonic())
         return End(process.poll(), "" if left else process.communicate(timeout=SECONDS)[1], left)
 
 

@@ -7,6 +7,7 @@ import functools
 import itertools
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.engines import reaper
-from headgate.engines.reaper import MARK
+from headgate.engines.reaper import DEAF, MARK
 from headgate.interrupts import held
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Lifetime:
         os.write(self._pipe, self._orders)
         command = [sys.executable, "-P", str(PROGRAM), str(os.getpid()), self.token]
         env = {name: value for name, value in os.environ.items() if name != MARK}
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, DEAF)
         try:
             self._process = subprocess.Popen(
                 command,
@@ -74,6 +76,7 @@ class Lifetime:
                 start_new_session=True,
             )
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(reader)
 
     def _keep(self) -> None:

@@ -33,6 +33,9 @@ GRACE = 4.0
 SETTLED = 1.5
 """Seconds without a marked process after which there is none: one that is being started has its mark by then."""
 
+DEAF = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
+"""Signals that do not end a reaper, which ends when its owner has; they are blocked until it ignores them."""
+
 PAUSE = 0.1
 """Seconds between two looks at all processes."""
 
@@ -76,19 +79,23 @@ class Reaper:
         self._leaders: dict[psutil.Process, str] = {}
 
     def listen(self, pipe: int) -> None:
-        """Take orders until the owner is gone.
+        """Take orders until the owner is gone, and those that it gave before.
 
-        A process that was forked from it without a new program keeps the pipe open: so it is looked at as well.
+        A process that was forked from it without a new program keeps the pipe open: so the owner is looked at as well,
+        before the pipe, for its last order may be to release all.
         """
         rest = b""
-        while os.getppid() == self._owner:
-            if select.select([pipe], [], [], 1.0)[0]:
+        while True:
+            there = os.getppid() == self._owner
+            if select.select([pipe], [], [], 1.0 if there else 0.0)[0]:
                 read = os.read(pipe, 4096)
                 if not read:
                     return
                 *lines, rest = (rest + read).split(b"\n")
                 for line in lines:
                     self._order(*line.decode().split())
+            elif not there:
+                return
 
     def _order(self, word: str, mark: str, pid: str = "0") -> None:
         """`lead MARK PID`: what is in the session of this process belongs to the group, too. `release MARK`."""
@@ -130,8 +137,8 @@ def main(owner: int, token: str) -> None:
         owner: Pid of the parent.
         token: The mark of all that it starts.
     """
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # it ends when its owner has
+    for number in DEAF:
+        signal.signal(number, signal.SIG_IGN)
     reaper = Reaper(owner, token)
     reaper.listen(sys.stdin.fileno())
     reaper.reap()

@@ -26,7 +26,6 @@ MOST = {"demo": 60.0, "run": 40.0, "up": 10.0}
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "number", "moment"), moments(MOST))
 def test_nothing_is_left_whenever_a_signal_comes(java, tmp_path, name, number, moment):
-    end = ended(
-        *COMMANDS[name], folder=tmp_path, number=number, moment=moment, stands=name == "up", **own_cache(tmp_path)
-    )
+    down = ("spark", "down") if name == "up" else ()
+    end = ended(*COMMANDS[name], folder=tmp_path, number=number, moment=moment, down=down, **own_cache(tmp_path))
     assert end.clean, end

@@ -24,8 +24,7 @@ MOST = {"demo": 60.0, "up": 15.0, "serve": 5.0}
 @pytest.mark.network
 @pytest.mark.parametrize(("name", "number", "moment"), moments(MOST))
 def test_nothing_is_left_whenever_a_signal_comes(java, tmp_path, name, number, moment):
-    end = ended(
-        *COMMANDS[name], folder=tmp_path, number=number, moment=moment, stands=name == "up", **own_cache(tmp_path)
-    )
+    down = ("storm", "down") if name == "up" else ()
+    end = ended(*COMMANDS[name], folder=tmp_path, number=number, moment=moment, down=down, **own_cache(tmp_path))
     assert end.clean, end
     assert name != "serve" or end.code < 0 or not (tmp_path / "endpoint.json").exists()
