@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from headgate_spark.local.state import Standing
+    from headgate_spark.local.state import SparkState
 
 
 def _cores(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -32,8 +32,8 @@ def up(cores: tuple[int, ...], *, as_json: bool) -> None:
     from headgate_spark.local.state import up as start
 
     click.echo(f"starting a Spark Master and {len(cores)} Workers ...", err=True)
-    with start(worker_specs(cores)) as standing:
-        _show(standing.describe(), as_json=as_json)
+    with start(worker_specs(cores)) as state:
+        _show(state.describe(), as_json=as_json)
     click.echo("end it with: headgate spark down", err=True)
 
 
@@ -57,9 +57,9 @@ def prepare(*, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
 def down(*, as_json: bool) -> None:
     """End the cluster that `up` started; without effect if there is none."""
-    from headgate_spark.local.state import Standing
+    from headgate_spark.local.state import SparkState
 
-    ended = Standing.end()
+    ended = SparkState.end()
     if as_json:
         click.echo(json.dumps({"ended": [each.name for each in ended.daemons] if ended else []}))
     click.echo(f"ended the cluster at {ended.master_url}" if ended else "no local Spark cluster runs", err=True)
@@ -72,13 +72,13 @@ def add(cores: int, *, as_json: bool) -> None:
     """Add a Worker to the cluster that `up` started, on the next free address."""
     from headgate_spark.local.state import note
 
-    cluster = _standing().cluster()
+    cluster = _running_state().cluster()
     spec = cluster.add_worker(cores)
-    standing = note(cluster)
-    standing.write()
-    standing.release()
+    state = note(cluster)
+    state.write()
+    state.release()
     click.echo(f"added the Worker on {spec.host}", err=True)
-    _show(standing.describe(), as_json=as_json)
+    _show(state.describe(), as_json=as_json)
 
 
 @spark.command()
@@ -95,20 +95,20 @@ def drain(host: str, *, timeout: float, as_json: bool) -> None:
     """Decommission the Worker on HOST: its executors end their tasks, then it goes."""
     from headgate_spark.local.state import note
 
-    cluster = _standing().cluster()
+    cluster = _running_state().cluster()
     in_order = cluster.drain_worker(host, timeout=timeout)
-    standing = note(cluster)
-    standing.write()
+    state = note(cluster)
+    state.write()
     how = "went by themselves" if in_order else f"were killed after {timeout:g} s"
     click.echo(f"drained the Worker on {host}; its executors {how}", err=True)
-    _show(standing.describe(), as_json=as_json)
+    _show(state.describe(), as_json=as_json)
 
 
-def _standing() -> Standing:
+def _running_state() -> SparkState:
     from headgate.errors import EngineError
-    from headgate_spark.local.state import Standing
+    from headgate_spark.local.state import SparkState
 
-    running = Standing.read()
+    running = SparkState.read()
     if running is None:
         raise EngineError("no local Spark cluster runs: start one with `headgate spark up`")
     return running
@@ -118,9 +118,9 @@ def _standing() -> Standing:
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def status(*, as_json: bool) -> None:
     """Show the cluster that `up` started; exit code 1 if there is none."""
-    from headgate_spark.local.state import Standing
+    from headgate_spark.local.state import SparkState
 
-    running = Standing.read()
+    running = SparkState.read()
     if running is None:
         click.echo("no local Spark cluster runs: start one with `headgate spark up`", err=True)
         raise SystemExit(1)

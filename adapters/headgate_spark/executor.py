@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headgate.errors import EngineError
 from headgate.model import FrozenMap, Receipt, Step
-from headgate.model.rescale import refusals, unlike
+from headgate.model.rescale import rescale_differences, rescale_refusals
 from headgate_spark.driver.session import HARD, executors, level_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
     if target.placement is None:
         level = level_of(target.spark)
         return (f"tasks cannot be placed at level {level}: make the session with headgate_spark.session(...)",)
-    rescales = unlike(plan, (target.topology,))
+    rescales = rescale_differences(plan, (target.topology,))
     soft = () if target.placement.level == HARD else ("level soft: places are wishes, which Spark may miss",)
     return (*rescales, *soft, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
 
@@ -34,7 +34,7 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
     refused: Spark's are its partitions.
     """
     level = level_of(target.spark)
-    if refused := refusals(plan, (target.topology,)):
+    if refused := rescale_refusals(plan, (target.topology,)):
         return Receipt(done=False, level=level, steps=refused)
     known = target.tasks()
     moves = [move for move in plan.moves if move.task in known]

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from headgate.model import FrozenMap, Receipt, Step
-from headgate.model.rescale import refusals, unlike
+from headgate.model.rescale import rescale_differences, rescale_refusals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ POLL = 0.5
 def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
     """Say what the plan costs: Storm moves executors by restarting their workers whole; and what is not carried out."""
     snapshot = target.rounds.latest(target.patience)
-    return (*unlike(plan, snapshot.observation().topologies), *_bystanders(snapshot, plan))
+    return (*rescale_differences(plan, snapshot.observation().topologies), *_bystanders(snapshot, plan))
 
 
 def _bystanders(snapshot: Snapshot, plan: Plan) -> Sequence[str]:
@@ -54,7 +54,7 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
         A receipt whose steps are: stored by Nimbus; alive where asked. Executors that a plan does not name stay. A
         plan for other numbers of executors is refused: `headgate storm rebalance` changes them.
     """
-    if refused := refusals(plan, target.rounds.latest(target.patience).observation().topologies):
+    if refused := rescale_refusals(plan, target.rounds.latest(target.patience).observation().topologies):
         return Receipt(done=False, level=LEVEL, steps=refused)
     return _reach(target, plan.assignment)
 

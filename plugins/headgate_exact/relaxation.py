@@ -10,10 +10,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.toolbox.instance_counts import Scaling
+    from headgate.toolbox.instance_counts import InstanceCounts
 
 
-def highest_factor(scaling: Scaling) -> float:
+def highest_factor(scaling: InstanceCounts) -> float:
     """Upper bound on the factor of the stated rates, infinite if no rate costs anything.
 
     A task on a machine with f percent free processes at most (f - MET) / e tuples/s, so a tuple costs at least
@@ -50,7 +50,7 @@ def highest_factor(scaling: Scaling) -> float:
     return float(solver.Objective().Value()) if solver.Solve() == pywraplp.Solver.OPTIMAL else math.inf
 
 
-def _groups(scaling: Scaling, free: NDArray[np.float64]) -> list[list[int]]:
+def _groups(scaling: InstanceCounts, free: NDArray[np.float64]) -> list[list[int]]:
     model = scaling.profiled
     found: dict[bytes, list[int]] = {}
     for node in range(len(free)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.toolbox.cancel import on_interrupt
+from headgate.toolbox.cancel import on_cancel
 
 if TYPE_CHECKING:
     from headgate_exact.options import Options
@@ -31,7 +31,7 @@ class Budget:
     def of(cls, deadline: float, options: Options) -> Budget:
         """All of it."""
         budget = cls(work=options.effort * deadline, clock=SHARE * deadline)
-        on_interrupt(budget.end)
+        on_cancel(budget.end)
         return budget
 
     def end(self) -> None:

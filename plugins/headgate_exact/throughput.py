@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from headgate.model import Bound, Status
 from headgate.problem.profiles import FULL
-from headgate.toolbox.instance_counts import Scaling
+from headgate.toolbox.instance_counts import InstanceCounts
 from headgate_exact.mixing import combined
 from headgate_exact.relaxation import highest_factor
 from headgate_exact.solver import Budget, solve
@@ -40,7 +40,7 @@ UNITS = 10_000_000
 
 def most_throughput(request: Request, options: Options, budget: Budget) -> Plan:
     """The plan of highest throughput that was found, with the bound that stands."""
-    scaling = Scaling.of(request)
+    scaling = InstanceCounts.of(request)
     if not len(scaling.parts):
         return scaling.others("no component has a profile, so there is no throughput to compute")
     alone = [row for row in range(len(scaling.parts)) if not _takes(scaling, row).any()]
@@ -54,7 +54,7 @@ def most_throughput(request: Request, options: Options, budget: Budget) -> Plan:
     return _bisect(scaling, limit, options, budget)
 
 
-def _bisect(scaling: Scaling, limit: float, options: Options, budget: Budget) -> Plan:
+def _bisect(scaling: InstanceCounts, limit: float, options: Options, budget: Budget) -> Plan:
     best = _start(scaling, limit, options)
     low, high = (rate_of(scaling, best), limit) if best is not None else (0.0, limit)
     ways = _ways(scaling, options)
@@ -90,17 +90,17 @@ def _bisect(scaling: Scaling, limit: float, options: Options, budget: Budget) ->
     return attrs.evolve(plan, bound=Bound(figure="throughput", value=value, proven=proven))
 
 
-def most(scaling: Scaling, options: Options) -> int:
+def most(scaling: InstanceCounts, options: Options) -> int:
     """Tasks that a component may have."""
     return max(options.instances * len(scaling.free), int(scaling.floor.sum(axis=1).max(initial=1)))
 
 
-def rate_of(scaling: Scaling, counts: Counts) -> float:
+def rate_of(scaling: InstanceCounts, counts: Counts) -> float:
     """The highest factor of the stated rates that counts sustain."""
     return scaling.profiled.max_factor(counts, np.maximum(scaling.free, 0.0))
 
 
-def _takes(scaling: Scaling, row: int) -> NDArray[np.bool_]:
+def _takes(scaling: InstanceCounts, row: int) -> NDArray[np.bool_]:
     """Machines that could hold one task of a component if they held nothing else."""
     can: NDArray[np.bool_] = scaling.profiled.covers[row] & (scaling.slots > 0)
     can |= scaling.profiled.covers[row] & scaling.present[scaling.topology[row]]
@@ -110,7 +110,7 @@ def _takes(scaling: Scaling, row: int) -> NDArray[np.bool_]:
     return can
 
 
-def _none(scaling: Scaling) -> Plan:
+def _none(scaling: InstanceCounts) -> Plan:
     from headgate.model import Reason
 
     need = float(scaling.profiled.met.min(axis=1, initial=FULL).sum())
@@ -121,7 +121,7 @@ def _none(scaling: Scaling) -> Plan:
     )
 
 
-def _start(scaling: Scaling, limit: float, options: Options) -> Counts | None:
+def _start(scaling: InstanceCounts, limit: float, options: Options) -> Counts | None:
     """The first of ever lower rates at which filling up succeeds."""
     for step in range(60):
         counts = fill(scaling, limit * 0.95**step, options)
@@ -130,7 +130,7 @@ def _start(scaling: Scaling, limit: float, options: Options) -> Counts | None:
     return None
 
 
-def fill(scaling: Scaling, factor: float, options: Options) -> Counts | None:
+def fill(scaling: InstanceCounts, factor: float, options: Options) -> Counts | None:
     """Place tasks of about a fifth of a machine each, largest first, where the least of a machine is used."""
     model = scaling.profiled
     work = np.where(model.covers, model.e * (factor * model.gain)[:, None], np.inf).min(axis=1)
@@ -156,7 +156,7 @@ def fill(scaling: Scaling, factor: float, options: Options) -> Counts | None:
     return counts
 
 
-def _ways(scaling: Scaling, options: Options) -> list[Ways] | None:
+def _ways(scaling: InstanceCounts, options: Options) -> list[Ways] | None:
     """The ways of each component; None if there are too many to list."""
     found, left = [], options.max_columns
     for row in range(len(scaling.parts)):
@@ -169,7 +169,7 @@ def _ways(scaling: Scaling, options: Options) -> list[Ways] | None:
     return found
 
 
-def _mixes(scaling: Scaling, ways: list[Ways], factor: float, budget: Budget) -> Found:
+def _mixes(scaling: InstanceCounts, ways: list[Ways], factor: float, budget: Budget) -> Found:
     """Whether some way of each component together sustain a factor, and their counts."""
     free = np.maximum(scaling.free, 0.0)
     kept, price = surviving(ways, factor, free, budget)
@@ -182,7 +182,7 @@ def _mixes(scaling: Scaling, ways: list[Ways], factor: float, budget: Budget) ->
     return _chosen(scaling, kept, factor, budget)
 
 
-def _chosen(scaling: Scaling, kept: list[Ways], factor: float, budget: Budget) -> Found:
+def _chosen(scaling: InstanceCounts, kept: list[Ways], factor: float, budget: Budget) -> Found:
     """The same by CP-SAT, which knows memory and slots too."""
     from ortools.sat.python import cp_model
 
@@ -218,7 +218,7 @@ def _sum(take: list[Any], counts: NDArray[np.int64]) -> Any:
     return cp_model.LinearExpr.weighted_sum(take, counts.tolist()) if counts.any() else 0
 
 
-def _reaches(scaling: Scaling, factor: float, best: Counts | None, options: Options, budget: Budget) -> Found:
+def _reaches(scaling: InstanceCounts, factor: float, best: Counts | None, options: Options, budget: Budget) -> Found:
     """Whether some counts sustain a factor, and such counts."""
     from ortools.sat.python import cp_model
 
@@ -261,14 +261,14 @@ def _reaches(scaling: Scaling, factor: float, best: Counts | None, options: Opti
     return True, np.array(found, dtype=np.int64)
 
 
-def _sizes(scaling: Scaling, row: int, factor: float, limit: int) -> list[NDArray[np.int64]]:
+def _sizes(scaling: InstanceCounts, row: int, factor: float, limit: int) -> list[NDArray[np.int64]]:
     """What one of N tasks needs on each machine, in units, for N = 1, 2, ..."""
     model = scaling.profiled
     whole = model.e[row] * factor * model.gain[row]
     return [np.ceil((whole / n + model.met[row]) / FULL * UNITS - 1e-6).astype(np.int64) for n in range(1, limit + 1)]
 
 
-def _at_most(scaling: Scaling, row: int, size: NDArray[np.int64]) -> NDArray[np.int64]:
+def _at_most(scaling: InstanceCounts, row: int, size: NDArray[np.int64]) -> NDArray[np.int64]:
     """Tasks of a component that each machine could hold alone."""
     free = np.maximum(scaling.free, 0.0) / FULL * UNITS + 1
     by_cpu = np.floor(free / np.maximum(size, 1))
@@ -279,7 +279,7 @@ def _at_most(scaling: Scaling, row: int, size: NDArray[np.int64]) -> NDArray[np.
     return np.asarray(np.maximum(found, scaling.floor[row]), dtype=np.int64)
 
 
-def _further(model: Any, scaling: Scaling, on: list[list[Any]]) -> None:
+def _further(model: Any, scaling: InstanceCounts, on: list[list[Any]]) -> None:
     """Memory and the like, and slots where topologies compete for them."""
     parts, machines = scaling.profiled.e.shape
     for node in range(machines):
@@ -292,7 +292,7 @@ def _further(model: Any, scaling: Scaling, on: list[list[Any]]) -> None:
         _slots(model, scaling, on, node)
 
 
-def _slots(model: Any, scaling: Scaling, on: list[list[Any]], node: int) -> None:
+def _slots(model: Any, scaling: InstanceCounts, on: list[list[Any]], node: int) -> None:
     topologies = sorted(set(scaling.topology.tolist()))
     new = [each for each in topologies if not scaling.present[each, node]]
     if len(new) <= scaling.slots[node]:
@@ -307,7 +307,7 @@ def _slots(model: Any, scaling: Scaling, on: list[list[Any]], node: int) -> None
     model.add(sum(used) <= max(int(scaling.slots[node]), 0))
 
 
-def _in_order(model: Any, scaling: Scaling, on: list[list[Any]]) -> None:
+def _in_order(model: Any, scaling: InstanceCounts, on: list[list[Any]]) -> None:
     """Of machines that are alike, one of higher index has no more tasks of the first component."""
     profiled = scaling.profiled
     last: dict[bytes, int] = {}

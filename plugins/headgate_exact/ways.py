@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headgate.toolbox.instance_counts import Scaling
+    from headgate.toolbox.instance_counts import InstanceCounts
     from headgate_exact.solver import Budget
 
 PRICED = 3e-6
@@ -40,7 +40,7 @@ class Ways:
     fixed: NDArray[np.float64]
 
     @classmethod
-    def of(cls, scaling: Scaling, row: int, most: NDArray[np.int64], total: int, limit: int) -> Ways | None:
+    def of(cls, scaling: InstanceCounts, row: int, most: NDArray[np.int64], total: int, limit: int) -> Ways | None:
         """All ways of a component; None if there are more than `limit`.
 
         Args:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.toolbox.instance_counts import Scaling
+from headgate.toolbox.instance_counts import InstanceCounts
 from headgate_hetero.first_assignment import first_assignment
 from headgate_hetero.graph import LIMIT, Graph
 from headgate_hetero.maximize_throughput import STEADY, hottest, maximize_throughput
@@ -31,7 +31,7 @@ DOUBLINGS = 40
 
 def improved(request: Request, options: PlusOptions) -> Plan:
     """The better of Algorithm 2 and of its several-at-once variant, refined."""
-    scaling = Scaling.of(request)
+    scaling = InstanceCounts.of(request)
     if not len(scaling.parts):
         return scaling.others(NO_PROFILES)
     graph, misfit = first_assignment(scaling, options.initial_rate, given=False)
@@ -94,7 +94,7 @@ def _add(graph: Graph, part: int, rate: float, most: int) -> bool:
     return False
 
 
-def refine(scaling: Scaling, counts: Counts, budget: int) -> tuple[Counts, float]:
+def refine(scaling: InstanceCounts, counts: Counts, budget: int) -> tuple[Counts, float]:
     """Exchange tasks of the fullest machine as long as the highest factor grows, trying at most `budget` placements.
 
     Returns:
@@ -118,7 +118,7 @@ def refine(scaling: Scaling, counts: Counts, budget: int) -> tuple[Counts, float
     return counts, best
 
 
-def _exchanges(scaling: Scaling, counts: Counts, node: int) -> Iterator[Counts]:
+def _exchanges(scaling: InstanceCounts, counts: Counts, node: int) -> Iterator[Counts]:
     """Counts with a task of the machine's components moved, gone, or joined by one more anywhere."""
     alike = np.unique(np.vstack([scaling.profiled.e, counts]), axis=1, return_index=True)[1].tolist()
     for part in np.flatnonzero(counts[:, node]).tolist():
@@ -133,7 +133,7 @@ def _exchanges(scaling: Scaling, counts: Counts, node: int) -> Iterator[Counts]:
             yield _changed(counts, (part, other, 1), (part, node, -1))
 
 
-def _takes(scaling: Scaling, counts: Counts, part: int, node: int) -> bool:
+def _takes(scaling: InstanceCounts, counts: Counts, part: int, node: int) -> bool:
     """Whether the machine has a profile, a slot and memory for one more task of a component."""
     there = counts[:, node] - scaling.floor[:, node]
     room = scaling.room[node] - there @ scaling.need

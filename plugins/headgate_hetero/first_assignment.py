@@ -9,10 +9,10 @@ import numpy as np
 from headgate_hetero.graph import Graph
 
 if TYPE_CHECKING:
-    from headgate.toolbox.instance_counts import Scaling
+    from headgate.toolbox.instance_counts import InstanceCounts
 
 
-def first_assignment(scaling: Scaling, rate: float, *, given: bool) -> tuple[Graph, int | None]:
+def first_assignment(scaling: InstanceCounts, rate: float, *, given: bool) -> tuple[Graph, int | None]:
     """Map one task of each component on the machine of least TCU; ties by index.
 
     Machines may be over-utilised by it, as printed. A component with tasks that may not move has all its tasks from

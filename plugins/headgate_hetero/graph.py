@@ -11,13 +11,13 @@ from headgate.problem.profiles import FULL, OVER
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.toolbox.instance_counts import Scaling
+    from headgate.toolbox.instance_counts import InstanceCounts
 
 
 class Graph:
     """Counts of tasks, kept with what follows from them: a step costs O(components * machines)."""
 
-    def __init__(self, scaling: Scaling) -> None:
+    def __init__(self, scaling: InstanceCounts) -> None:
         """Begin with the tasks that may not move."""
         model = scaling.profiled
         self.scaling = scaling

@@ -11,7 +11,7 @@ from headgate.problem.profiles import FULL
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.toolbox.instance_counts import Scaling
+    from headgate.toolbox.instance_counts import InstanceCounts
 
 SIZES = (2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 28.0, 40.0, 60.0, 90.0)
 """Percent of the fastest machine that a task works, fixed cost apart, to begin with."""
@@ -19,7 +19,7 @@ STEPS = 12
 """Bisections of the rate."""
 
 
-def pack(scaling: Scaling, factor: float, sizes: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:
+def pack(scaling: InstanceCounts, factor: float, sizes: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:
     """Place every component in tasks of about its size, on the machines where they need least; None if one is left.
 
     Args:
@@ -58,7 +58,7 @@ def pack(scaling: Scaling, factor: float, sizes: NDArray[np.float64], most: int)
     return counts
 
 
-def packed(scaling: Scaling, low: float, seed: int, trials: int, most: int) -> NDArray[np.int64] | None:
+def packed(scaling: InstanceCounts, low: float, seed: int, trials: int, most: int) -> NDArray[np.int64] | None:
     """The counts of the highest rate above `low` (a factor of the stated rates) that were found, None if none were."""
     dice = np.random.default_rng(abs(seed))
     known, low = low, low / 2  # from below, so that the draw begins with sizes that pack well

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.toolbox.instance_counts import Scaling
+from headgate.toolbox.instance_counts import InstanceCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ TINY = 1e-300
 """Percent, in place of none, so that a machine without load has no rate to be divided by."""
 
 
-def shaken(scaling: Scaling, counts: Counts, seed: int, budget: int, most: int) -> Counts:
+def shaken(scaling: InstanceCounts, counts: Counts, seed: int, budget: int, most: int) -> Counts:
     """Counts of a rate at least as high, after `budget` placements at most.
 
     As they are where memory or slots may bind, or where the machines are so many that few pairs could be tried.
@@ -63,14 +63,14 @@ class Pairs:
         left: Placements.
     """
 
-    scaling: Scaling
+    scaling: InstanceCounts
     free: NDArray[np.float64]
     steps: Counts
     takes: NDArray[np.bool_]
     left: int
 
     @classmethod
-    def of(cls, scaling: Scaling, budget: int) -> Pairs:
+    def of(cls, scaling: InstanceCounts, budget: int) -> Pairs:
         """Begin with all of the budget."""
         free = np.maximum(scaling.free, 0.0)
         one = np.vstack([np.zeros_like(scaling.floor[:1]), (eye := np.eye(len(free), dtype=np.int64)), -eye])

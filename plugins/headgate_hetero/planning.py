@@ -9,7 +9,7 @@ import numpy as np
 
 from headgate.model import Reason
 from headgate.problem.profiles import FULL
-from headgate.toolbox.instance_counts import Scaling
+from headgate.toolbox.instance_counts import InstanceCounts
 from headgate_hetero.first_assignment import first_assignment
 from headgate_hetero.maximize_throughput import maximize_throughput
 
@@ -24,7 +24,7 @@ NO_TUPLES = "no rate of these components costs anything, or no spout emits: the 
 
 def as_printed(request: Request, options: Options) -> Plan:
     """Algorithms 1 and 2."""
-    scaling = Scaling.of(request)
+    scaling = InstanceCounts.of(request)
     if not len(scaling.parts):
         return scaling.others(NO_PROFILES)
     graph, misfit = first_assignment(scaling, options.initial_rate, given=options.counts == "given")
@@ -49,7 +49,7 @@ def highest(graph: Graph) -> float:
     return graph.scaling.profiled.max_factor(graph.counts, np.maximum(graph.scaling.free, 0.0))
 
 
-def at_most(scaling: Scaling, graph: Graph, said: str) -> Plan:
+def at_most(scaling: InstanceCounts, graph: Graph, said: str) -> Plan:
     """The plan of a graph at the highest rate that it sustains, infeasible if fixed costs alone overload a machine."""
     factor = highest(graph)
     if factor > 0:

@@ -19,7 +19,7 @@ from headgate.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from headgate.toolbox.cancel import Wish
+    from headgate.toolbox.cancel import Cancellation
 
 
 @attrs.frozen(kw_only=True)
@@ -57,7 +57,7 @@ def plan(
     max_moves: int | None = None,
     seed: int | None = None,
     host: PluginHost | None = None,
-    cancel: Wish | None = None,
+    cancel: Cancellation | None = None,
 ) -> Plan:
     """Plan a request with the scheduler of a name.
 
@@ -80,7 +80,7 @@ def plan(
         OptionError: An option is unknown or does not fit.
     """
     asked = limited(load_request(request), deadline=deadline, max_moves=max_moves, seed=seed)
-    return (host or PluginHost.load()).schedule(scheduler, asked, options, wish=cancel)
+    return (host or PluginHost.load()).schedule(scheduler, asked, options, cancellation=cancel)
 
 
 def compare(

@@ -131,7 +131,7 @@ class SchedulerSpec:
         are broken by id, randomness comes from `request.seed` alone. There is no I/O, no clock, no change of an
         argument. A task that cannot be placed is a status with reasons (`Problem.plan` makes them), never an
         exception. Planning ends within `request.limits.deadline` seconds, or the host holds the running
-        assignment; a search that says how it is ended (`headgate.toolbox.cancel.on_interrupt`) is asked for its best
+        assignment; a search that says how it is ended (`headgate.toolbox.cancel.on_cancel`) is asked for its best
         plan so far before that, and only such a plan may differ from run to run. At most
         `request.limits.max_moves` running tasks move.
         """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from headgate.engines import local_cluster as standing
+from headgate.engines.local_cluster import ClusterState
 from headgate.errors import EngineError
 from headgate_spark.local.cluster import LocalSpark, master_state
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(kw_only=True)
-class Standing(standing.Standing):
+class SparkState(ClusterState):
     """What the state file says of a cluster: where its Master is, and which processes are its own."""
 
     engine: ClassVar[str] = "spark"
@@ -61,15 +61,15 @@ class Standing(standing.Standing):
         )
 
 
-def up(workers: tuple[WorkerSpec, ...]) -> AbstractContextManager[Standing]:
+def up(workers: tuple[WorkerSpec, ...]) -> AbstractContextManager[SparkState]:
     """Start a cluster that outlives this process, if the block comes to its end.
 
     Raises:
         EngineError: One runs already, or it does not start.
     """
-    return Standing.leave(lambda folder: LocalSpark(workers, folder=folder), note)
+    return SparkState.leave(lambda folder: LocalSpark(workers, folder=folder), note)
 
 
-def note(cluster: LocalSpark) -> Standing:
+def note(cluster: LocalSpark) -> SparkState:
     """What the state file says of a cluster."""
-    return Standing(master_url=cluster.master_url, ui_port=cluster.ui_port, daemons=cluster.daemons)
+    return SparkState(master_url=cluster.master_url, ui_port=cluster.ui_port, daemons=cluster.daemons)

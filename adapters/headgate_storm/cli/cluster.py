@@ -73,8 +73,8 @@ def up(
 
     click.echo(f"starting Storm {version}: ZooKeeper, Nimbus and {len(supervisors)} supervisors ...", err=True)
     cluster = LocalStorm(supervisors, version=version, conf=conf, extlib=extlib, extlib_daemon=extlib_daemon)
-    with start(cluster) as standing:
-        _show(standing.describe(), as_json=as_json)
+    with start(cluster) as state:
+        _show(state.describe(), as_json=as_json)
     click.echo("look at it with: headgate storm status\nend it with: headgate storm down", err=True)
 
 
@@ -97,9 +97,9 @@ def prepare(version: str, *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
 def down(*, as_json: bool) -> None:
     """End the cluster that `up` started, its workers too; without effect if there is none."""
-    from headgate_storm.local.state import Standing
+    from headgate_storm.local.state import StormState
 
-    ended = Standing.end()
+    ended = StormState.end()
     if as_json:
         click.echo(json.dumps({"ended": [each.name for each in ended.daemons] if ended else []}))
     click.echo(f"ended the cluster at {ended.where}" if ended else "no local Storm cluster runs", err=True)
@@ -115,12 +115,12 @@ def down(*, as_json: bool) -> None:
 def status(home: Path | None, *, as_json: bool) -> None:
     """Show the cluster that `up` started; exit code 1 if there is none."""
     from headgate_storm.install.installation import Installation
-    from headgate_storm.local.state import Standing
+    from headgate_storm.local.state import StormState
 
     if home is not None:
         _show(Installation.at(home).describe(), as_json=as_json)
         return
-    running = Standing.read()
+    running = StormState.read()
     if running is None:
         click.echo("no local Storm cluster runs: start one with `headgate storm up`", err=True)
         raise SystemExit(1)

@@ -107,9 +107,9 @@ def standing_or_at(home: Path | None) -> Installation:
     """
     if home is not None:
         return Installation.at(home)
-    from headgate_storm.local.state import Standing
+    from headgate_storm.local.state import StormState
 
-    running = Standing.read()
+    running = StormState.read()
     if running is None:
         raise EngineError(
             "no local Storm cluster runs: start one with `headgate storm up`, or name an installation with --home"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from headgate.engines import local_cluster as standing
 from headgate.engines.java import find_java
+from headgate.engines.local_cluster import ClusterState
 from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.local.cluster import NIMBUS_HOST, LocalStorm
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(kw_only=True)
-class Standing(standing.Standing):
+class StormState(ClusterState):
     """What the state file says of a cluster: its release, where it is, and which processes are its own.
 
     Attributes:
@@ -64,7 +64,7 @@ class Standing(standing.Standing):
         }
 
 
-def up(cluster: LocalStorm) -> AbstractContextManager[Standing]:
+def up(cluster: LocalStorm) -> AbstractContextManager[StormState]:
     """Start a cluster that outlives this process, if the block comes to its end; its `folder` is set here.
 
     Raises:
@@ -75,12 +75,12 @@ def up(cluster: LocalStorm) -> AbstractContextManager[Standing]:
         cluster.folder = folder
         return cluster
 
-    return Standing.leave(make, _note)
+    return StormState.leave(make, _note)
 
 
-def _note(cluster: LocalStorm) -> Standing:
+def _note(cluster: LocalStorm) -> StormState:
     cluster.gateway.stop()
-    return Standing(
+    return StormState(
         version=cluster.version,
         home=str(cluster.home),
         nimbus_port=cluster.client_conf["nimbus.thrift.port"],

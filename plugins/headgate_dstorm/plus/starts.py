@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.toolbox.cancel import on_interrupt
+from headgate.toolbox.cancel import on_cancel
 from headgate.toolbox.repair import repair
 from headgate_dstorm.availability import by_availability
 from headgate_dstorm.fast import place
@@ -120,7 +120,7 @@ def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate]) -
     at_once = groups is not None and suits(problem, groups)
     steps = _steps(problem, at_once=at_once) if options.steps is None else options.steps
     ended = Event()
-    on_interrupt(ended.set)
+    on_cancel(ended.set)
     runs = chosen if small else [lean]
     part, seed = steps // len(runs), problem.request.seed
     for start in runs:

@@ -47,11 +47,11 @@ def command(
     from headgate.api import plan as make_plan
     from headgate.cli.tables import plan_tables, reasons
     from headgate.documents import unstructure, write
-    from headgate.toolbox.cancel import Wish
+    from headgate.toolbox.cancel import Cancellation
 
     host = plugins(context)
     asked = limited(find_request(request, host), **limits)
-    plan = make_plan(asked, scheduler, options=options, host=host, cancel=Wish())
+    plan = make_plan(asked, scheduler, options=options, host=host, cancel=Cancellation())
     if output is not None:
         write(output, plan)
         say(f"wrote {output}")

@@ -39,7 +39,7 @@ class Fleet:
 
 
 @attrs.frozen(kw_only=True)
-class Scaling:
+class ScaleDecision:
     """Nodes to add, nodes to drain, and why; neither if nothing is to be done."""
 
     add: int = 0
@@ -80,7 +80,7 @@ def gave_back(memory: FleetMemory, seen: Observation) -> FleetMemory:
     return attrs.evolve(memory, enough=len(used), wait=memory.pause, pause=min(2 * memory.pause, LONGEST_PAUSE))
 
 
-def scale(done: Round, seen: Observation, memory: FleetMemory, fleet: Fleet) -> Scaling:
+def scale(done: Round, seen: Observation, memory: FleetMemory, fleet: Fleet) -> ScaleDecision:
     """What to do after a round.
 
     A node is added when a plan lacked room, or when the analyser called the state `unsatisfactory` and no node is
@@ -93,14 +93,20 @@ def scale(done: Round, seen: Observation, memory: FleetMemory, fleet: Fleet) -> 
     lacks = _lacks_room(done) or ("" if memory.wait else short)
     if lacks:
         full = len(nodes) >= fleet.maximum
-        return Scaling(why=f"{lacks}; {len(nodes)} nodes are all there may be") if full else Scaling(add=1, why=lacks)
+        return (
+            ScaleDecision(why=f"{lacks}; {len(nodes)} nodes are all there may be")
+            if full
+            else ScaleDecision(add=1, why=lacks)
+        )
     if len(nodes) < fleet.minimum:
-        return Scaling(add=fleet.minimum - len(nodes), why=f"{len(nodes)} nodes, at least {fleet.minimum} are asked")
+        return ScaleDecision(
+            add=fleet.minimum - len(nodes), why=f"{len(nodes)} nodes, at least {fleet.minimum} are asked"
+        )
     empty = sorted((node for node in nodes if memory.idle.get(node, 0) >= fleet.idle), reverse=True)
     if drain := tuple(empty[: len(nodes) - fleet.minimum]):
-        return Scaling(drain=drain, why=f"empty for {fleet.idle} rounds")
+        return ScaleDecision(drain=drain, why=f"empty for {fleet.idle} rounds")
     held = f"{short}; nodes were left empty before, another one is asked for in {memory.wait} rounds" if short else ""
-    return Scaling(why=held)
+    return ScaleDecision(why=held)
 
 
 def _lacks_room(done: Round) -> str:

@@ -7,13 +7,13 @@ import json
 import shutil
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 import attrs
 
 from headgate.engines.cache import cache_folder
 from headgate.engines.lifetime import lifetime
-from headgate.engines.process import Daemon, end, end_group
+from headgate.engines.process import Daemon, LocalCluster, end, end_group
 from headgate.errors import EngineError
 from headgate.interrupts import handled, held
 
@@ -21,22 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class LocalCluster(Protocol):
-    """A cluster that can be started and stopped."""
-
-    def start(self) -> Self:
-        """Start it, or raise and leave nothing."""
-
-    def stop(self) -> None:
-        """End all that was started."""
-
-
 C = TypeVar("C", bound=LocalCluster)
 
 
 @attrs.frozen(kw_only=True)
-class Standing:
-    """What the state file says of the one standing cluster of an engine.
+class ClusterState:
+    """Contents of the state file of an engine's local cluster, of which one at a time is left running.
 
     A subclass adds fields that JSON can hold.
 
@@ -103,10 +93,10 @@ class Standing:
         with handled():
             cluster = make(cls.folder()).start()
             try:
-                standing = note(cluster)
-                standing.write()
-                yield standing
-                standing.release()
+                state = note(cluster)
+                state.write()
+                yield state
+                state.release()
             except BaseException:
                 with held():
                     cluster.stop()

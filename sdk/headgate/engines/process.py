@@ -162,7 +162,7 @@ class LocalCluster(abc.ABC):
     group: str
 
     @abc.abstractmethod
-    def start(self) -> object:
+    def start(self) -> Self:
         """Start the daemons, and wait until they serve; if that fails, none is left."""
 
     @abc.abstractmethod

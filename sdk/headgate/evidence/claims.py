@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from headgate.evidence.variants import Improved
     from headgate.model.evidence import Claim
 
-Status = Literal["exact", "predicted", "calibrated", "follows", "worked by hand", "not reproducible", "differs"]
-STATUSES: tuple[Status, ...] = get_args(Status)
+ClaimStatus = Literal["exact", "predicted", "calibrated", "follows", "worked by hand", "not reproducible", "differs"]
+STATUSES: tuple[ClaimStatus, ...] = get_args(ClaimStatus)
 ROUNDING = 1e-9
 """Absolute distance at which two figures are one whatever the tolerance: sums end in other last bits elsewhere."""
 
@@ -42,7 +42,7 @@ class Result:
     ours: float | str | None
     tolerance: float = 0.0
     less: bool = False
-    status: Status
+    status: ClaimStatus
     fitted: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
     family: str = ""
@@ -110,7 +110,7 @@ def distinct(results: Iterable[Result]) -> list[Result]:
     return list(found.values())
 
 
-def count(results: Iterable[Result]) -> dict[Status, int]:
+def count(results: Iterable[Result]) -> dict[ClaimStatus, int]:
     """How many distinct figures stand how, in the order of `STATUSES`."""
     found = [result.status for result in distinct(results)]
     return {status: found.count(status) for status in STATUSES}
@@ -207,7 +207,7 @@ def allowed(result: Result) -> str:
     return "" if not result.tolerance or result.ours is None else f"{100 * result.tolerance:g}%"
 
 
-def _status(claim: Claim, ours: float | str | None) -> Status:
+def _status(claim: Claim, ours: float | str | None) -> ClaimStatus:
     if ours is None:
         return "not reproducible"
     holds = _holds(claim, ours)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from headgate.model import Metrics, Plan, Request, Topology
 
 
-def grown(request: Request, plan: Plan) -> Request:
-    """The request with the numbers of tasks that a plan chooses; the request itself where it chooses none.
+def rescaled(request: Request, plan: Plan) -> Request:
+    """Rescale the request to the numbers of tasks that a plan chooses; the request itself where it chooses none.
 
     Tasks are numbered from 0: those beyond a smaller number are gone with their samples and places, and measured
     flows of a topology that changes are too. If the plan has an input rate, CPU demands of components that have
@@ -30,7 +30,7 @@ def grown(request: Request, plan: Plan) -> Request:
 
 
 def with_instances(request: Request, parallelism: Mapping[str, int], *, priced: bool = False) -> Request:
-    """The request with other numbers of tasks, by `topology/component`; see `grown`.
+    """The request with other numbers of tasks, by `topology/component`; see `rescaled`.
 
     Args:
         request: A valid request.
@@ -80,16 +80,26 @@ def _remaining(metrics: Metrics, tasks: set[str], changed: set[str], paid: set[s
     )
 
 
-def refusals(plan: Plan, topologies: Iterable[Topology]) -> tuple[Step, ...]:
-    """The steps with which an engine that cannot rescale refuses a plan for other numbers of tasks, one a component."""
+def rescale_refusals(plan: Plan, topologies: Iterable[Topology]) -> tuple[Step, ...]:
+    """Failed steps, one a component, with which an engine that cannot rescale refuses a plan of another parallelism.
+
+    Args:
+        plan: The plan, with the parallelism that it chooses.
+        topologies: The topologies as the engine runs them.
+    """
     return tuple(
         Step(action="rescale", subject=said.partition(" ")[0], done=False, message=said)
-        for said in unlike(plan, topologies)
+        for said in rescale_differences(plan, topologies)
     )
 
 
-def unlike(plan: Plan, topologies: Iterable[Topology]) -> Iterator[str]:
-    """What an engine that runs these topologies cannot enforce of a plan: other numbers of tasks, a sentence each."""
+def rescale_differences(plan: Plan, topologies: Iterable[Topology]) -> Iterator[str]:
+    """A sentence for each component whose parallelism in the plan is not the one that runs.
+
+    Args:
+        plan: The plan, with the parallelism that it chooses.
+        topologies: The topologies as the engine runs them.
+    """
     for topology in topologies:
         for part in topology.components:
             wanted = plan.parallelism.get(f"{topology.id}/{part.id}", part.parallelism)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headgate.model import Observation, Plan, Receipt, Request
-    from headgate.toolbox.cancel import Wish
+    from headgate.toolbox.cancel import Cancellation
 
 
 class PluginHost:
@@ -102,13 +102,15 @@ class PluginHost:
         """
         return make_options(name, self._get(name).description.options, given or {})
 
-    def schedule(self, name: str, request: Request, options: Any = None, *, wish: Wish | None = None) -> Plan:
+    def schedule(
+        self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
+    ) -> Plan:
         """Ask a scheduler for a plan, and trust nothing it does.
 
         It runs in a thread of its own until the deadline. If it raises, overruns, changes the request, or answers
         with a plan that breaks a rule, the plan that comes back is HELD: the running assignment, with the reason.
         A search that can be ended (`headgate.toolbox.cancel`) is asked for its best plan so far when most of the
-        deadline is over; with a `wish`, by Ctrl-C too.
+        deadline is over; with a `cancellation`, by Ctrl-C too.
 
         Raises:
             DocumentError: The request contradicts itself.
@@ -127,7 +129,7 @@ class PluginHost:
             call,
             request=request,
             options=options,
-            wish=wish,
+            cancellation=cancellation,
             takes_problem=plugin.takes_problem,
         )
 

@@ -13,11 +13,11 @@ from headgate.documents import canonical, fingerprint, restore, unstructure
 from headgate.documents.strict_json import parse
 from headgate.interrupts import Terminated, answered
 from headgate.model import FrozenMap, Plan, Provenance, Reason, Request, Status
-from headgate.model.rescale import grown
+from headgate.model.rescale import rescaled
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.problem.score import score
-from headgate.toolbox.cancel import Wish, listen
+from headgate.toolbox.cancel import Cancellation, attach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def run_scheduler(
     *,
     request: Request,
     options: Any,
-    wish: Wish | None = None,
+    cancellation: Cancellation | None = None,
     takes_problem: bool = True,
 ) -> Plan:
     """Call `schedule(request=..., problem=..., options=...)`; its plan if it keeps every rule, else a HELD one.
@@ -60,7 +60,7 @@ def run_scheduler(
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
     What it prints goes to stderr, so that data on stdout stays data. A search that says how it is ended
     (`headgate.toolbox.cancel`) is asked for its best plan so far when `ASKED` of the deadline is over, and with a
-    `wish` by Ctrl-C too. Without `takes_problem` the arrays of its copy are not made: it is given None.
+    `cancellation` by Ctrl-C too. Without `takes_problem` the arrays of its copy are not made: it is given None.
     """
     problem, before = Problem.of(request), canonical(request)
     lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
@@ -73,7 +73,7 @@ def run_scheduler(
         request=fingerprint(before),
     )
     plan: Plan
-    plan, reasons = _attempt(name, schedule, lent, options, wish, takes_problem=takes_problem)
+    plan, reasons = _attempt(name, schedule, lent, options, cancellation, takes_problem=takes_problem)
     if not _is_still(lent, before):
         reasons = (_reason("mutation", name, "changed its request, which it must not"),)
         problem = Problem.of(restore(parse(before), Request))
@@ -107,7 +107,7 @@ def _is_still(request: Request, text: str) -> bool:
 def _judge(name: str, request: Request, plan: Any, problem: Problem) -> tuple[Problem, tuple[Reason, ...]]:
     """What an answer is to be scored on, and what is wrong with it; one with other numbers of tasks means these."""
     try:
-        judged = grown(request, plan) if isinstance(plan, Plan) else request
+        judged = rescaled(request, plan) if isinstance(plan, Plan) else request
     except Exception as error:  # noqa: BLE001 - a plan may hold anything
         return problem, (_reason("parallelism", name, f"chose numbers of tasks that cannot be ({error})"),)
     if reasons := _faults(name, judged, plan):
@@ -127,17 +127,23 @@ def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
 
 
 def _attempt(
-    name: str, schedule: Callable[..., Any], request: Request, options: Any, wish: Wish | None, *, takes_problem: bool
+    name: str,
+    schedule: Callable[..., Any],
+    request: Request,
+    options: Any,
+    cancellation: Cancellation | None,
+    *,
+    takes_problem: bool,
 ) -> tuple[Any, tuple[Reason, ...]]:
     outcome, lost = _Outcome(), LOST + name
     going = sum(thread.name == lost for thread in threading.enumerate())
     if going >= ABANDONED:
         message = f"is not asked: {going} earlier runs that were abandoned are still going"
         return None, (_reason("abandoned", name, message),)
-    told = wish or Wish()
+    cancel = cancellation or Cancellation()
 
     def call() -> None:
-        listen(told)
+        attach(cancel)
         try:
             problem = Problem.of(request) if takes_problem else None
             outcome.value = schedule(request=request, problem=problem, options=options)
@@ -148,7 +154,13 @@ def _attempt(
 
     thread = threading.Thread(target=call, name=f"headgate-{name}", daemon=True)
     with contextlib.redirect_stdout(sys.stderr):
-        _run(thread, outcome.done, min(request.limits.deadline, threading.TIMEOUT_MAX), told, mind=wish is not None)
+        _run(
+            thread,
+            outcome.done,
+            min(request.limits.deadline, threading.TIMEOUT_MAX),
+            cancel,
+            mind=cancellation is not None,
+        )
     if not outcome.done.is_set():
         thread.name = lost
         message = f"has no plan after {request.limits.deadline:g} s (limits.deadline); it is abandoned"
@@ -159,7 +171,9 @@ def _attempt(
     return outcome.value, ()
 
 
-def _run(thread: threading.Thread, done: threading.Event, seconds: float, wish: Wish, *, mind: bool) -> None:
+def _run(
+    thread: threading.Thread, done: threading.Event, seconds: float, cancellation: Cancellation, *, mind: bool
+) -> None:
     """Start a scheduler and wait for it; near the deadline one that can be ended is asked for its best plan so far.
 
     If Ctrl-C is minded, it asks for that as well, and a second one ends the wait.
@@ -169,13 +183,13 @@ def _run(thread: threading.Thread, done: threading.Event, seconds: float, wish: 
     try:
         thread.start()
         if not done.wait(ASKED * seconds):
-            wish.tell()
+            cancellation.request()
             done.wait((1 - ASKED) * seconds)
     except KeyboardInterrupt as signal:
-        if not mind or wish.heard is None or isinstance(signal, Terminated):
+        if not mind or cancellation.callback is None or isinstance(signal, Terminated):
             raise
         answered()
-        wish.tell()
+        cancellation.request()
         if not done.wait(min(seconds, GRACE)):
             raise
 

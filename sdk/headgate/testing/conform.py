@@ -16,7 +16,7 @@ from headgate.testing.rules import RULES
 from headgate.testing.shrink import shrink, weight
 
 if TYPE_CHECKING:
-    from headgate.testing.rule import Finding, Rule
+    from headgate.testing.rule import Rule, Violation
 
 
 class Outcome(enum.StrEnum):
@@ -28,7 +28,7 @@ class Outcome(enum.StrEnum):
 
 
 @attrs.frozen(kw_only=True)
-class Row:
+class RuleResult:
     """One rule: what came of it, why if not ok, and the smallest request found that breaks it."""
 
     rule: str
@@ -44,7 +44,7 @@ class Conformance:
 
     scheduler: str
     seed: int
-    rows: tuple[Row, ...]
+    rows: tuple[RuleResult, ...]
 
     @property
     def passed(self) -> bool:
@@ -73,7 +73,7 @@ def conform(name: str, host: PluginHost | None = None, seed: int = 0) -> Conform
     return Conformance(scheduler=name, seed=seed, rows=tuple(rows))
 
 
-def _judge(rule: Rule, host: PluginHost, name: str, cases: Cases) -> Row:
+def _judge(rule: Rule, host: PluginHost, name: str, cases: Cases) -> RuleResult:
     try:
         findings = rule.check(host, name, cases)
     except SkipRule as reason:
@@ -83,19 +83,19 @@ def _judge(rule: Rule, host: PluginHost, name: str, cases: Cases) -> Row:
         rate = f": {len(findings)} of {count} requests break it" if rule.judge else ""
         return _skipped(rule, f"{rule.needs!r} is not declared{rate}")
     if not findings:
-        return Row(rule=rule.id, statement=rule.statement, status=Outcome.OK)
+        return RuleResult(rule=rule.id, statement=rule.statement, status=Outcome.OK)
     return _failed(rule, host, name, findings)
 
 
-def _failed(rule: Rule, host: PluginHost, name: str, findings: list[Finding]) -> Row:
+def _failed(rule: Rule, host: PluginHost, name: str, findings: list[Violation]) -> RuleResult:
     least = min(findings, key=lambda each: weight(each.request) if each.request else 0)
     message, example = least.message, least.request
     judge = rule.judge
     if example is not None and judge is not None and rule.id != "deadline":
         example = shrink(example, lambda request: bool(judge(host, name, request)))
         message = judge(host, name, example)
-    return Row(rule=rule.id, statement=rule.statement, status=Outcome.FAILED, detail=message, example=example)
+    return RuleResult(rule=rule.id, statement=rule.statement, status=Outcome.FAILED, detail=message, example=example)
 
 
-def _skipped(rule: Rule, why: str) -> Row:
-    return Row(rule=rule.id, statement=rule.statement, status=Outcome.SKIPPED, detail=why)
+def _skipped(rule: Rule, why: str) -> RuleResult:
+    return RuleResult(rule=rule.id, statement=rule.statement, status=Outcome.SKIPPED, detail=why)

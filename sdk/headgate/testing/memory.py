@@ -9,7 +9,7 @@ from headgate.plugins.host import PluginHost
 if TYPE_CHECKING:
     from headgate.model import Plan, Request
     from headgate.testing.cases import Cases
-    from headgate.toolbox.cancel import Wish
+    from headgate.toolbox.cancel import Cancellation
 
 
 class RememberingHost(PluginHost):
@@ -21,10 +21,12 @@ class RememberingHost(PluginHost):
         self._known = {id(request) for request in (*cases.mixed, *cases.small)}
         self._plans: dict[tuple[str, int], Plan] = {}
 
-    def schedule(self, name: str, request: Request, options: Any = None, *, wish: Wish | None = None) -> Plan:
+    def schedule(
+        self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
+    ) -> Plan:
         """Ask with the default options, or look up what was answered; see `PluginHost.schedule`."""
         if options is not None or id(request) not in self._known:
-            return self._host.schedule(name, request, options, wish=wish)
+            return self._host.schedule(name, request, options, cancellation=cancellation)
         key = (name, id(request))
         if key not in self._plans:
             self._plans[key] = self._host.schedule(name, request)

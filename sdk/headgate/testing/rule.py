@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     Judge = Callable[[PluginHost, str, Request], str]
     """Says how a scheduler breaks a rule on a request, "" if it keeps it."""
-    Check = Callable[[PluginHost, str, Cases], Iterable["Finding"]]
+    Check = Callable[[PluginHost, str, Cases], Iterable["Violation"]]
 
 
 @attrs.frozen(kw_only=True)
-class Finding:
+class Violation:
     """A broken rule: what is wrong, and the request that shows it, where it takes one."""
 
     message: str
@@ -51,7 +51,7 @@ class Rule:
     judge: Judge | None = None
     whole: Check | None = None
 
-    def check(self, host: PluginHost, name: str, cases: Cases) -> list[Finding]:
+    def check(self, host: PluginHost, name: str, cases: Cases) -> list[Violation]:
         """Every way in which a scheduler breaks the rule.
 
         Raises:
@@ -62,7 +62,7 @@ class Rule:
         assert self.judge is not None
         requests = cases.small if self.small else cases.mixed
         judged = ((self.judge(host, name, request), request) for request in requests)
-        return [Finding(message=message, request=request) for message, request in judged if message]
+        return [Violation(message=message, request=request) for message, request in judged if message]
 
 
 def rule(id: str, statement: str, *, needs: str = "", small: bool = False) -> Callable[[Judge], Rule]:  # noqa: A002

@@ -19,7 +19,7 @@ from headgate.problem import Problem
 from headgate.testing.brute import placeable
 from headgate.testing.capabilities import CAPABILITIES
 from headgate.testing.replay import replay
-from headgate.testing.rule import Finding, SkipRule, held, rule, whole_rule
+from headgate.testing.rule import SkipRule, Violation, held, rule, whole_rule
 from headgate.testing.variants import doubled, moved, renamed, roomier, shuffled
 
 if TYPE_CHECKING:
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 
 
 @whole_rule("describes", "It says what it is; its capabilities are known, its options have defaults and read as text.")
-def describes(host: PluginHost, name: str, _cases: Cases) -> Iterator[Finding]:
+def describes(host: PluginHost, name: str, _cases: Cases) -> Iterator[Violation]:
     """Check the description alone."""
     described = host.describe(name)
     if not described.summary.strip():
-        yield Finding(message=f"{name} has no summary")
+        yield Violation(message=f"{name} has no summary")
     unknown = sorted(described.capabilities - CAPABILITIES)
     if unknown:
-        yield Finding(message=f"{name} claims unknown capabilities: {', '.join(unknown)}")
+        yield Violation(message=f"{name} claims unknown capabilities: {', '.join(unknown)}")
     try:
         options = host.options(name)
         text = {field.name: str(getattr(options, field.name)) for field in attrs.fields(described.options)}
         same = host.options(name, text) == options
     except OptionError as error:
-        yield Finding(message=str(error))
+        yield Violation(message=str(error))
     else:
         if not same:
-            yield Finding(message=f"{name}: the defaults of its options change when they are read from text")
+            yield Violation(message=f"{name}: the defaults of its options change when they are read from text")
 
 
 deadline = held("deadline", "It answers within limits.deadline.", "deadline", "abandoned")
@@ -107,7 +107,7 @@ def order(host: PluginHost, name: str, request: Request) -> str:
 
 
 @whole_rule("processes", "Two processes with different hash seeds answer every request with the same bytes.")
-def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Finding]:
+def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Violation]:
     """Ask two other processes, with shuffled requests."""
     if not host.plugin(name).distribution:
         raise SkipRule("it is not installed through an entry point, so no other process can load it")
@@ -121,7 +121,7 @@ def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Finding]:
         for request, one, other in zip(cases.mixed, here, run.result(), strict=True):
             if one != other:
                 message = f"{name} answers differently in a process with PYTHONHASHSEED={seed}"
-                yield Finding(message=message, request=request)
+                yield Violation(message=message, request=request)
 
 
 @rule("renaming", "Renaming nodes without changing their order renames them in the plan, and nothing else.")
@@ -188,7 +188,7 @@ def static(host: PluginHost, name: str, request: Request) -> str:
     "Over all requests it leaves no more traffic between nodes than round robin.",
     needs="traffic-aware",
 )
-def traffic_aware(host: PluginHost, name: str, cases: Cases) -> Iterator[Finding]:
+def traffic_aware(host: PluginHost, name: str, cases: Cases) -> Iterator[Violation]:
     """Compare the sums of the shares of traffic between nodes, on the requests that both place."""
     yours = theirs = 0.0
     for request in (*cases.small, *(_unbound(each) for each in cases.mixed)):
@@ -197,7 +197,7 @@ def traffic_aware(host: PluginHost, name: str, cases: Cases) -> Iterator[Finding
             yours, theirs = yours + plan.scores.share, theirs + even.scores.share
     if yours > theirs:
         message = f"{name} leaves {yours:.2f} shares of traffic between nodes, round robin {theirs:.2f}"
-        yield Finding(message=message)
+        yield Violation(message=message)
 
 
 def _unbound(request: Request) -> Request:

@@ -1,4 +1,4 @@
-"""Ending a search early, by Ctrl-C or near its deadline: it hears that, ends, and answers with its best plan so far."""
+"""Cancellation of a running search: by Ctrl-C or near its deadline it ends, and answers with its best plan so far."""
 
 from __future__ import annotations
 
@@ -10,41 +10,43 @@ import attrs
 
 
 @attrs.define
-class Wish:
-    """How one run of a scheduler is ended early.
+class Cancellation:
+    """Cooperative cancellation of one run of a scheduler.
 
     Attributes:
-        heard: What ends it; None as long as it cannot.
-        told: Whether it is to end, or is to end as soon as it can.
+        callback: Ends the search; None until the scheduler gives one to `on_cancel`.
+        requested: Whether the search is to end, or is to end as soon as it has a callback.
     """
 
-    heard: Callable[[], None] | None = None
-    told: bool = False
+    callback: Callable[[], None] | None = None
+    requested: bool = False
 
-    def tell(self) -> None:
-        """End the search, or let it end when it begins; what goes wrong in `heard` is the deadline's to catch."""
-        self.told = True
-        if self.heard is not None:
+    def request(self) -> None:
+        """End the search now, or when it begins; a callback that raises is left to the deadline."""
+        self.requested = True
+        if self.callback is not None:
             with contextlib.suppress(Exception):
-                self.heard()
+                self.callback()
 
 
-_WISH: ContextVar[Wish | None] = ContextVar("headgate-wish", default=None)
+_CANCELLATION: ContextVar[Cancellation | None] = ContextVar("headgate-cancellation", default=None)
 
 
-def on_interrupt(end: Callable[[], None]) -> None:
-    """Say, from within a scheduler, how its search is ended: by Ctrl-C, and by the host near the deadline.
+def on_cancel(callback: Callable[[], None]) -> None:
+    """Register, from within a scheduler, the callback that ends its search.
 
     Args:
-        end: Is called in another thread, or at once if that time has come; more than once does no harm.
+        callback: Is called in another thread when Ctrl-C comes or the deadline is near, or at once if that was before;
+            calling it more than once has to do no harm.
     """
-    wish = _WISH.get()
-    if wish is not None:
-        wish.heard = end
-        if wish.told:
-            end()
+    cancellation = _CANCELLATION.get()
+    if cancellation is not None:
+        cancellation.callback = callback
+        # The request may have come between the start of the thread and this line.
+        if cancellation.requested:
+            callback()
 
 
-def listen(wish: Wish | None) -> None:
-    """Let the scheduler that runs in this context hear a wish."""
-    _WISH.set(wish)
+def attach(cancellation: Cancellation | None) -> None:
+    """Make a cancellation the one that `on_cancel` finds in this context."""
+    _CANCELLATION.set(cancellation)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Scaling:
+class InstanceCounts:
     """K components that have profiles, m nodes. Tasks without profiles are in their places before it begins.
 
     Attributes:
@@ -52,7 +52,7 @@ class Scaling:
     _node_of: NDArray[np.int64]
 
     @classmethod
-    def of(cls, request: Request) -> Scaling:
+    def of(cls, request: Request) -> InstanceCounts:
         """Take a valid request apart; K is 0 where nothing has a profile."""
         problem = Problem.of(with_instances(request, {}, priced=True))
         profiled = Profiled.of(request)

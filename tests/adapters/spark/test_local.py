@@ -18,7 +18,7 @@ from headgate.engines.process import Daemon, end
 from headgate.errors import EngineError
 from headgate_spark.commands import spark as commands
 from headgate_spark.local.cluster import LocalSpark, WorkerSpec, worker_specs
-from headgate_spark.local.state import Standing
+from headgate_spark.local.state import SparkState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,7 +155,7 @@ def test_up_status_down(java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: P
         assert shown["master_url"] in runner.invoke(commands, ["status"]).stdout
         again = runner.invoke(commands, ["up"])
         assert isinstance(again.exception, EngineError)
-        daemons = Standing.read().daemons
+        daemons = SparkState.read().daemons
     finally:
         ended = runner.invoke(commands, ["down", "--json"])
     assert json.loads(ended.stdout) == {"ended": ["worker-127.0.0.2", "worker-127.0.0.3", "master"]}
@@ -184,9 +184,9 @@ def test_a_stale_state_file_ends_nobody(monkeypatch: pytest.MonkeyPatch, tmp_pat
     try:
         (tmp_path / "headgate" / "spark" / "cluster").mkdir(parents=True)
         stale = attrs.evolve(stranger, born=stranger.born - 60)
-        Standing(master_url="spark://127.0.0.1:1", ui_port=1, daemons=(stale,)).write()
-        assert Standing.read() is None
-        assert Standing.end() is None
+        SparkState(master_url="spark://127.0.0.1:1", ui_port=1, daemons=(stale,)).write()
+        assert SparkState.read() is None
+        assert SparkState.end() is None
         assert stranger.alive
     finally:
         end([stranger])

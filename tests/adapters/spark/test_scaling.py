@@ -18,7 +18,7 @@ from headgate.plugins.host import PluginHost
 from headgate_spark.commands import spark as commands
 from headgate_spark.driver.session import executors
 from headgate_spark.elastic import drain_node, scale
-from headgate_spark.local.state import Standing
+from headgate_spark.local.state import SparkState
 from headgate_spark.monitor import nodes
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -90,13 +90,13 @@ def test_workers_of_the_standing_cluster_come_and_go(java, monkeypatch, tmp_path
         runner.invoke(commands, ["up", "--workers", "1", "--json"], catch_exceptions=False)
         shown = json.loads(runner.invoke(commands, ["add", "--cores", "2", "--json"], catch_exceptions=False).stdout)
         assert [(each["host"], each["cores"]) for each in shown["workers"]] == [("127.0.0.2", 1), ("127.0.0.3", 2)]
-        assert [each.name for each in Standing.read().daemons] == ["worker-127.0.0.2", "worker-127.0.0.3", "master"]
+        assert [each.name for each in SparkState.read().daemons] == ["worker-127.0.0.2", "worker-127.0.0.3", "master"]
         done = runner.invoke(commands, ["drain", "127.0.0.2", "--json"], catch_exceptions=False)
         assert "went by themselves" in done.stderr
         states = {each["host"]: each["state"] for each in json.loads(done.stdout)["workers"]}
         assert states["127.0.0.3"] == "ALIVE"
         assert states.get("127.0.0.2") != "ALIVE"
-        assert [each.name for each in Standing.read().daemons] == ["worker-127.0.0.3", "master"]
+        assert [each.name for each in SparkState.read().daemons] == ["worker-127.0.0.3", "master"]
         assert isinstance(runner.invoke(commands, ["drain", "127.0.0.2"]).exception, EngineError)
     finally:
         ended = json.loads(runner.invoke(commands, ["down", "--json"]).stdout)

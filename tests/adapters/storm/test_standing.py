@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from headgate.engines.process import Daemon, end
 from headgate.errors import EngineError
 from headgate_storm.cli.cluster import storm as commands
-from headgate_storm.local.state import Standing
+from headgate_storm.local.state import StormState
 from headgate_storm.release.artefacts import STORM
 from storm_cluster import RELEASE
 
@@ -43,11 +43,11 @@ def test_up_status_down(java: None, tmp_path: Path) -> None:
         again = runner.invoke(commands, ["up"])
         assert isinstance(again.exception, EngineError)
         assert "headgate storm down" in str(again.exception)
-        standing = Standing.read()
-        assert standing is not None
+        state = StormState.read()
+        assert state is not None
         settings = (Path(shown["conf"]) / "storm.yaml").read_text()
         assert "topology.message.timeout.secs: 17\n" in settings
-        processes = [pid for each in standing.daemons for pid in each.members()]
+        processes = [pid for each in state.daemons for pid in each.members()]
     finally:
         ended = runner.invoke(commands, ["down", "--json"])
     names = ["zookeeper", "nimbus", "supervisor-127.0.0.11", "supervisor-127.0.0.12"]
@@ -77,11 +77,11 @@ def test_a_stale_state_file_ends_nobody(cache: Path) -> None:
     """A pid that another process has by now is told apart by its start time."""
     stranger = Daemon.start("stranger", ["/bin/sleep", "300"], log=cache / "log", env={})
     try:
-        Standing.folder().mkdir(parents=True)
+        StormState.folder().mkdir(parents=True)
         stale = attrs.evolve(stranger, born=stranger.born - 60)
-        Standing(version=STORM, home="/nowhere", nimbus_port=1, daemons=(stale,)).write()
-        assert Standing.read() is None
-        assert Standing.end() is None
+        StormState(version=STORM, home="/nowhere", nimbus_port=1, daemons=(stale,)).write()
+        assert StormState.read() is None
+        assert StormState.end() is None
         assert stranger.alive
     finally:
         end([stranger])

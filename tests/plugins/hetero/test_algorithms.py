@@ -7,7 +7,7 @@ import pytest
 
 from headgate.model import Component, FrozenMap, Kind, Limits, Resources, Slot, Status
 from headgate.plugins.host import PluginHost
-from headgate.toolbox.instance_counts import Scaling
+from headgate.toolbox.instance_counts import InstanceCounts
 from headgate_hetero.first_assignment import first_assignment
 from headgate_hetero.maximize_throughput import hottest, maximize_throughput
 from headgate_hetero.options import Options
@@ -23,7 +23,7 @@ def run(request, **options):
 
 def steps(request, **options):
     chosen = Options(**options)
-    graph, _ = first_assignment(Scaling.of(request), chosen.initial_rate, given=False)
+    graph, _ = first_assignment(InstanceCounts.of(request), chosen.initial_rate, given=False)
     return maximize_throughput(graph, chosen)
 
 
@@ -32,9 +32,9 @@ def nodes(plan):
 
 
 def test_a3_each_component_starts_where_it_needs_least_and_ties_go_to_the_lowest_index():
-    graph, _ = first_assignment(Scaling.of(profiled([[0.1, 0.2], [0.3, 0.2]])), 1.0, given=False)
+    graph, _ = first_assignment(InstanceCounts.of(profiled([[0.1, 0.2], [0.3, 0.2]])), 1.0, given=False)
     assert graph.counts.tolist() == [[1, 0], [0, 1]]
-    tied, _ = first_assignment(Scaling.of(profiled([[0.2, 0.2]])), 1.0, given=False)
+    tied, _ = first_assignment(InstanceCounts.of(profiled([[0.2, 0.2]])), 1.0, given=False)
     assert tied.counts.tolist() == [[1, 0]]
 
 
@@ -88,7 +88,7 @@ def test_a_new_task_goes_where_it_needs_least_or_where_least_is_used(options, co
 
 @pytest.mark.parametrize(("options", "part"), [({}, 0), ({"overloaded": "fullest"}, 1)])
 def test_of_several_machines_that_are_over_utilised_the_first_or_the_fullest_is_relieved(options, part):
-    graph, _ = first_assignment(Scaling.of(profiled([[0.1, 9.0], [9.0, 0.12]])), 1.0, given=False)
+    graph, _ = first_assignment(InstanceCounts.of(profiled([[0.1, 9.0], [9.0, 0.12]])), 1.0, given=False)
     assert hottest(graph, graph.load(1024.0), 1024.0, Options(**options)) == part
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from headgate.model import Limits, Resources, Status
 from headgate.plugins.host import PluginHost
-from headgate.toolbox.instance_counts import Scaling
+from headgate.toolbox.instance_counts import InstanceCounts
 from headgate_hetero.options import Options
 from headgate_hetero.pairs import Pairs
 from headgate_hetero.planning import as_printed
@@ -53,7 +53,7 @@ def test_three_machines_with_fixed_costs_come_within_one_percent_of_the_proven_o
 
 
 def test_a_step_of_two_components_is_the_best_of_all():
-    scaling = Scaling.of(profiled([[0.1, 0.2], [0.3, 0.2]], 5.0))
+    scaling = InstanceCounts.of(profiled([[0.1, 0.2], [0.3, 0.2]], 5.0))
     search, counts = Pairs.of(scaling, 10**6), np.array([[1, 0], [0, 1]])
     tried = itertools.product(search.steps, repeat=2)
     ways = [counts + np.array(pair) for pair in tried]

@@ -14,8 +14,8 @@ import attrs
 import click
 
 from headgate.cli import main as cli
-from headgate.engines import local_cluster as standing
 from headgate.engines.lifetime import lifetime
+from headgate.engines.local_cluster import ClusterState
 from headgate.engines.process import Daemon, LocalCluster, end, end_group
 from headgate.interrupts import held
 
@@ -52,7 +52,7 @@ class Cluster(LocalCluster):
 
 
 @attrs.frozen(kw_only=True)
-class Standing(standing.Standing):
+class State(ClusterState):
     engine = "stand-in"
 
     @property
@@ -88,14 +88,14 @@ def fork():
 def up():
     """Leave a cluster running."""
     make = lambda folder: Cluster(folder)  # noqa: E731
-    with Standing.leave(make, lambda cluster: Standing(daemons=tuple(cluster.daemons))):
+    with State.leave(make, lambda cluster: State(daemons=tuple(cluster.daemons))):
         time.sleep(PAUSE)
 
 
 @command.command()
 def down():
     """End it."""
-    Standing.end()
+    State.end()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 from headgate.errors import DocumentError
 from headgate.hooks import Description, hookimpl
 from headgate.model import FrozenMap, Plan, Status, TaskSample
-from headgate.model.rescale import grown, refusals, unlike, with_instances
+from headgate.model.rescale import rescale_differences, rescale_refusals, rescaled, with_instances
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
@@ -63,7 +63,7 @@ def test_numbers_that_cannot_be_are_held(counts):
     plan = PluginHost().with_plugin("x", Lies(counts, None)).schedule("x", asked)
     assert plan.status is Status.HELD
     with pytest.raises(DocumentError):
-        grown(asked, Plan(parallelism=FrozenMap(counts)))
+        rescaled(asked, Plan(parallelism=FrozenMap(counts)))
 
 
 def test_profiles_are_what_a_plan_with_an_input_rate_is_checked_on():
@@ -85,13 +85,13 @@ def test_a_task_on_a_machine_type_without_profile_is_refused():
 
 def test_an_executor_can_say_what_it_does_not_enforce():
     running = topology("t", component("c", 2), component("d", 1))
-    (said,) = unlike(Plan(parallelism=FrozenMap({"t/c": 3, "t/d": 1})), [running])
+    (said,) = rescale_differences(Plan(parallelism=FrozenMap({"t/c": 3, "t/d": 1})), [running])
     assert said == "t/c runs 2 tasks, the plan has 3: rescale it first"
 
 
 def test_an_executor_can_refuse_what_it_cannot_rescale():
     running = topology("t", component("c", 2))
-    (step,) = refusals(Plan(parallelism=FrozenMap({"t/c": 3})), [running])
+    (step,) = rescale_refusals(Plan(parallelism=FrozenMap({"t/c": 3})), [running])
     assert (step.action, step.subject, step.done) == ("rescale", "t/c", False)
     assert "the plan has 3" in step.message
-    assert refusals(Plan(parallelism=FrozenMap({"t/c": 2, "other/c": 5})), [running]) == ()
+    assert rescale_refusals(Plan(parallelism=FrozenMap({"t/c": 2, "other/c": 5})), [running]) == ()

@@ -21,7 +21,7 @@ from headgate.plugins.sandbox import ABANDONED, ASKED
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.testing import FirstFit, make_cases
-from headgate.toolbox.cancel import Wish, on_interrupt
+from headgate.toolbox.cancel import Cancellation, on_cancel
 from small_requests import word_count
 from zoo import BEASTS, Hanging, Scheduler
 
@@ -82,7 +82,7 @@ def test_the_longest_deadline_that_may_be_asked_is_waited_for():
     def slow(request):
         """Takes longer than nothing."""
         threading.Event().wait(0.2)
-        return FirstFit().headgate_schedule(request)
+        return FirstFit().headgate_schedule(Problem.of(request))
 
     asked = attrs.evolve(word_count(), limits=Limits(deadline=MAX_AMOUNT))
     assert PluginHost().with_plugin("slow", Scheduler(slow)).schedule("slow", asked).status is Status.OK
@@ -141,7 +141,7 @@ def test_a_request_that_contradicts_itself_is_the_callers_error():
 def patient(request):
     """Interrupts the process that asked, as Ctrl-C does, and plans once it hears of it."""
     heard = threading.Event()
-    on_interrupt(heard.set)
+    on_cancel(heard.set)
     os.kill(os.getpid(), signal.SIGINT)
     return FirstFit().headgate_schedule(Problem.of(request)) if heard.wait(60) else None
 
@@ -153,28 +153,28 @@ def deaf(request):
     return FirstFit().headgate_schedule(Problem.of(request))
 
 
-def interrupted(act, wish):
+def interrupted(act, cancellation):
     asked = attrs.evolve(word_count(), limits=Limits(deadline=120.0))
-    return PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked, wish=wish)
+    return PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked, cancellation=cancellation)
 
 
 def test_ctrl_c_asks_a_scheduler_that_hears_it_for_its_plan():
     try:
-        assert interrupted(patient, Wish()).status is Status.OK
+        assert interrupted(patient, Cancellation()).status is Status.OK
     except KeyboardInterrupt:  # would end all tests
         pytest.fail("the interruption was not heard")
 
 
-@pytest.mark.parametrize(("act", "wish"), [(deaf, Wish()), (deaf, None)])
-def test_ctrl_c_ends_the_wait_for_one_that_does_not_hear_it(act, wish):
+@pytest.mark.parametrize(("act", "cancellation"), [(deaf, Cancellation()), (deaf, None)])
+def test_ctrl_c_ends_the_wait_for_one_that_does_not_hear_it(act, cancellation):
     with pytest.raises(KeyboardInterrupt):
-        interrupted(act, wish)
+        interrupted(act, cancellation)
 
 
 def until_asked(request):
     """Plans when it is asked for its best plan so far, and says in its explanation when that was."""
     told, begin = threading.Event(), time.monotonic()
-    on_interrupt(told.set)
+    on_cancel(told.set)
     told.wait(60)
     plan = FirstFit().headgate_schedule(Problem.of(request))
     return attrs.evolve(plan, explanation=f"{time.monotonic() - begin:.3f}")
@@ -184,13 +184,13 @@ def begins_late(request):
     """Says how its search is ended after it should have ended."""
     told = threading.Event()
     threading.Event().wait((ASKED + 0.1) * request.limits.deadline)
-    on_interrupt(told.set)
+    on_cancel(told.set)
     return FirstFit().headgate_schedule(Problem.of(request)) if told.is_set() else None
 
 
 def cannot_end(request):
     """Fails when it is asked to end, and goes on."""
-    on_interrupt(lambda: 1 / 0)
+    on_cancel(lambda: 1 / 0)
     threading.Event().wait((ASKED + 0.1) * request.limits.deadline)
     return FirstFit().headgate_schedule(Problem.of(request))
 

@@ -1,0 +1,50 @@
+"""The shape of the core's source, read from its syntax trees: names, sizes, docstrings and imports."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import headgate
+
+SOURCE = Path(headgate.__file__).parent
+TREES = {str(path.relative_to(SOURCE)): ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
+MODULE_LINES, FUNCTION_LINES = 400, 60
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def lines_of(node):
+    return node.end_lineno - node.lineno + 1
+
+
+def public(node, prefix=""):
+    """Public classes and functions below a node, with their dotted names; what a function defines inside is its own."""
+    for each in getattr(node, "body", ()):
+        if isinstance(each, Function | ast.ClassDef) and not each.name.startswith("_"):
+            yield f"{prefix}{each.name}", each
+            if isinstance(each, ast.ClassDef):
+                yield from public(each, f"{prefix}{each.name}.")
+
+
+def test_the_source_is_there():
+    assert len(TREES) > 80
+
+
+def test_no_class_name_is_borne_twice():
+    names = Counter(node.name for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_modules_and_functions_are_short(path):
+    assert len((SOURCE / path).read_text().splitlines()) <= MODULE_LINES
+    functions = [node for node in ast.walk(TREES[path]) if isinstance(node, Function)]
+    assert [node.name for node in functions if lines_of(node) > FUNCTION_LINES] == []
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_what_is_public_has_a_docstring(path):
+    tree = TREES[path]
+    bare = [] if ast.get_docstring(tree) or not tree.body else ["the module"]
+    assert bare + [name for name, node in public(tree) if not ast.get_docstring(node)] == []
