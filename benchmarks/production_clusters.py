@@ -85,7 +85,7 @@ def apart(cluster: str, scheduler: str) -> dict[str, Any]:
 
 def storm(cluster: str) -> dict[str, Any]:
     """Storm's own scheduler, in a JVM that the smallest cluster has warmed."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters" / "storm"))
     from storm_jvm import run_class
 
     with tempfile.TemporaryDirectory() as folder:

@@ -24,7 +24,7 @@ from headgate_storm.service import HOOKS
 from headgate_storm.workers.collector import Collector
 from headgate_storm.workload.find import default_text
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters" / "storm"))
 from storm_tally import Tally, hooked_storm
 
 if TYPE_CHECKING:

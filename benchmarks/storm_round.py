@@ -17,7 +17,7 @@ from pathlib import Path
 
 from headgate.cli.output import console, table
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters" / "storm"))
 from storm_jvm import run_class
 
 MOST = 0.25

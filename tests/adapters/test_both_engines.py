@@ -12,7 +12,7 @@ import pytest
 from headgate.engines.java import find_java
 from headgate.errors import EngineError
 
-PROGRAM = Path(__file__).parents[1] / "both_engines.py"
+PROGRAM = Path(__file__).with_name("both_engines.py")
 STRANGER = '''
 """A stranger's scheduler: every task goes to the next node, the last node first."""
 

@@ -79,7 +79,7 @@ class Tally:
             jars = distribution(self.storm.version)
             java = find_java(jars.java)
             classes = self.folder / "classes"
-            sources = [str(each) for each in (Path(__file__).parent / "adapters" / "storm" / "java").glob("*.java")]
+            sources = [str(each) for each in Path(__file__).with_name("java").glob("*.java")]
             path = os.pathsep.join(map(str, jars.lib))
             command = [str(java.compiler), "--release", "11", "-nowarn", "-d", str(classes), "-cp", path]
             subprocess.run([*command, *sources], check=True)

@@ -19,7 +19,7 @@ from headgate_storm.demo.experiment import by_host, experiment
 from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.workload.describe import describe
 
-QUERY = Path(__file__).parents[1] / "examples" / "spark" / "word_count.py"
+QUERY = Path(__file__).parents[2] / "examples" / "spark" / "word_count.py"
 SCHEDULERS = ("dstorm", "backwards")
 NODES = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=200.0, memory_mb=2048.0, slots=2) for last in (41, 42, 43))
 TASK = Resources(cpu=20, memory=64)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from headgate.engines.java import Java
 
-PROJECT = Path(__file__).parents[1] / "adapters" / "headgate_storm" / "java"
+PROJECT = Path(__file__).parents[3] / "adapters" / "headgate_storm" / "java"
 """The Maven project, of which a wheel has the classes only."""
 TESTS = PROJECT / "src" / "test"
 

@@ -108,7 +108,7 @@ class Cluster:
 def word_count(storm, *, name="word-count", rate=0.05):
     """Submit a small word count: few tuples, little CPU."""
     topology = next(each for each in workloads() if each.name == "word-count").build().topologies[0]
-    text = Path(__file__).parents[1].joinpath("LICENSE").read_text()
+    text = Path(__file__).parents[3].joinpath("LICENSE").read_text()
     described = describe(topology, roles=ROLES["word-count"], load=Load(cpu=0.1, rate=rate), text=text)
     submit_description({**described, "name": name}, storm.client_conf, version=storm.version)
 
