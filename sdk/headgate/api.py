@@ -1,4 +1,4 @@
-"""What a program calls: plan one request with one scheduler, or compare several."""
+"""Functions that a program calls: plan one request with one scheduler, or compare several."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def tightest(plans: Iterable[Plan]) -> Bound | None:
 
 
 def gap_to(bound: Bound | None, plan: Plan) -> float | None:
-    """How far a whole plan is from a bound; see `Row.gap`."""
+    """Relative gap of a whole plan to a bound; see `Row.gap`."""
     if bound is None or plan.status is not Status.OK:
         return None
     if bound.figure == "throughput":

@@ -48,7 +48,7 @@ class EngineError(HeadgateError):
 
 
 class EngineEndedError(EngineError):
-    """What ran on an engine is over: there is nothing left to watch or steer."""
+    """End of the application on an engine: there is nothing left to monitor or schedule."""
 
 
 def pointer(*parts: str | int) -> str:

@@ -49,7 +49,7 @@ class Finding:
 
     @classmethod
     def of_package(cls, name: str, fix: str) -> Finding:
-        """Whether a Python package is installed.
+        """Finding whether a Python package is installed.
 
         Args:
             name: Its distribution's name.
@@ -68,7 +68,7 @@ class NoOptions:
 
 @attrs.frozen(kw_only=True)
 class Description:
-    """What a plugin says of itself.
+    """Self-description of a plugin.
 
     Attributes:
         summary: One sentence; the first line of a docstring serves.
@@ -87,7 +87,7 @@ class Description:
 
 @attrs.frozen(kw_only=True)
 class Verdict:
-    """Whether a new plan is called for, and why (the system analyser of D-Storm, section 5.4)."""
+    """Analyser's verdict: is a new plan called for, and why (the system analyser of D-Storm, section 5.4)."""
 
     replan: bool
     state: str = "normal"

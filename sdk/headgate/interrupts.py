@@ -121,7 +121,7 @@ class Interrupts:
         signal.set_wakeup_fd(self._wakeup)
 
     def _ignore(self) -> None:
-        """What comes now comes too late: the process ends, and its limit holds until the interpreter has ended."""
+        """Ignore signals from now on: the process ends, and its limit holds until the interpreter has ended."""
         for number in ENDINGS:
             if signal.getsignal(number) == self._handle:
                 signal.signal(number, signal.SIG_IGN)
@@ -165,7 +165,7 @@ class Interrupts:
         raise KeyboardInterrupt if number == signal.SIGINT else Terminated(128 + number)
 
     def _is_hook(self, frame: FrameType | None) -> bool:
-        """Whether the hook runs, whose exceptions are dropped as well."""
+        """Check whether the hook runs, whose exceptions are dropped as well."""
         while frame is not None and frame.f_code is not Interrupts._unraisable.__code__:
             frame = frame.f_back
         return frame is not None
@@ -211,7 +211,7 @@ class Interrupts:
                 signal.pthread_kill(self._main, NUDGE)
 
     def _limit_after(self, events: bytes, now: float, limit: float) -> float:
-        """When the process is ended: so long after the first signal that is not answered."""
+        """Deadline by which the process is ended, counted from the first signal that is not answered."""
         if _ANSWERED in events:
             return float("inf")
         if self._limit is None or not {*events} & {*ENDINGS}:

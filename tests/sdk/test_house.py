@@ -48,3 +48,10 @@ def test_what_is_public_has_a_docstring(path):
     tree = TREES[path]
     bare = [] if ast.get_docstring(tree) or not tree.body else ["the module"]
     assert bare + [name for name, node in public(tree) if not ast.get_docstring(node)] == []
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_no_docstring_begins_with_a_question(path):
+    nodes = [each for each in ast.walk(TREES[path]) if isinstance(each, Function | ast.ClassDef | ast.Module)]
+    first = [(ast.get_docstring(node) or "").split(" ", 1)[0] for node in nodes]
+    assert {"What", "How", "Where", "Whether", "Which", "When", "Who", "Why"}.isdisjoint(first)

@@ -1,4 +1,4 @@
-"""What an installation needs, and whether it is there."""
+"""Requirements of an installation, and whether they are met."""
 
 from __future__ import annotations
 

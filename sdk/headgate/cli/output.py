@@ -1,4 +1,4 @@
-"""Where a command's data and messages go."""
+"""Streams of a command: data to stdout, messages to stderr."""
 
 from __future__ import annotations
 

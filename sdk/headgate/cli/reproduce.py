@@ -62,7 +62,7 @@ def command(
 def _asked(
     host: PluginHost, plugin: str | None, wanted: Sequence[str]
 ) -> tuple[dict[str, list[Claim]], dict[str, list[Improvement]]]:
-    """What the plugins name, by plugin; those that name nothing that is wanted are left out."""
+    """Items that the plugins name, by plugin; plugins without a wanted one are left out."""
     named = {name: host.evidence(name) for name in ([plugin] if plugin else host.having("headgate_evidence"))}
     claims = {name: [each for each in found.claims if not wanted or each.id in wanted] for name, found in named.items()}
     improvements = {

@@ -47,5 +47,5 @@ scheduler_option = click.option("-s", "--scheduler", default=SCHEDULER, show_def
 
 
 def exit_code(plan: Plan) -> int:
-    """What a plan's status means to the shell; one that starves topologies on purpose does what it is to do."""
+    """Exit code of a plan's status; a plan that starves topologies on purpose counts as a success."""
     return 0 if plan.starves else EXIT[plan.status]

@@ -88,7 +88,7 @@ def status_text(plan: Plan) -> str:
 
 
 def moves_table(plan: Plan) -> Any:
-    """What goes from where to where; moves of one component between the same nodes share a line."""
+    """Table of moves; those of one component between the same nodes share a line."""
     count = Counter(_line(move) for move in plan.moves)
     lines = [(kind, component, source, target, number) for (kind, component, source, target), number in count.items()]
     if len(lines) > SHOWN_MOVES:
@@ -109,7 +109,7 @@ def _line(move: Move) -> tuple[str, str, str, str]:
 
 
 def reasons(plan: Plan) -> list[str]:
-    """Why a plan is not OK, a line each."""
+    """Lines of the reasons why a plan is not OK."""
     lines = [reason.message for reason in plan.reasons[:SHOWN_REASONS]]
     if len(plan.reasons) > SHOWN_REASONS:
         lines.append(f"... and {len(plan.reasons) - SHOWN_REASONS} more reasons")

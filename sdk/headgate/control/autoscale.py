@@ -1,4 +1,4 @@
-"""When an application gets another node, and when an empty one is given back: pure functions of what a round saw."""
+"""Autoscaling: pure functions of an observation that add a node to an application or drain an empty one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 8, 64
 
 @attrs.frozen(kw_only=True)
 class Fleet:
-    """How many nodes an application may have, and after how many rounds in a row an empty one is given back."""
+    """Limits on an application's nodes, and the rounds in a row after which an empty one is drained."""
 
     minimum: int = 1
     maximum: int
@@ -49,7 +49,7 @@ class ScaleDecision:
 
 @attrs.frozen(kw_only=True)
 class FleetMemory:
-    """What is remembered from round to round.
+    """State of the autoscaler between two rounds.
 
     Attributes:
         idle: For how many rounds in a row each empty node has hosted no task.
@@ -81,7 +81,7 @@ def gave_back(memory: FleetMemory, seen: Observation) -> FleetMemory:
 
 
 def scale(done: Round, seen: Observation, memory: FleetMemory, fleet: Fleet) -> ScaleDecision:
-    """What to do after a round.
+    """Decide on nodes to add or drain after a round.
 
     A node is added when a plan lacked room, or when the analyser called the state `unsatisfactory` and no node is
     empty; one at a time. A scheduler that left nodes empty does not get them back at once for an unsatisfactory state:

@@ -1,4 +1,4 @@
-"""What keeps a control loop calm over hours: cool-down, least gain, asking again, and undoing what made things worse.
+"""Guards against thrashing of the control loop: cool-down, least gain, backoff, rollback of plans that did harm.
 
 Pure functions of what a round sees and of what is remembered of the rounds before it; the loop acts on their answers.
 """
@@ -32,7 +32,7 @@ DOUBLINGS = 6
 
 @attrs.frozen(kw_only=True)
 class Guards:
-    """How patient a loop is. Each field is a setting (`headgate.control.settings`), and its `help` says what it
+    """Thresholds of the guards. Each field is a setting (`headgate.control.settings`), and its `help` says what it
     does.
     """
 
@@ -72,7 +72,7 @@ class Trial:
 
 @attrs.frozen(kw_only=True)
 class Memory:
-    """What the guards know of the rounds before.
+    """State of the guards between two rounds.
 
     Attributes:
         acted: When the engine was last told something, seconds of the loop's clock; None: never.
@@ -92,7 +92,7 @@ class Memory:
 
 
 def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memory:
-    """What is known after a round that ended at `now`."""
+    """Memory after a round that ended at `now`."""
     if done.receipt is None and not (done.outcome == "failed" and done.plan is not None):
         return memory
     if done.outcome == "undone":
@@ -145,7 +145,7 @@ def running(request: Request) -> Scores:
 
 
 def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *, now: float) -> str:
-    """Why a plan is not carried out now, "" if it is.
+    """Reason to wait with a plan, "" to carry it out now.
 
     A plan that gives a place to a task without one is not held back. One that starves a topology on purpose needs no
     gain: its goal is priority.
@@ -165,7 +165,7 @@ def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *,
 
 
 def gain(before: Scores, after: Scores, goal: Goal | None = None) -> float:
-    """How much smaller `after` is than `before`, relative: in the goal, or where it gains most."""
+    """Relative gain of `after` over `before`: in the goal, or in the figure that gains most."""
     goals = (goal,) if goal in PREDICTED else PREDICTED
     pairs = [(_predicted(before, each), _predicted(after, each)) for each in goals]
     gains = [1 - new / old for old, new in pairs if old and new is not None]
@@ -173,7 +173,7 @@ def gain(before: Scores, after: Scores, goal: Goal | None = None) -> float:
 
 
 def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: int) -> str:
-    """Why the last plan is undone in round `number`, "" if it is not."""
+    """Reason to roll the last plan back in round `number`, "" to keep it."""
     trial = memory.trial
     if trial is None or guards.goal is None or number < trial.round + guards.settle:
         return ""
@@ -187,7 +187,7 @@ def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: i
 
 
 def judged(guards: Guards, memory: Memory, *, number: int) -> Memory:
-    """What is known once the trial was looked at in round `number`."""
+    """Memory once the trial was judged in round `number`."""
     due = memory.trial is not None and number >= memory.trial.round + guards.settle
     return attrs.evolve(memory, trial=None) if due else memory
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Journal(Protocol):
-    """Where rounds are recorded."""
+    """Sink of round records."""
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Record one round."""

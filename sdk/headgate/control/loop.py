@@ -33,7 +33,7 @@ LOG = logging.getLogger("headgate.loop")
 
 @attrs.frozen(kw_only=True)
 class Control:
-    """What a loop is told: which plugins, with which options, and how patient it is."""
+    """Settings of a loop: plugins, their options, limits and guards."""
 
     scheduler: str
     engine: str
@@ -61,7 +61,7 @@ def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> 
 
 
 def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool) -> tuple[Outcome | None, str]:
-    """Why a plan is not to be carried out, or (None, "") if it is."""
+    """Outcome and reason of a plan that is not to be carried out, (None, "") of one that is."""
     if plan.status is not Status.OK and not plan.starves:
         return "held", "; ".join(reason.message for reason in plan.reasons[:3])
     if not plan.moves:

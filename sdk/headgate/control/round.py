@@ -1,4 +1,4 @@
-"""What is kept of one round of the control loop."""
+"""Record of one round of the control loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ a slot, and was told; ended: what the loop watched is over.
 
 @attrs.frozen(kw_only=True)
 class Check:
-    """Where tasks were seen against where they were asked."""
+    """Verification of a plan: nodes where tasks were seen against those asked for."""
 
     asked: int = 0
     hits: int = 0
@@ -46,7 +46,7 @@ class Check:
 
 @attrs.frozen(kw_only=True)
 class Round:
-    """What one round saw, decided and did: the record in the journal.
+    """Record of a round in the journal: observation, decision, actions.
 
     `request` is everything the scheduler was given, so that the plan can be made again; `notes` are what the monitor
     said beyond figures; `scaling` is what was done to add or drain nodes, None if nothing was.

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @attrs.frozen(kw_only=True)
 class Pace:
-    """When the control loop goes round, and when it ends."""
+    """Schedule of the control loop: its period and its end."""
 
     interval: float = attrs.field(default=60.0, metadata={"help": "Seconds between rounds.", "least": 0})
     rounds: int | None = attrs.field(

@@ -1,4 +1,4 @@
-"""Where Headgate keeps what can be made or fetched again."""
+"""Cache folder, for files that can be made or fetched again."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
-"""A JVM that passes over an archive, or over a class that it cannot have, does not talk about it."""
+"""JVM options that silence warnings about an archive, or a class in it, that cannot be used."""
 
 
 @attrs.frozen(kw_only=True)
@@ -75,7 +75,7 @@ class ClassData:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[bool]:
-        """Whether no other process makes it; the lock of one that dies is gone."""
+        """Check that no other process makes it; the lock of one that dies is gone."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.file.with_suffix(".lock"), timeout=0)
         try:

@@ -1,4 +1,4 @@
-"""Which Java an engine starts with: the one in JAVA_HOME, else the one on PATH, as the engines' own scripts choose."""
+"""Lookup of the Java that an engine starts with: JAVA_HOME's, else PATH's, as in the engines' own scripts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def find_java(minimum: int = 17) -> Java:
 
 
 def java_finding() -> Finding:
-    """Whether there is a Java that an engine would start."""
+    """Finding whether there is a Java that an engine would start."""
     try:
         java = find_java()
     except EngineError as error:

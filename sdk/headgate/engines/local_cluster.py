@@ -49,7 +49,7 @@ class ClusterState:
 
     @classmethod
     def folder(cls) -> Path:
-        """Where its logs, scratch files and state file are."""
+        """Folder of its logs, scratch files and state file."""
         return cache_folder() / cls.engine / "cluster"
 
     @classmethod

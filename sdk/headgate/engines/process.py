@@ -70,7 +70,7 @@ class Daemon:
 
     @property
     def alive(self) -> bool:
-        """Whether the process itself runs."""
+        """True while the process itself runs."""
         _reap(self.pid)
         return self._is(_born(self.pid))
 
@@ -211,7 +211,7 @@ def _reap(pid: int) -> None:
 
 
 def _born(pid: int) -> float | None:
-    """When a process started, None if it is gone: on Linux in seconds since boot, which setting the clock leaves alone.
+    """Start time of a process, None if it is gone: on Linux in seconds since boot, which no clock setting changes.
 
     A dead process that another one has yet to reap is gone. One of ours is not: its threads may still be ending.
     """
@@ -225,7 +225,7 @@ def _born(pid: int) -> float | None:
 
 
 def _bears(pid: int, group: str) -> bool:
-    """Whether a process whose leader is gone is one of the group, and not of another session that had its pid later."""
+    """Check that a process whose leader is gone is of the group, and not of a later session with the same pid."""
     try:
         return not group or psutil.Process(pid).environ().get(MARK) == group
     except psutil.AccessDenied:

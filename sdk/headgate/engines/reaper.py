@@ -64,7 +64,7 @@ def kill(process: psutil.Process) -> None:
 
 
 class Reaper:
-    """What the owner has said so far."""
+    """State of the reaper: the owner's orders so far."""
 
     def __init__(self, owner: int, token: str) -> None:
         """Remember whom to wait for.
@@ -126,7 +126,7 @@ class Reaper:
 
 
 def _is_taken(leader: psutil.Process) -> bool:
-    """Whether another process has the pid of a leader by now."""
+    """Check whether another process has the pid of a leader by now."""
     return psutil.pid_exists(leader.pid) and not leader.is_running()
 
 

@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 
 @attrs.frozen(kw_only=True)
 class Result:
-    """What became of a claim.
+    """Result of recomputing a claim.
 
     Attributes:
         plugin: Who claims it.
@@ -111,13 +111,13 @@ def distinct(results: Iterable[Result]) -> list[Result]:
 
 
 def count(results: Iterable[Result]) -> dict[ClaimStatus, int]:
-    """How many distinct figures stand how, in the order of `STATUSES`."""
+    """Number of distinct figures of each status, in the order of `STATUSES`."""
     found = [result.status for result in distinct(results)]
     return {status: found.count(status) for status in STATUSES}
 
 
 def fitted(results: Iterable[Result]) -> int:
-    """How many numbers and readings were chosen, in all, for the figures that are calibrated."""
+    """Number of choices, of numbers or readings, behind all calibrated figures."""
     return len({(each.plugin, name) for each in results if each.status == "calibrated" for name in each.fitted})
 
 
@@ -185,7 +185,7 @@ def apart(plugin: str, results: Sequence[Result]) -> Iterator[tuple[str, str, li
 
 
 def counted(results: Sequence[Result]) -> tuple[int, ...]:
-    """How many distinct figures there are, and how many of each status, in the order of `STATUSES`."""
+    """Number of distinct figures, then the number of each status in the order of `STATUSES`."""
     counts = count(results)
     return sum(counts.values()), *counts.values()
 
@@ -197,7 +197,7 @@ def amount(figure: float | str | None, *, less: bool = False) -> str:
 
 
 def distance(result: Result) -> str:
-    """How far ours is from the claimed figure, as a percentage; empty if not at all."""
+    """Distance of our figure from the claimed one, as a percentage; empty if they are equal."""
     off = result.off
     return "" if off is None or abs(off) < 5e-5 else f"{off:+.1%}"
 

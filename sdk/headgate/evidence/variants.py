@@ -31,7 +31,7 @@ SAME = 1e-9
 
 @attrs.frozen(kw_only=True)
 class Improved:
-    """What became of an improvement.
+    """Result of comparing an improved variant.
 
     `status` is `proved` where some plan is proved to be the optimum, `bound` where only a bound is known that no plan
     passes, `no bound` where none could be had, and `differs` where the variant is worse than the published scheduler,
@@ -62,7 +62,7 @@ class Improved:
     note: str = ""
 
     def gap(self, figure: float | None) -> float | None:
-        """How far a figure is from the optimum, else from the bound, relative to it; None where there is neither."""
+        """Relative gap of a figure to the optimum, else to the bound; None where there is neither."""
         best = self.bound if self.optimum is None else self.optimum
         if figure is None or not best:
             return None
@@ -117,7 +117,7 @@ def _filled(blank: Improved, asked: Improvement, host: PluginHost) -> Improved:
 def _reach(
     host: PluginHost, name: str, asked: Improvement, request: Request, options: Mapping[str, Any], rounds: int
 ) -> _Reached:
-    """What a scheduler reaches in so many rounds."""
+    """Figure that a scheduler reaches in a number of rounds."""
     try:
         for _ in range(rounds):
             plan = host.schedule(name, request, options)
@@ -138,7 +138,7 @@ def _reason(name: str, plan: Plan) -> str:
 
 
 def _bound(asked: Improvement, request: Request, exact: _Reached, best: float | None) -> tuple[float | None, bool]:
-    """What no plan passes, and whether a plan is proved to be the optimum."""
+    """Bound on the figure of every plan, and whether a plan is proved to be the optimum."""
     told = exact.plan.bound if exact.plan is not None else None
     found = [
         each
@@ -162,7 +162,7 @@ def _faults(made: Improved, best: float | None) -> Iterable[str]:
 
 
 def _beats(made: Improved, one: float, other: float) -> bool:
-    """Whether one figure is better than another by more than rounding."""
+    """Check whether one figure is better than another by more than rounding."""
     return (one - other if made.more else other - one) > SAME * max(abs(one), abs(other))
 
 
@@ -187,7 +187,7 @@ def cells(made: Improved) -> tuple[str, ...]:
 
 
 def tally(improved: Iterable[Improved]) -> str:
-    """How many rows stand how, as one line."""
+    """Number of rows of each status, as one line."""
     counts = Counter(each.status for each in improved)
     parts = [f"{counts[status]} {status}" for status in PROOFS if counts[status]]
     return f"{sum(counts.values())} improvements; optimum: {', '.join(parts)}"

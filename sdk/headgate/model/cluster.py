@@ -1,4 +1,4 @@
-"""Where tasks can run: nodes and the slots on them."""
+"""Cluster: nodes and the slots on them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ of whose numbers were chosen so that this figure comes out; or, where no paper p
 
 @attrs.frozen(kw_only=True)
 class Point:
-    """Where a claim stands in a chart of its paper: `series` at `x`, the printed figure being the height."""
+    """Position of a claim in a chart of its paper: `series` at `x`, the printed figure being the height."""
 
     chart: str
     series: str
@@ -91,7 +91,7 @@ class Claim:
 
     @property
     def basis(self) -> Basis:
-        """What the computation rests on."""
+        """Basis of the computation."""
         if self.printed is None:
             return "worked by hand"
         return "calibrated" if self.fitted else "predicted" if self.model else "exact"

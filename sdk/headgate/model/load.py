@@ -1,4 +1,4 @@
-"""What the same topologies would need at another load."""
+"""Load scaling: the same topologies at another load."""
 
 from __future__ import annotations
 

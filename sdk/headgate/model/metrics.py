@@ -1,4 +1,4 @@
-"""What monitors measured in one window. Every figure says where it comes from."""
+"""Metrics of one window. Every figure says where it comes from."""
 
 from __future__ import annotations
 

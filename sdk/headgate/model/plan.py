@@ -1,4 +1,4 @@
-"""What a scheduler answers, and what an executor did with it."""
+"""Plans of schedulers, and receipts of executors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOT_SEARCHED = "not-searched"
 
 
 class Status(enum.StrEnum):
-    """How planning ended."""
+    """Outcome of planning."""
 
     OK = "ok"
     """Every task has a slot."""
@@ -29,7 +29,7 @@ class Status(enum.StrEnum):
 
 @attrs.frozen(kw_only=True)
 class Reason:
-    """Why a plan is not OK, or was not searched for: a code, whom it concerns, and where it applies the resource."""
+    """Reason why a plan is not OK, or was not searched for: a code, its subject, and the resource that is short."""
 
     code: str
     subject: str
@@ -40,7 +40,7 @@ class Reason:
 
 
 class MoveKind(enum.StrEnum):
-    """What a step does to one task."""
+    """Kind of a move."""
 
     PLACE = "place"
     MIGRATE = "migrate"
@@ -98,7 +98,7 @@ class Scores:
 
 @attrs.frozen(kw_only=True)
 class Bound:
-    """What no plan for the request can beat, as an exact scheduler found it.
+    """Bound that no plan for the request can beat, as an exact scheduler found it.
 
     Attributes:
         figure: The score that it bounds: `inter_node` from below, or `throughput` from above.
@@ -113,7 +113,7 @@ class Bound:
 
 @attrs.frozen(kw_only=True)
 class Provenance:
-    """What made a plan: enough to make it again, byte for byte."""
+    """Provenance of a plan: enough to make it again, byte for byte."""
 
     scheduler: str = ""
     version: str = ""
@@ -148,7 +148,7 @@ class Plan:
 
     @property
     def starves(self) -> bool:
-        """Whether the only tasks without a slot are those of topologies that the scheduler starves on purpose.
+        """True if the only tasks without a slot are those of topologies that the scheduler starves on purpose.
 
         Such a plan is complete as far as it goes: the control loop carries it out.
         """
@@ -157,7 +157,7 @@ class Plan:
 
     @property
     def label(self) -> str:
-        """How planning ended, in the few words of a table."""
+        """Label of the outcome, as short as a table needs it."""
         if self.starves:
             return "starves"
         searched = all(reason.code != NOT_SEARCHED for reason in self.reasons)
@@ -176,7 +176,7 @@ class Step:
 
 @attrs.frozen(kw_only=True)
 class Receipt:
-    """What an executor did, step by step, and the assignment to restore to undo it."""
+    """Receipt of an executor: its steps, and the assignment to restore to undo them."""
 
     done: bool = True
     level: str = ""

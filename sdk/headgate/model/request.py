@@ -1,4 +1,4 @@
-"""What a scheduler is asked, and what a monitor answers."""
+"""Requests to schedulers, and observations of monitors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Profile:
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """What bounds one round: seconds to plan, and how many running tasks may move (None = any)."""
+    """Limits of one round: seconds to plan, and running tasks that may move (None = any)."""
 
     deadline: float = attrs.field(default=5.0, metadata={"help": "Seconds to plan.", "above": 0})
     max_moves: int | None = attrs.field(

@@ -1,4 +1,4 @@
-"""What runs: topologies of components (spouts and bolts) and the streams between them."""
+"""Topologies: components (spouts and bolts) and the streams between them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headgate.model.frozen import Resources
 
 
 class Kind(enum.StrEnum):
-    """What a component does with tuples."""
+    """Kind of a component."""
 
     SPOUT = "spout"
     BOLT = "bolt"

@@ -39,7 +39,7 @@ class PluginHost:
         return cls(Registry.installed(names))
 
     def __contains__(self, name: object) -> bool:
-        """Whether a plugin of that name is installed; it may be broken, which only loading shows."""
+        """Check whether a plugin of that name is installed; it may be broken, which only loading shows."""
         return name in self.registry
 
     @property
@@ -78,7 +78,7 @@ class PluginHost:
         return tuple(name for name, plugin in self.plugins.items() if hook in plugin.hooks)
 
     def has(self, name: str, hook: str) -> bool:
-        """Whether a plugin implements a hook.
+        """Check whether a plugin implements a hook.
 
         Raises:
             PluginError: There is no such plugin.
@@ -91,7 +91,7 @@ class PluginHost:
         return self.having("headgate_schedule")
 
     def describe(self, name: str) -> Description:
-        """What a plugin says of itself."""
+        """Self-description of a plugin."""
         return self._get(name).description
 
     def options(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
@@ -156,7 +156,7 @@ class PluginHost:
         return seen
 
     def preflight(self, name: str, target: Any, plan: Plan) -> Sequence[str]:
-        """What the target cannot enforce of a plan."""
+        """Sentences that say what the target cannot enforce of a plan."""
         return tuple(self._call(name, "headgate_preflight", target=target, plan=plan) or ())
 
     def execute(self, name: str, target: Any, plan: Plan) -> Receipt:
@@ -217,12 +217,12 @@ class PluginHost:
         }
 
     def needs(self) -> tuple[Finding, ...]:
-        """What plugins need on this machine, and whether it is there, each thing once; loads all."""
+        """Requirements of all plugins on this machine, each once, and whether they are met; loads all."""
         named = (finding for name in self.having("headgate_needs") for finding in self._call(name, "headgate_needs"))
         return tuple(dict.fromkeys(named))
 
     def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
-        """What a plugin finds of an engine's installation in a folder."""
+        """Findings of a plugin on an engine's installation in a folder."""
         return tuple(self._call(name, "headgate_examine", installation=installation) or ())
 
     def _hearing(self, hook: str) -> tuple[str, ...]:

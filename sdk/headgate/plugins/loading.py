@@ -90,7 +90,7 @@ class Registry:
         return cls(both, rounds)
 
     def __contains__(self, name: object) -> bool:
-        """Whether a plugin of that name is installed, fit or not."""
+        """Check whether a plugin of that name is installed, fit or not."""
         return name in self._ready or name in self._entries
 
     def get(self, name: str) -> Loaded | Quarantined | None:
@@ -147,7 +147,7 @@ def set_aside(name: str, entries: tuple[EntryPoint, ...], reason: str) -> Quaran
 
 
 def twice(name: str, entries: tuple[EntryPoint, ...]) -> str:
-    """Why a name that several entry points have is not used."""
+    """Reason to set a name aside that several entry points have."""
     distributions = {each.dist.name if each.dist else "unknown" for each in entries}
     if len(distributions) > 1:
         return f"{len(distributions)} distributions name {name!r}; uninstall all but one"

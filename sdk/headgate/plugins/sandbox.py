@@ -1,4 +1,4 @@
-"""Running a scheduler that nobody has reason to trust: deadline, checks, and the running assignment as fallback."""
+"""Sandbox for untrusted schedulers: deadline, checks, and the running assignment as fallback."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 
 
 LOST = "headgate-abandoned-"
-"""Begins the name of a thread in which an abandoned run of a scheduler is still going."""
+"""Prefix of the name of a thread in which an abandoned run of a scheduler is still going."""
 ABANDONED = 3
-"""So many abandoned runs of a scheduler may still be going; then it is not asked until one of them ends."""
+"""Abandoned runs of a scheduler that may still be going before it is not asked any more until one of them ends. The
+larger it is, the more threads of a scheduler that hangs compete with those that do not."""
 
 ASKED = 0.8
 """Share of the deadline after which a search that can be ended is asked for its best plan so far. The larger it is, the
 less time is left to make a plan of that, and the more searches are held; the smaller, the more are cut short."""
 GRACE = 10.0
-"""Seconds in which a scheduler that was asked for its best plan so far has to answer."""
+"""Seconds for the answer of a scheduler that Ctrl-C asked for its best plan so far. The larger it is, the longer Ctrl-C
+seems to do nothing; the smaller, the more searches lose their plan."""
 
 
 @attrs.define
@@ -85,12 +87,12 @@ def run_scheduler(
 
 
 def abandoned() -> bool:
-    """Whether an abandoned run of any scheduler is still going in this process."""
+    """Check whether an abandoned run of any scheduler is still going in this process."""
     return any(thread.name.startswith(LOST) for thread in threading.enumerate())
 
 
 def _live(problem: Problem) -> FrozenMap[str, Slot]:
-    """Where tasks run now, without those whose slot is gone."""
+    """Running assignment, without tasks whose slot is gone."""
     running = problem.request.assignment
     return FrozenMap(
         {task: running[task] for task, node in zip(problem.task_ids, problem.current, strict=True) if node >= 0}
@@ -105,7 +107,7 @@ def _is_still(request: Request, text: str) -> bool:
 
 
 def _judge(name: str, request: Request, plan: Any, problem: Problem) -> tuple[Problem, tuple[Reason, ...]]:
-    """What an answer is to be scored on, and what is wrong with it; one with other numbers of tasks means these."""
+    """Problem on which an answer is scored, rescaled to its parallelism, and the reasons to refuse it."""
     try:
         judged = rescaled(request, plan) if isinstance(plan, Plan) else request
     except Exception as error:  # noqa: BLE001 - a plan may hold anything
@@ -116,7 +118,7 @@ def _judge(name: str, request: Request, plan: Any, problem: Problem) -> tuple[Pr
 
 
 def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
-    """What is wrong with an answer, whatever it is."""
+    """Reasons to refuse an answer, whatever it is."""
     try:
         basis = plan.measured if isinstance(plan, Plan) else True
         found = check_plan(Problem.of(request, measured=bool(basis)), plan)

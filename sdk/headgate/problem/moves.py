@@ -44,7 +44,7 @@ def _arrival(task: str, slot: Slot) -> Move:
 
 
 def _holds(problem: Arrays, target: dict[int, Slot]) -> bool:
-    """Whether every node, worker and slot has room for all that is planned in it: then any order will do."""
+    """Check whether every node, worker and slot has room for all that is planned in it: then any order will do."""
     tasks = np.fromiter(target, dtype=np.int64, count=len(target))
     numbers: dict[Slot, int] = {}
     slot_of = np.array([numbers.setdefault(slot, len(numbers)) for slot in target.values()], dtype=np.int64)
@@ -54,6 +54,7 @@ def _holds(problem: Arrays, target: dict[int, Slot]) -> bool:
     tenant = np.zeros(len(numbers), dtype=np.int64)
     tenant[slot_of] = problem.topology[tasks]
     heap = np.bincount(slot_of, weights=problem.heap[tasks], minlength=len(numbers))
+    # `tenant` holds the last topology written to a slot: a task of another one shows that two share it.
     shared = (tenant[slot_of] != problem.topology[tasks]).any()
     return not shared and bool((usage <= problem.capacity).all() and (heap <= problem.heap_limit[tenant]).all())
 
@@ -84,6 +85,7 @@ class _Walk:
     def run(self) -> Route:
         pending = [task for task in sorted(self.target) if self.at.get(task) != self.target[task]]
         leaving = [task for task in sorted(self.at) if task not in self.target and self.problem.fixed[task] < 0]
+        # Evictions come first: what leaves for good makes room for all that follows.
         for task in leaving[: self.left]:
             self._step(MoveKind.EVICT, task, None)
         self.left -= len(leaving[: self.left])
@@ -101,6 +103,7 @@ class _Walk:
         queue, waiting, victims = _Queue(pending), set(pending), iter(pending)
         while waiting:
             task = queue.next()
+            # A deadlock: all that wait are blocked. Evict the lowest one that runs, to be placed again later.
             if task is None:
                 task = next((each for each in victims if each in waiting and each in self.at), None)
                 if task is None or not self.left:
@@ -118,6 +121,8 @@ class _Walk:
 
     def _return_evicted(self, pending: list[int]) -> None:
         """Take the way back to before the first eviction for which the limit left no second half."""
+        # An eviction without its second move would leave a running task nowhere: everything from the first one on is
+        # undone.
         cut = min((self.evicted[task] for task in pending if task in self.evicted), default=len(self.moves))
         if cut == len(self.moves):
             return
@@ -152,6 +157,7 @@ class _Walk:
         if self.heap[slot] + self.needs[task] > self.problem.heap_limit[topology]:
             return False
         source = self.at.get(task)
+        # Within a node the demand stays where it is, so that only heap and tenant of the slot count.
         if source is not None and source.node == slot.node:
             return True
         return all(map(le, self.demand[task], self.free[self.problem.node_index[slot.node]]))
@@ -208,6 +214,8 @@ class _Queue:
         if node is None:
             return
         for task in self._blocked.pop(node, ()):
+            # The pass goes up by index: a task behind its head still gets its turn, one before it waits for the next
+            # pass.
             if task > self._last:
                 heappush(self._now, task)
             else:

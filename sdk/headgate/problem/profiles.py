@@ -1,4 +1,4 @@
-"""What components cost by their profiles: CPU = e * rate + MET in percent of a machine (heterogeneity paper, Eq. 5).
+"""Cost model of profiled components: CPU = e * rate + MET in percent of a machine (heterogeneity paper, Eq. 5).
 
 The tasks of a component share its input evenly (Eq. 6), so that they are interchangeable: a placement is a matrix of
 counts by component and node, and the highest rate that it sustains has a closed form.

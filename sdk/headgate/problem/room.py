@@ -1,4 +1,4 @@
-"""What is left of a cluster while a scheduler places tasks one by one."""
+"""Remaining capacity of a cluster while a scheduler places tasks one by one."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ class Room:
             self.place(task, int(problem.fixed[task]))
 
     def fits(self, task: int) -> NDArray[np.bool_]:
-        """Whether the task has room on each node, bool (m,)."""
+        """Nodes that have room for the task, bool (m,)."""
         fits = self.has_worker(task)
         for resource, need in enumerate(self._problem.demand[task].tolist()):
             fits &= self.free[:, resource] >= need
         return fits
 
     def fits_on(self, task: int, node: int) -> bool:
-        """Whether the task has room on one node; the same as `fits(task)[node]`, without looking at others."""
+        """Check whether one node has room for the task; the same as `fits(task)[node]`, without looking at others."""
         return all(map(le, self._demand[task], self.free[node].tolist())) and self._workers.fit(task, node)
 
     def takes(self, topology: int, heap: float, node: int) -> bool:
-        """Whether the slots of a node suffice for one more task of a topology, with a heap that some task of it has."""
+        """Check whether the slots of a node suffice for one more task of a topology, with a heap of its tasks."""
         size = self._workers.size_of(topology, heap)
         return bool(self._workers.further(topology, size, node) <= self.free_slots[node])
 
@@ -69,12 +69,12 @@ class Room:
         return self._workers.topologies(node)
 
     def has_worker(self, task: int) -> NDArray[np.bool_]:
-        """Whether each node has a worker with heap left for the task, or a free slot for a new one, bool (m,)."""
+        """Nodes that have a worker with heap left for the task, or a free slot for a new one, bool (m,)."""
         found: NDArray[np.bool_] = self._further_of(task) <= self.free_slots
         return found
 
     def joins_worker(self, task: int) -> NDArray[np.bool_]:
-        """Whether each node has a worker of the task's topology with heap left for it, bool (m,)."""
+        """Nodes that have a worker of the task's topology with heap left for it, bool (m,)."""
         found: NDArray[np.bool_] = self._further_of(task) == 0
         return found
 

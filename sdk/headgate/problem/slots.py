@@ -89,7 +89,7 @@ def _used(problem: Arrays, running: dict[int, int]) -> dict[int, set[int]]:
 
 
 class _Packing:
-    """What decides on the worker of a task, as lists: single numbers are read from them."""
+    """Packing state of the workers, as lists: single numbers are read from them."""
 
     def __init__(self, problem: Arrays, running: dict[int, int]) -> None:
         self._running = running
@@ -107,10 +107,13 @@ class _Packing:
         Returns:
             The workers, and whether the tasks are known to need so many if they are more than the ports.
         """
+        # Gentlest first: where no running task may move, workers that run take no further task, since that restarts
+        # them.
         for closed in (True, False) if self._still else (False,):
             workers = self._kept(tasks, node, closed=closed)
             if len(workers) <= ports:
                 return workers, True
+        # Keeping running workers needs too many ports: fall back on the packing that `Room` counted with, which holds.
         return self._anew(tasks)
 
     def _anew(self, tasks: list[int]) -> tuple[list[_Worker], bool]:
@@ -129,6 +132,7 @@ class _Packing:
             mine = [held[topology][port] for port in sorted(held[topology])]
             largest_first = sorted(rest[topology], key=lambda each: (-self._heap[each], each))
             limit = self._limit[topology]
+            # Bin packing: bins of `limit` MB, of which those that fixed tasks hold are partly filled.
             packing = pack([self._heap[task] for task in largest_first], limit, [each.used for each in mine])
             mine += [_Worker(topology, limit) for _ in packing.used[len(mine) :]]
             for task, number in zip(largest_first, packing.worker_of, strict=True):
@@ -144,9 +148,11 @@ class _Packing:
         """
         workers: dict[int, list[_Worker]] = defaultdict(list)
         kept: dict[int, _Worker] = {}
+        # Fixed tasks claim their ports before others fill the heap that they need.
         fixed_first = sorted(tasks, key=lambda each: not self._fixed[each])
         rest = [task for task in fixed_first if self._current[task] != node or not self._stay(task, workers, kept)]
         new: dict[int, list[_Worker]] = defaultdict(list) if closed else workers
+        # First fit decreasing for what comes or lost its place; ties by task index.
         for task in sorted(rest, key=lambda each: (-self._heap[each], each)):
             self._first_fit(new[self._topology[task]], task)
         groups = [*workers.values(), *(new.values() if closed else ())]
@@ -174,6 +180,7 @@ class _Packing:
 
 def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) -> None:
     kept = {worker.port for worker in workers}
+    # Ports that nobody uses now come first: a port in use is free only after its worker has ended.
     free = iter(sorted((port for port in ports if port not in kept), key=lambda port: (port in used, port)))
     for worker in sorted((each for each in workers if each.port is None), key=lambda each: min(each.tasks)):
         worker.port = next(free)

@@ -54,6 +54,7 @@ class Sparse:
     @classmethod
     def of(cls, n: int, sources: NDArray[np.int64], targets: NDArray[np.int64], rate: NDArray[np.int64]) -> Sparse:
         """Build from coordinates; entries of one pair add up, and a task's flow to itself is dropped."""
+        # One int64 key a pair, source * n + target, sorts by row and then by column: CSR order.
         keep = (sources != targets) & (rate > 0)
         key = sources[keep] * n + targets[keep]
         pairs, inverse = np.unique(key, return_inverse=True)
@@ -94,6 +95,7 @@ class Traffic:
         """All traffic between different tasks, in units."""
         blocks = self.blocks
         width = (blocks.source_stop - blocks.source_start) * (blocks.target_stop - blocks.target_start)
+        # A block of a x b tasks has ab pairs, less one for each task that is on both sides (itself).
         both = np.minimum(blocks.source_stop, blocks.target_stop) - np.maximum(blocks.source_start, blocks.target_start)
         pairs = width - np.maximum(both, 0)
         return int((pairs * blocks.rate).sum()) + int(self.sparse.rate.sum())
@@ -106,6 +108,8 @@ class Traffic:
         """
         apart = (node_of[self.sparse.sources] != node_of[self.sparse.indices]) | (node_of[self.sparse.indices] < 0)
         sparse = int(self.sparse.rate[apart].sum())
+        # Eq. 5.2: inter-node traffic = all traffic - traffic between tasks on one node; for blocks that is one count a
+        # node.
         uniform = self.total - int(self.sparse.rate.sum())
         return sparse + uniform - self._together(node_of)
 
@@ -118,6 +122,7 @@ class Traffic:
         ):
             senders, receivers = (_count(node_of[start:stop], m) for start, stop in ((a0, a1), (b0, b1)))
             matrix += rate * np.outer(senders, receivers)
+            # No task sends to itself: tasks on both sides of the block were counted once with themselves.
             matrix -= rate * np.diag(_count(node_of[max(a0, b0) : max(min(a1, b1), max(a0, b0))], m))
         sources, targets = node_of[self.sparse.sources], node_of[self.sparse.indices]
         placed = (sources >= 0) & (targets >= 0)
@@ -136,6 +141,7 @@ class Traffic:
             strict=True,
         ):
             pairs = counts.common(a0, a1, b0, b1)
+            # Sum over nodes of senders * receivers, less the pairs of a task with itself.
             itself = counts.placed(max(a0, b0), min(a1, b1))
             together += rate * (pairs - itself)
         return together
@@ -146,7 +152,7 @@ def _count(node_of: NDArray[np.int64], m: int) -> NDArray[np.int64]:
 
 
 class _Counts:
-    """How many tasks of an index range are on each node; remembered by range."""
+    """Number of tasks of an index range on each node; cached by range."""
 
     def __init__(self, node_of: NDArray[np.int64]) -> None:
         self._node_of = node_of

@@ -78,6 +78,7 @@ def pack(heaps: Sequence[float], limit: float, held: Sequence[float] = ()) -> Pa
     large = sum(heap > limit for heap in heaps)
     small, base = heaps[large:], [*held, *heaps[:large]]
     proven = True
+    # First fit decreasing gives the upper bound, the sum of heaps the lower one: search for each number between them.
     for count in range(_least(small, limit, base), len(used)):
         found, searched = _within(small, [limit - each for each in base] + [limit] * (count - len(base)))
         if found is not None:
@@ -108,6 +109,7 @@ def _first_fit(heaps: Sequence[float], limit: float, held: Sequence[float]) -> t
 
 def _least(heaps: Sequence[float], limit: float, base: Sequence[float]) -> int:
     """Workers below which the sum of the heaps has no room."""
+    # Least number = ceil((sum of heaps - room in workers that are there) / limit).
     beyond = sum(heaps) - sum(max(0.0, limit - each) for each in base)
     more = math.ceil(beyond / limit) if beyond > 0 and limit > 0 else 0
     return max(len(base) + more, min(1, len(heaps)))
@@ -141,7 +143,7 @@ def _within(heaps: Sequence[float], left: list[float]) -> tuple[list[int] | None
 
 
 def _sums(heaps: Sequence[float]) -> Iterator[tuple[float, int]]:
-    """What remains from each heap on: MB of all, and how many are as large as this one."""
+    """Suffix sums of the heaps: MB from each heap on, and the number of heaps as large as it."""
     total, alike, found = 0.0, 0, []
     for at in reversed(range(len(heaps))):
         total += heaps[at]
@@ -166,8 +168,10 @@ def _ways(
     if state in seen or sum(each for each in left if each >= smallest) < total:
         return []
     seen.add(state)
+    # Of heaps as large as this one, a worker with r MB left holds floor(r / heap): too few in all is a dead end.
     if heap > 0 and sum(each // heap for each in left if each >= heap) < alike:
         return []
+    # Workers with equally much left are interchangeable: one of each is tried.
     different = {each: worker for worker, each in enumerate(left) if each >= heap}
     if heap in different:  # whatever else would fill this worker may change places with the heap
         return [different[heap]]
@@ -219,7 +223,7 @@ class Workers:
         self._packed: dict[tuple[int, tuple[float, ...], tuple[int, ...]], Packing] = {}
 
     def taken(self, node: int) -> int:
-        """How many slots of a node the workers there take."""
+        """Number of slots of a node that its workers take."""
         return self._taken[node]
 
     def topologies(self, node: int) -> tuple[int, ...]:
@@ -232,7 +236,7 @@ class Workers:
         return sizes.index(heap) if len(sizes) > 1 else 0
 
     def further(self, topology: int, size: int, node: int) -> int:
-        """How many workers more the node needs if a task comes that is not fixed.
+        """Number of further workers that the node needs for another task that is not fixed.
 
         Args:
             topology: Index of the task's topology.
@@ -250,7 +254,7 @@ class Workers:
         return min(max(0, more), TOO_MANY)
 
     def fit(self, task: int, node: int) -> bool:
-        """Whether the node's slots suffice with the task on it, which is not fixed."""
+        """Check whether the node's slots suffice with the task on it, which is not fixed."""
         return self._taken[node] + self.further(self._topology[task], self.size[task], node) <= self.slots[node]
 
     def add(self, task: int, node: int) -> None:
@@ -296,7 +300,7 @@ class Workers:
         return self.limit[topology] - min(self._packing(topology, load).used)
 
     def needed(self, tasks: Iterable[int]) -> tuple[int, bool]:
-        """How many workers some tasks need on one node, and whether it is proven that they need so many."""
+        """Number of workers that some tasks need on one node, and whether it is proven to be the least."""
         loads: dict[int, Load] = {}
         for task in tasks:
             topology = self._topology[task]

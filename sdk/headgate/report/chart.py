@@ -33,7 +33,7 @@ class Dot:
 
 @attrs.frozen(kw_only=True)
 class _Frame:
-    """Where a half stands, and what its axes mean."""
+    """Position of one half of a chart, and the scales of its axes."""
 
     left: float
     low: float

@@ -189,7 +189,7 @@ def _bands(matrix: NDArray[np.float64], boxes: Sequence[_Box], unit: str) -> Ite
 
 
 def _depth(distance: int) -> float:
-    """How far below its boxes a band between boxes that are so many places apart hangs."""
+    """Depth of a band below its boxes, by the places between them."""
     return 40.0 + 34.0 * (distance - 1)
 
 

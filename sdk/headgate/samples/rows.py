@@ -1,4 +1,4 @@
-"""What monitors measured as rows of one table: the same columns for every engine.
+"""Measurements as rows of one table: the same columns for every engine.
 
 A row is one sample of one window, and `kind` says of what. Columns that a kind has no use for are null in it, and so is
 what was not measured. Rates are averages over the window.

@@ -1,4 +1,4 @@
-"""Whether any placement exists, by trying them all: what small instances are judged by."""
+"""Brute force: try all placements of a small request to decide whether one exists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_TASKS, MAX_NODES = 8, 3
 
 
 def placeable(problem: Problem) -> bool:
-    """Whether every task has a node such that capacity, slots and heap limits hold; moves are not looked at.
+    """Check whether every task can have a node within capacity, slots and heap limits; moves are not looked at.
 
     Tasks are tried depth first in order of index; a branch ends where a node is too full.
 
@@ -32,7 +32,7 @@ def placeable(problem: Problem) -> bool:
 
 
 def _holds(problem: Problem, nodes: tuple[int, ...], node: int) -> bool:
-    """Whether one node can hold the tasks that `nodes` (node by task) gives it."""
+    """Check whether one node can hold the tasks that `nodes` (node by task) gives it."""
     here = [task for task, each in enumerate(nodes) if each == node]
     if (problem.demand[here].sum(axis=0) > problem.capacity[node]).any():
         return False

@@ -1,4 +1,4 @@
-"""How a valid request is made up, one draw after another: by a seeded generator or by Hypothesis, alike."""
+"""Generator of valid requests, one draw after another: by a seeded generator or by Hypothesis, alike."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GROUPINGS = ("shuffle", "fields", "local-or-shuffle", "partial-key", "all", "glo
 
 
 class Dice(Protocol):
-    """Where choices come from. The first option and the lowest number are the simplest."""
+    """Source of choices. The first option and the lowest number are the simplest."""
 
     def number(self, low: int, high: int) -> int:
         """A whole number of low..high."""
@@ -63,7 +63,7 @@ class SeededDice:
 
 @attrs.frozen(kw_only=True)
 class Size:
-    """What bounds a request: nodes, topologies, components of a topology, tasks of a component."""
+    """Bounds of a request: nodes, topologies, components of a topology, tasks of a component."""
 
     nodes: int = 4
     topologies: int = 2

@@ -1,4 +1,4 @@
-"""What a scheduler may promise beyond the contract that binds every one of them."""
+"""Capabilities: promises of a scheduler beyond the contract that binds every one."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(enum.StrEnum):
-    """What a rule found."""
+    """Outcome of a rule."""
 
     OK = "ok"
     FAILED = "failed"
@@ -40,7 +40,7 @@ class RuleResult:
 
 @attrs.frozen(kw_only=True)
 class Conformance:
-    """How a scheduler keeps the contract, rule by rule, on the requests of a seed."""
+    """Conformance of a scheduler to the contract, rule by rule, on the requests of a seed."""
 
     scheduler: str
     seed: int
@@ -48,7 +48,7 @@ class Conformance:
 
     @property
     def passed(self) -> bool:
-        """Whether no rule failed."""
+        """True if no rule failed."""
         return all(row.status is not Outcome.FAILED for row in self.rows)
 
 

@@ -49,7 +49,7 @@ class SchedulerContract:
 
     @pytest.fixture
     def host(self, headgate_host: PluginHost) -> PluginHost:
-        """Where the scheduler is looked up; every installed plugin by default."""
+        """Host in which the scheduler is looked up; every installed plugin by default."""
         return headgate_host
 
     @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

@@ -1,4 +1,4 @@
-"""What a scheduler has answered already: most rules look at the same plans."""
+"""Cache of a scheduler's plans: most rules look at the same ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule is: one promise, and a way to find requests on which a scheduler breaks it."""
+"""Rules of the contract: one promise each, and a way to find requests on which a scheduler breaks it."""
 
 from __future__ import annotations
 

@@ -35,6 +35,7 @@ def shrink(request: Request, fails: Callable[[Request], bool]) -> Request:
             if not left:
                 return request
             left -= 1
+            # Greedy: the first smaller request that still fails becomes the new start.
             if fails(candidate):
                 smaller = candidate
                 break
@@ -70,6 +71,7 @@ def _less(topology: Topology, part: Component) -> Iterator[Topology]:
     components = tuple(each for each in topology.components if each is not part)
     streams = tuple(each for each in topology.streams if part.id not in (each.source, each.target))
     yield attrs.evolve(topology, components=components, streams=streams)
+    # Halving gets small fast, one less finds the exact number.
     for count in {part.parallelism // 2, part.parallelism - 1} - {0, part.parallelism}:
         fewer = attrs.evolve(part, parallelism=count)
         yield attrs.evolve(topology, components=tuple(fewer if each is part else each for each in topology.components))

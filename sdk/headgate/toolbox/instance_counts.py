@@ -1,4 +1,4 @@
-"""The joint question of heterogeneity: how many tasks of each profiled component, and on which nodes."""
+"""Instance counts: the joint choice of the number of tasks of each profiled component and of their nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(eq=False, kw_only=True)
 class InstanceCounts:
-    """K components that have profiles, m nodes. Tasks without profiles are in their places before it begins.
+    """Choice of instance counts for K profiled components on m nodes, after tasks without profiles are placed.
 
     Attributes:
         request: What was asked.
@@ -109,7 +109,7 @@ class InstanceCounts:
         return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason, *plan.reasons))
 
     def no_machine(self, row: int) -> Reason:
-        """Why no machine takes a first task of a component: profile, slot, or the resource that is shortest."""
+        """Reason why no machine takes a first task of a component: profile, slot, or the resource that is shortest."""
         name = self.names()[row]
         if not self.profiled.covers[row].any():
             message = f"{name} has no profile for any machine type of the cluster; profile it on one of them"

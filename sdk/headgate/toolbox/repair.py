@@ -1,4 +1,4 @@
-"""A second try for tasks that a scheduler left over: where one placed task can make way."""
+"""Repair of a partial placement: first fit for the tasks left over, else one exchange with a placed task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from headgate.problem.room import Room
 
 TRIALS = 64
-"""Placed tasks that are tried to make way for one that was left over."""
+"""Placed tasks tried for an exchange with one left over. The larger it is, the more tasks find a place, and the
+longer a repair of a full cluster takes: each trial is a first fit over all nodes."""
 
 
 def repair(problem: Problem, node_of: NDArray[np.int64], nodes: Sequence[int]) -> NDArray[np.int64]:
