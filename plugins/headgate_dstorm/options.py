@@ -21,7 +21,8 @@ class Options:
             Eq. 5.5 divides by zero: `first` (infinite priority) or `last` (none).
         measured: Take demands and traffic from measurements where there are any; False uses declarations.
         fallback: What follows when nodes run out before tasks do (line 6 of Algorithm 1): `none` leaves the rest
-            unplaced, with reasons; `repair` tries first fit and then one exchange for each.
+            unplaced, with reasons; `repair` leaves everything where it runs, if every task does, and else tries first
+            fit and then one exchange for each.
         latency_constraint: Milliseconds of complete latency that no topology may exceed.
         consolidation_threshold: Utilisation below which a node counts as little used.
         throughput_tolerance: Share of the offered load by which throughput may fall short and still match it.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
+from headgate.model import Status
 from headgate.model.evidence import Evidence
 from headgate.problem import Problem
 from headgate.toolbox.repair import repair
@@ -14,10 +16,31 @@ from headgate_dstorm.evidence.claims import claims
 from headgate_dstorm.evidence.workloads import workloads
 from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options
+from headgate_dstorm.settling import runs, settled
 
 if TYPE_CHECKING:
     from headgate.hooks import Verdict
     from headgate.model import Observation, Plan, Request
+
+
+def schedule(problem: Problem, options: Options) -> Plan:
+    """Run Algorithm 1, and where it fails what the option `fallback` says.
+
+    Args:
+        problem: The problem.
+        options: Options of the algorithm, and of what follows its Failure.
+    """
+    node_of = place(problem, options)
+    left = int((node_of < 0).sum())
+    if not left:
+        return problem.plan(node_of)
+    said = f"Algorithm 1 failed: {left} of {problem.n} tasks were left when the nodes ran out"
+    if options.fallback == "none":
+        return problem.plan(node_of, said)
+    if runs(problem) and (kept := problem.plan(problem.current, f"{said}; what runs stays")).status is Status.OK:
+        return kept
+    node_of = repair(problem, node_of, by_availability(problem))
+    return problem.plan(node_of, f"{said}; repair placed {left - int((node_of < 0).sum())} of them")
 
 
 class DStorm:
@@ -36,16 +59,7 @@ class DStorm:
     @hookimpl
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Run Algorithm 1; its Failure is an infeasible plan with a reason for each task left over."""
-        problem = Problem.of(request, measured=options.measured)
-        node_of = place(problem, options)
-        left = int((node_of < 0).sum())
-        if not left:
-            return problem.plan(node_of)
-        said = f"Algorithm 1 failed: {left} of {problem.n} tasks were left when the nodes ran out"
-        if options.fallback == "none":
-            return problem.plan(node_of, said)
-        node_of = repair(problem, node_of, by_availability(problem))
-        return problem.plan(node_of, f"{said}; repair placed {left - int((node_of < 0).sum())} of them")
+        return settled(Problem.of(request, measured=options.measured), partial(schedule, options=options))
 
     @hookimpl
     def headgate_analyse(self, observation: Observation, options: Options) -> Verdict:

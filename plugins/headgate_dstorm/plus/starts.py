@@ -17,6 +17,7 @@ from headgate_dstorm.groups import Groups
 from headgate_dstorm.plus.anneal import anneal, suits
 from headgate_dstorm.plus.fill import fill
 from headgate_dstorm.plus.refine import refine
+from headgate_dstorm.settling import runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,11 +145,7 @@ def _steps(problem: Problem, *, at_once: bool) -> int:
 
 def _running(problem: Problem) -> Candidate | None:
     """Where all tasks run, None if some do not or a node is overloaded."""
-    if not problem.n or (problem.current < 0).any():
-        return None
-    usage = np.zeros_like(problem.capacity)
-    np.add.at(usage, problem.current, problem.demand)
-    return _candidate(problem, "running", problem.current) if (usage <= problem.capacity).all() else None
+    return _candidate(problem, "running", problem.current) if problem.n and runs(problem) else None
 
 
 def _candidate(problem: Problem, origin: str, node_of: NDArray[np.int64]) -> Candidate:
