@@ -25,7 +25,7 @@ class DStormPlus:
             summary=(self.__doc__ or "").partition("\n")[0],
             options=PlusOptions,
             paper="After Liu, Lin, Buyya: Dynamic Resource-Efficient Scheduling (D-Storm, ICPADS 2017); not in it",
-            capabilities=frozenset({"idempotent", "scale-free", "traffic-aware"}),
+            capabilities=frozenset({"scale-free", "traffic-aware"}),
         )
 
     @hookimpl
