@@ -1,4 +1,4 @@
-"""A real Storm cluster of three supervisors of different size, for the tests of one module at a time."""
+"""One real Storm cluster of three supervisors of different size, for the tests of the group `storm`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ def java() -> None:
         pytest.skip(f"needs a Java runtime: {error}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster(java: None) -> Iterator[LocalStorm]:
-    """ZooKeeper, Nimbus and supervisors on 127.0.0.11-13 with 400, 200 and 100 points of CPU."""
+    """ZooKeeper, Nimbus and supervisors on 127.0.0.11-13 with 400, 200 and 100 points of CPU.
+
+    Each module leaves it without a topology, and with its first Nimbus in the lead.
+    """
     with LocalStorm(version=RELEASE) as local:
         yield local

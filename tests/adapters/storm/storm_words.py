@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["alive", "eventually", "submit_words"]
 
 
-def eventually(true: Callable[[], bool], seconds: float = 90.0) -> None:
+def eventually(true: Callable[[], bool], seconds: float = 240.0) -> None:
     """Wait until something is true."""
     deadline = time.monotonic() + seconds
     while not true():

@@ -18,7 +18,7 @@ from storm_words import alive, eventually, submit_words
 if TYPE_CHECKING:
     from headgate_storm.local.cluster import LocalStorm
 
-pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm")]
 
 
 @pytest.fixture(scope="module")

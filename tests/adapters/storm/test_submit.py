@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from headgate_storm.release.jar import bridge_jar
 from headgate_storm.workload.catalogue import workloads
 from headgate_storm.workload.describe import Load, describe
 from headgate_storm.workload.find import default_text, find_wanted, read_text
-from storm_words import eventually
+from storm_words import alive, eventually
 
 if TYPE_CHECKING:
     from headgate_storm.local.cluster import LocalStorm
@@ -35,6 +36,7 @@ TOPOLOGY = Topology(
 )
 SHAPES = [f"dstorm:{shape}" for shape in ("linear", "star", "diamond")]
 ALL = [*(f"storm:{each.name}" for each in workloads()), *SHAPES]
+HALF = len(ALL) // 2
 
 
 def run(*words: Any) -> Any:
@@ -114,26 +116,36 @@ def test_the_jar_is_handed_out(tmp_path: Path) -> None:
 @pytest.mark.storm
 @pytest.mark.slow
 @pytest.mark.network
+@pytest.mark.xdist_group("storm")
 class TestRealCluster:
-    @pytest.mark.parametrize("name", ALL)
-    def test_every_workload_is_submitted_and_runs(self, cluster: LocalStorm, name: str) -> None:
-        settings = ["--rate", 0.02, "--cpu", 0.1, "--workers", 1, "--wait", 120, "--json"]
-        shown = run("submit", name, "--home", cluster.home, *settings)
-        assert shown.exit_code == 0, (shown.output, shown.exception)
-        (topology,) = json.loads(shown.stdout)
-        declared = find_wanted(name, PluginHost.load()).topologies[0]
-        executors = [each["component"] for each in topology["executors"] if not each["component"].startswith("__")]
-        assert {each.id: each.parallelism for each in declared.components} == {
-            each: executors.count(each) for each in executors
-        }
-        assert topology["errors"] == []
-        assert run("kill", topology["name"], "--wait", 0, "--home", cluster.home).exit_code == 0
+    @pytest.mark.parametrize("names", [ALL[:HALF], ALL[HALF:]], ids=" ".join)
+    def test_every_workload_is_submitted_and_runs(self, cluster: LocalStorm, names: list[str]) -> None:
+        """Their workers start at once, half of them at a time."""
+        eventually(lambda: not cluster.gateway.cluster().topologies and not cluster.workers())
+        at, settings = ("--home", cluster.home), ("--rate", 0.02, "--cpu", 0.1, "--workers", 1, "--json")
+        submitted = {}
+        for name in names:
+            shown = run("submit", name, *at, *settings)
+            assert shown.exit_code == 0, (shown.output, shown.exception)
+            (topology,) = json.loads(shown.stdout)
+            submitted[topology["name"]] = find_wanted(name, PluginHost.load()).topologies[0]
+        assert len(submitted) == len(names)
+        for name, declared in submitted.items():
+            alive(cluster, name)
+            (topology,) = json.loads(run("show", name, *at, "--json").stdout)
+            executors = Counter(each["component"] for each in topology["executors"])
+            assert {each.id: each.parallelism for each in declared.components} == {
+                name: count for name, count in executors.items() if not name.startswith("__")
+            }
+            assert topology["errors"] == []
+        for name in submitted:
+            assert run("kill", name, "--wait", 0, *at).exit_code == 0
 
     def test_a_topology_through_its_life(self, cluster: LocalStorm, tmp_path: Path) -> None:
         at = ("--home", cluster.home)
         documents.write(tmp_path / "t.json", TOPOLOGY)
         eventually(lambda: not cluster.gateway.cluster().topologies)
-        shown = run("submit", tmp_path / "t.json", "--name", "life", "--wait", 90, *at)
+        shown = run("submit", tmp_path / "t.json", "--name", "life", "--wait", 240, *at)
         assert shown.exit_code == 0, (shown.output, shown.exception)
         assert "life  life-" in shown.stdout
         assert cluster.gateway.topology_conf("life")["topology.workers"] == 1
