@@ -17,7 +17,7 @@ HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "h
 MARK = "HEADGATE_TEST_MARK"
 
 
-def headgate(*words, stdin="", timeout=60, **environment):
+def headgate(*words, stdin="", timeout=240, **environment):
     """Run the console script; no run may end in a traceback."""
     run = subprocess.run(
         [HEADGATE, *map(str, words)],
@@ -96,7 +96,7 @@ def interrupted(*words, folder, number, at):
                 break
         assert len(marked(mark)) > 4
         process.send_signal(number)
-        _, messages = process.communicate(timeout=120)
+        _, messages = process.communicate(timeout=240)
         assert process.returncode == 128 + number
         assert "Traceback" not in messages
         assert gone(mark) == []

@@ -46,7 +46,7 @@ def java() -> None:
 @pytest.fixture(scope="session")
 def cluster(java: None) -> Iterator[LocalSpark]:
     """A Master and three Workers on 127.0.0.2-4 with 4, 2 and 1 cores."""
-    with LocalSpark(worker_specs((4, 2, 1))) as local:
+    with LocalSpark(worker_specs((4, 2, 1)), timeout=300.0) as local:
         yield local
 
 
@@ -61,4 +61,4 @@ def spark(cluster: LocalSpark) -> Iterator[SparkSession]:
     spark.stop()
     gateway.shutdown()
     gateway.proc.stdin.close()
-    gateway.proc.wait(timeout=30)
+    gateway.proc.wait(timeout=120)

@@ -93,7 +93,7 @@ def state(spark, connection, folder):
     found = {"stages": dict(target.stages), "batches": []}
     for shift in (0, 1, 2):
         target.placement.push(target.scope, asked(stage, shift))
-        jobs = connection.recorder.wait(target.scope, 3, since=time.time(), timeout=120)[:3]
+        jobs = connection.recorder.wait(target.scope, 3, since=time.time(), timeout=240)[:3]
         found["batches"].append([[end.host for end in job.stage(stage)] == turn(shift) for job in jobs])
     done = by_the_loop(target, lambda: target.placement.push(target.scope, asked(stage, 1)))
     found["loop"] = [done.outcome, done.receipt.level if done.receipt else "", done.check.hits, list(done.warnings)]
@@ -132,7 +132,7 @@ def rescue(spark, connection, cluster):
     return {"stayed": [ran[index] for index in (0, 2, 4)] == [HOSTS[0]] * 3, "moved": HOSTS[2] not in ran}
 
 
-def wait(holds, seconds=120):
+def wait(holds, seconds=240):
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:

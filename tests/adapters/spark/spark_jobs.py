@@ -71,7 +71,7 @@ def next_batch(spark: SparkSession, query: StreamingQuery) -> Hosts:
     """Where the tasks of the first batch with data that starts from now on ran, as Spark's own UI tells it."""
     tracker = spark.sparkContext.statusTracker()
     seen = max(tracker.getJobIdsForGroup(str(query.runId)), default=-1)
-    for _ in patience(60):
+    for _ in patience(240):
         assert query.isActive, query.exception()
         for job in sorted(tracker.getJobIdsForGroup(str(query.runId))):
             hosts = _job_hosts(spark, job) if job > seen + 1 else {}
@@ -116,7 +116,7 @@ def batch_hosts(recorder: Any, query: StreamingQuery, stages: int) -> Hosts:
     """Where the tasks of the first batch with data that starts from now on ran, as its events tell it."""
     since = time.time()
     for count in range(1, 30):
-        jobs = recorder.wait(str(query.id), count, since=since, timeout=120)
+        jobs = recorder.wait(str(query.id), count, since=since, timeout=240)
         assert len(jobs) >= count, query.exception()
         job = jobs[count - 1]
         if all(len(job.stage(stage)) == PARTITIONS for stage in range(stages)):

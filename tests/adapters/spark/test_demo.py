@@ -28,7 +28,7 @@ def test_offline_traffic_is_every_flight_once():
 
 def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
     with running("demo", "--json", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="") as (run, _):
-        out, messages = run.communicate(timeout=60)
+        out, messages = run.communicate(timeout=240)
     assert run.returncode == 4
     assert "Traceback" not in messages
     assert "17" in messages

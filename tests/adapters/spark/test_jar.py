@@ -64,7 +64,7 @@ def test_either_compiler_makes_a_jar_that_places(jar: Path) -> None:
     tests = str(Path(__file__).parents[2])
     env = os.environ | {"XDG_CACHE_HOME": str(cache.parent), "PYTHONPATH": tests}
     done = subprocess.run(
-        [sys.executable, "-c", PLACE_THREE_STAGES], env=env, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", PLACE_THREE_STAGES], env=env, capture_output=True, text=True, check=False, timeout=500
     )
     assert f"jar: {jar} level: hard hits: True" in done.stdout, done.stderr
 

@@ -68,7 +68,7 @@ def batches(query):
 
 
 def wait_for_batch(query):
-    before, deadline = batches(query), time.monotonic() + 120
+    before, deadline = batches(query), time.monotonic() + 240
     while batches(query) == before:
         assert query.isActive, query.exception()
         assert time.monotonic() < deadline
@@ -169,12 +169,12 @@ def test_a_query_is_followed_in_the_background_until_it_ends(spark, connection, 
     rounds = []
     control = Control(scheduler="even", options={"rebalance": True}, engine="spark", window=0.5)
     follower = connection.follow(query, control, interval=0.1, on_round=rounds.append)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while len(rounds) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     query.stop()
-    follower._thread.join(120)
+    follower._thread.join(240)
     assert not follower.alive
     assert rounds[0].outcome in ("executed", "unchanged")
     assert rounds[-1].outcome == "ended"

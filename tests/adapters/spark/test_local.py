@@ -90,7 +90,7 @@ def test_nothing_is_left_after_a_signal(java: None, number: signal.Signals) -> N
         pids = json.loads(process.stdout.readline())
         assert all(map(runs, pids))
         process.send_signal(number)
-        process.wait(timeout=30)
+        process.wait(timeout=120)
     assert len(pids) == 2
     assert not any(map(runs, pids))
 

@@ -32,7 +32,7 @@ def run(*words, folder):
         env=os.environ,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
         check=False,
     )
 
@@ -134,7 +134,7 @@ def loop_nodes(target):
     return nodes(target.spark)
 
 
-def until(holds, timeout=120.0):
+def until(holds, timeout=240.0):
     deadline = time.monotonic() + timeout
     while not holds():
         assert time.monotonic() < deadline

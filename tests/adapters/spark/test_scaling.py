@@ -55,7 +55,7 @@ def test_consolidation_empties_a_node_it_goes_and_comes_again(target, cluster):
     receipt = scale(target, 1, ())
     assert receipt.done, receipt
     assert gone in cluster.alive_workers()
-    for _ in patience(60):
+    for _ in patience(240):
         if set(executors(target.spark).values()) == set(HOSTS):
             break
 

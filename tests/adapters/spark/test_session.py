@@ -54,7 +54,7 @@ spark.stop()
 
 
 def run(script: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=400)
 
 
 @pytest.mark.spark

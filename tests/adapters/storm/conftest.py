@@ -9,7 +9,7 @@ import pytest
 from headgate.engines.java import find_java
 from headgate.errors import EngineError
 from headgate_storm.local.cluster import LocalStorm
-from storm_cluster import RELEASE
+from storm_cluster import PATIENCE, RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,5 +31,5 @@ def cluster(java: None) -> Iterator[LocalStorm]:
 
     Each module leaves it without a topology, and with its first Nimbus in the lead.
     """
-    with LocalStorm(version=RELEASE) as local:
+    with LocalStorm(version=RELEASE, timeout=PATIENCE) as local:
         yield local

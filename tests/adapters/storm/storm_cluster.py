@@ -22,7 +22,7 @@ from headgate_storm.workload.describe import Load, describe
 SMALL = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=300.0, memory_mb=2048.0, slots=3) for last in (21, 22, 23))
 RELEASE = os.environ.get("HEADGATE_TEST_STORM") or STORM
 """The release of Storm to test with."""
-PATIENCE = 120.0
+PATIENCE = 300.0
 NIMBUSES = ("nimbus", "standby")
 
 
@@ -126,7 +126,7 @@ def running_cluster(folder, *, conf=None, supervisors=SMALL, version=RELEASE):
         "nimbus.task.launch.secs": 60,
         **(conf or {}),
     }
-    with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version) as storm:
+    with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version, timeout=PATIENCE) as storm:
         cluster = Cluster(storm, endpoint, "word-count")
         with cluster.serve("even"):
             word_count(storm)

@@ -41,7 +41,7 @@ def jvm(tmp_path_factory):
     yield gateway.jvm
     gateway.shutdown()
     process.stdin.close()
-    process.wait(timeout=30)
+    process.wait(timeout=120)
 
 
 def shapes(nodes):

@@ -43,7 +43,7 @@ def jvm(request: pytest.FixtureRequest) -> Iterator[Any]:
     yield gateway.jvm
     gateway.shutdown()
     process.stdin.close()
-    process.wait(timeout=30)
+    process.wait(timeout=120)
 
 
 @pytest.fixture

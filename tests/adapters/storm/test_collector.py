@@ -38,7 +38,7 @@ def call(collector: Collector, token: str = TOKEN) -> socket.socket:
 
 
 def until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not done():
         assert time.monotonic() < deadline, "it did not come"
         time.sleep(0.01)

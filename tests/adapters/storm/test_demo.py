@@ -20,7 +20,7 @@ def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
     folders = {"M2_REPO": str(jars), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     path = str(Path(HEADGATE).parent)
     with running("demo", "storm", folder=tmp_path, PATH=path, JAVA_HOME="", **folders) as (run, _):
-        out, messages = run.communicate(timeout=60)
+        out, messages = run.communicate(timeout=240)
     assert (run.returncode, out) == (4, "")
     assert "Traceback" not in messages
     assert "Install a Java 17 runtime" in messages

@@ -146,7 +146,7 @@ class TestRealCluster:
         )
         assert done.outcome in ("rolled-back", "failed"), done
         assert "not alive where asked" in done.message
-        running.service.target.rounds.until(lambda each: dict(each.assignment) == before, 60)
+        running.service.target.rounds.until(lambda each: dict(each.assignment) == before, 240)
         assert stored(running) == before
         everything = running.service.target
         eventually(lambda: dict(everything.watch.alive(everything.rounds.latest(5))) == before)  # type: ignore[union-attr]

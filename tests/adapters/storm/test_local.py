@@ -223,7 +223,7 @@ def test_nothing_is_left_after_a_signal(java: None, body: str, number: signal.Si
         started = json.loads(process.stdout.readline())
         assert all(map(runs, started))
         process.send_signal(number)
-        process.wait(timeout=30)
+        process.wait(timeout=120)
     assert len(started) == 3
     assert not any(map(runs, started))
 

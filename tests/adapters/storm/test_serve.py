@@ -72,7 +72,7 @@ def test_rounds_are_answered_journalled_and_shown(tmp_path):
         assert len(written.plan.assignment) == 4
         assert written.request.cluster.nodes[0].id == "a"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 128 + signal.SIGTERM
+        assert process.wait(120) == 128 + signal.SIGTERM
     assert not (tmp_path / "endpoint.json").exists()
 
 
@@ -93,7 +93,7 @@ def test_options_come_from_a_file(tmp_path):
         assert written.plan.provenance.scheduler == "even"
     config.write_text('[serve.storm]\nschedular = "even"\n')
     with served(tmp_path, "--config", config) as (process, _):
-        assert process.wait(30) == 2
+        assert process.wait(120) == 2
         assert "/serve/storm/schedular: unknown key" in process.stderr.read()
 
 
@@ -107,7 +107,7 @@ def test_what_cannot_be_placed_is_said_and_what_is_no_round_is_told_without_a_tr
         assert ask(Endpoint(port=endpoint.port, token="0" * 64), new()) is None
         assert asked(new())["mode"] == "assign"  # it serves on
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.wait(120)
         assert "Traceback" not in process.stderr.read()
 
 
@@ -148,7 +148,7 @@ class TestOnACluster:
         with served(tmp_path, *loop, *keep, file=cluster.endpoint) as (process, _):
             tasks = wait_for("figures of every task", lambda: measured(tmp_path))
             process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == 128 + signal.SIGTERM
+            assert process.wait(120) == 128 + signal.SIGTERM
         rows = dataset.dataset(samples, format="parquet", partitioning="hive").to_table().to_pylist()
         assert {row["task"] for row in rows if row["kind"] == "task"} == tasks
         assert {row["node"] for row in rows if row["kind"] == "node"} == {node for node, _ in cluster.stored().values()}
