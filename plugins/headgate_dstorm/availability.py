@@ -1,4 +1,4 @@
-"""The order in which nodes are opened, and who is there before."""
+"""Resource availability of nodes (Eq. 5.4), the order in which Algorithm 1 opens them, and fixed tasks by node."""
 
 from __future__ import annotations
 

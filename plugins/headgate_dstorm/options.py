@@ -1,4 +1,4 @@
-"""What a user may set: the paper's parameters, and one option for each thing the paper leaves open."""
+"""Options of `dstorm` and `dstorm-plus`: the paper's parameters, and one for each thing that the paper leaves open."""
 
 from __future__ import annotations
 

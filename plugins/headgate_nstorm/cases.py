@@ -1,4 +1,4 @@
-"""The four cases of Fig. 6: what the loads of Workers call for."""
+"""The four cases of section 4.2 (Fig. 6), by whether Workers are under high and under low load."""
 
 from __future__ import annotations
 

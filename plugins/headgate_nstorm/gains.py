@@ -1,4 +1,4 @@
-"""What executors exchange with nodes: C[e, n], the traffic of executor e with all executors on node n.
+"""Gains of migrations: C[e, n] is the traffic of executor e with all executors on node n.
 
 Eq. 4 and 5 follow from it, for any number of nodes: AS = 2 C[e, n] - (all traffic of e), and ASC of a move from n0 to n
 is C[e, n] - C[e, n0]: by so much falls the traffic between nodes. All numbers are integers, in units of the problem.

@@ -1,4 +1,4 @@
-"""What a user may choose: thresholds that the paper does not print, and places where it can be read in two ways."""
+"""Options of OTD: thresholds that the paper does not print, and places where it can be read in two ways."""
 
 from __future__ import annotations
 

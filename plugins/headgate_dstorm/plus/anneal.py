@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from headgate_dstorm.plus.crowd import Floats, Ints
 
 LEVELS = 32
-"""Temperatures; after each the placement is noted if it is the best so far."""
+"""Temperatures; after each the placement is noted if it is the best so far. More of them cool more smoothly."""
 
 HOT, COLD = 0.3, 0.02
-"""The first and the last temperature, as shares of what a task can have on its node."""
+"""First and last temperature, as shares of the traffic that a task can have on its node; a larger first one forgets the
+start, a larger last one ends in a placement that further steps would still improve."""
 
 ASTRAY = 0.02
-"""Share of steps that lead to any node of the placement, not to a peer's."""
+"""Share of steps that lead to a random node of the placement, not to a peer's; a larger one wastes more steps."""
 
 FEWEST, MOST = 512, 1024
 """Steps weighed at once: two for each node within these bounds, so that few of them meet on a node."""
 
 CELLS = 2**24
-"""Up to so many pairs of a node and a group a placement is kept as arrays."""
+"""Pairs of a node and a group up to which a placement is kept as arrays; 2**24 of them take 128 MB."""
 
 
 def suits(problem: Problem, groups: Groups) -> bool:

@@ -1,4 +1,4 @@
-"""A placement as arrays, so that many changes are weighed at once."""
+"""State of the annealer of large problems: a placement as arrays, on which many changes are weighed at once."""
 
 from __future__ import annotations
 

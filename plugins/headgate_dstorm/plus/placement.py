@@ -1,4 +1,4 @@
-"""A placement that changes task by task: who is where, what is free, and what a move wins."""
+"""State of the annealer of small problems: a placement, free capacity, workers, and the gain of each move."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Placement:
                 self._stay(task, node, _merged(groups.partners(task), groups.count))
 
     def _stay(self, task: int, node: int, rates: dict[int, int]) -> None:
-        """A task that never moves is there."""
+        """Count a task on a node: its demand, its worker, and its pull on all groups that exchange tuples with it."""
         pull = self.pulls[node]
         for peer, rate in rates.items():
             pull[peer] = pull.get(peer, 0) + rate

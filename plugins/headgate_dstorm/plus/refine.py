@@ -1,4 +1,4 @@
-"""Annealing: tasks go where their traffic is, or change places with a task there."""
+"""Simulated annealing of small problems, step by step: tasks move to their peers' nodes or change places."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
 
 LEVELS = 32
-"""Temperatures; after each the placement is noted if it is the best so far."""
+"""Temperatures; after each the placement is noted if it is the best so far. More of them cool more smoothly."""
 
 HOT, COLD = 0.3, 0.02
-"""The first and the last temperature, as shares of what a task exchanges on average."""
+"""First and last temperature, as shares of the mean traffic of a task; a larger first one forgets the start, a larger
+last one ends in a placement that further steps would still improve."""
 
 ASTRAY = 0.1
-"""Share of steps that lead to any node of the placement, not to a peer's."""
+"""Share of steps that lead to a random node of the placement, not to a peer's; a larger one wastes more steps."""
 
 
 def refine(

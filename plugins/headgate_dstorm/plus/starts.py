@@ -1,4 +1,4 @@
-"""Several placements of one problem, the best of which becomes the plan."""
+"""Starts of `dstorm-plus`, their annealing, and the choice of the best placement as the plan."""
 
 from __future__ import annotations
 

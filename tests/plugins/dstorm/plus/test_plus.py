@@ -88,10 +88,10 @@ def test_it_closes_the_gap_of_the_greedy():
 
 
 def test_the_seed_of_the_request_decides():
-    request = micro_benchmark("linear", Setting(ts=16))
-    plans = [improve(Problem.of(attrs.evolve(request, seed=seed)), STEPS) for seed in (0, 0, 1)]
-    assert plans[0].assignment == plans[1].assignment
-    assert plans[0].explanation != plans[2].explanation or plans[0].assignment == plans[2].assignment
+    request = micro_benchmark("linear", Setting(ts=16, cs=40))
+    plans = [improve(Problem.of(attrs.evolve(request, seed=seed)), STEPS) for seed in (0, 0, *range(1, 6))]
+    assert plans[0] == plans[1]
+    assert any(plan.assignment != plans[0].assignment for plan in plans[2:])
 
 
 def patient(seconds):
