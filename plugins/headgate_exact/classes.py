@@ -1,4 +1,4 @@
-"""Tasks that are interchangeable, and nodes that are: what makes the exact model small."""
+"""Equivalence classes of interchangeable tasks and nodes, which make the exact model small."""
 
 from __future__ import annotations
 

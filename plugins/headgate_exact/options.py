@@ -1,4 +1,4 @@
-"""What a user may set."""
+"""Options of `optimal`."""
 
 from __future__ import annotations
 

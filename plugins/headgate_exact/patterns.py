@@ -1,4 +1,4 @@
-"""What one node can hold: every combination of counts by class, and the traffic that stays within it."""
+"""Patterns: every combination of counts by class that one node can hold, and the traffic that stays within it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ def patterns_of(
     problem: Problem, classes: Classes, workers: Workers, node: int, limit: int
 ) -> tuple[Patterns, bool] | None:
     """Every pattern that the node can hold, the empty one first; None if there are more than `limit`.
+
+    Args:
+        problem: The request as arrays.
+        classes: Interchangeable tasks and nodes.
+        workers: The rule by which heaps fill workers.
+        node: A node of the group.
+        limit: Patterns that are listed, at most.
 
     Returns:
         The patterns, and whether those that are left out are known to need more workers than there are slots.
@@ -72,7 +79,13 @@ def _tasks(classes: Classes, numbers: list[int], counts: list[int]) -> Iterator[
 
 
 def local_traffic(problem: Problem, classes: Classes, found: Patterns) -> NDArray[np.int64]:
-    """Traffic within a node that holds each pattern, in the units of `Traffic`, shape (p,)."""
+    """Traffic within a node that holds each pattern, in the units of `Traffic`, shape (p,).
+
+    Args:
+        problem: The request as arrays.
+        classes: Interchangeable tasks.
+        found: The patterns.
+    """
     blocks, sparse = problem.traffic.blocks, problem.traffic.sparse
     first = np.array([tasks[0] for tasks in classes.tasks], dtype=np.int64)
     total = np.zeros(len(found), dtype=np.int64)

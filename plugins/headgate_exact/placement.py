@@ -1,9 +1,9 @@
 """The task placement with the least traffic between nodes, and of those one on the fewest nodes.
 
 Tasks of a class and nodes of a group are interchangeable, so the question is how many nodes of each group hold which
-pattern: an integer program with one row for each class and group, whatever the number of tasks. Its relaxation prices
-the patterns; those that are in no placement with less traffic than some target are left out, and the target grows until
-a placement meets it.
+pattern: an integer program with one row for each class and group, whatever the number of tasks. The duals of its
+relaxation give each pattern a reduced cost; patterns that are in no placement with less traffic than some target are
+left out, and the target grows until a placement meets it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from headgate.problem.workers import Workers
 from headgate_exact.classes import Classes
 from headgate_exact.patterns import Patterns, patterns_of
-from headgate_exact.pricing import Prices, Table
+from headgate_exact.pricing import PatternTable, Relaxation
 from headgate_exact.solver import Budget, solve
 
 if TYPE_CHECKING:
@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from headgate_exact.options import Options
 
 STEP = 0.02
-"""Of the least traffic that the relaxation allows: how far above it the first target is; then twice as far."""
+"""Distance of the first target above the bound of the relaxation, relative to it; doubled each time. The larger it is,
+the more patterns the first integer program has; the smaller, the more programs are solved."""
 MODEL = 6_000
-"""Patterns among which the integer program may choose."""
+"""Patterns of the integer program, at most. The larger it is, the more requests are searched to the end, and the longer
+a model takes that CP-SAT cannot solve within the budget anyway."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class Placed:
-    """What the search found.
+    """Outcome of the search.
 
     Attributes:
         node_of: int64 (n,), node of each task; None where no placement was found.
@@ -49,7 +51,14 @@ class Placed:
 
 
 def place(problem: Problem, start: NDArray[np.int64], options: Options, budget: Budget) -> Placed | None:
-    """Search from a placement, whole or not; None if the model would have more than `options.max_columns` columns."""
+    """Search from a placement, whole or not; None if the model would have more than `options.max_columns` columns.
+
+    Args:
+        problem: The request as arrays.
+        start: Node index of each task, shape (n,), -1 for tasks without one: the hint of the first integer program.
+        options: Options of `optimal`.
+        budget: Work and time that are left.
+    """
     classes = Classes.of(problem)
     columns: list[Patterns] = []
     left, complete, workers = options.max_columns, True, Workers(problem)
@@ -72,59 +81,68 @@ def place(problem: Problem, start: NDArray[np.int64], options: Options, budget: 
 def _search(
     problem: Problem, classes: Classes, columns: list[Patterns], start: NDArray[np.int64], budget: Budget
 ) -> Placed:
-    table = Table.of(problem, classes, columns)
-    prices = Prices.of(problem, classes, table)
+    table = PatternTable.of(problem, classes, columns)
+    relaxed = Relaxation.of(problem, classes, table)
     total = problem.traffic.total
     best, hint, known = None, _as_patterns(problem, classes, table, start), total
     if hint.sum() == problem.m and (start >= 0).all():
         known = problem.traffic.inter_node(start)
-    if prices is None:
-        prices, step = Prices(least=0.0, dearer=np.zeros(len(table.every))), float(total)
+    if relaxed is None:
+        relaxed, step = Relaxation(bound=0.0, reduced_cost=np.zeros(len(table.every))), float(total)
     else:
-        step = STEP * max(prices.least, STEP * total)
-    bound = math.ceil(prices.least)
+        step = STEP * max(relaxed.bound, STEP * total)
+    bound = math.ceil(relaxed.bound)
     while not budget.spent:
-        target = min(math.ceil(prices.least + step), known)
-        kept = np.flatnonzero(prices.dearer <= target - prices.least)
+        target = min(math.ceil(relaxed.bound + step), known)
+        # Reduced cost fixing: bound + reduced cost > target, and no placement within the target holds the pattern.
+        kept = np.flatnonzero(relaxed.reduced_cost <= target - relaxed.bound)
         if len(kept) > MODEL:
             break
-        told, chosen = _among(problem, classes, table, kept, hint, (bound, known), budget)
+        complete, chosen = _solve_master(problem, classes, table, kept, hint, (bound, known), budget)
         if chosen is not None:
-            best, hint = _spread(problem, classes, table, chosen), chosen
+            best, hint = _place_patterns(problem, classes, table, chosen), chosen
             known = problem.traffic.inter_node(best)
-            if told and known <= target:
+            if complete and known <= target:
                 return Placed(node_of=best, bound=known, proven=True)
-        elif told and target == total:
+        elif complete and target == total:
             return Placed(node_of=None, bound=0, proven=True, infeasible=True)
         elif target == known:  # the start is no placement after all
             known = total
-        if not told:
+        if not complete:
             break
+        # All within the target was searched in vain (or beaten): the bound is beyond it.
         bound, step = max(bound, target + 1), 2 * step
     return Placed(node_of=best, bound=min(bound, known))
 
 
-def _among(
+def _solve_master(
     problem: Problem,
     classes: Classes,
-    table: Table,
+    table: PatternTable,
     kept: NDArray[np.int64],
     hint: NDArray[np.int64],
     traffic: tuple[int, int],
     budget: Budget,
 ) -> tuple[bool, NDArray[np.int64] | None]:
-    """Whether all was searched, and how many nodes hold each pattern in the best placement with traffic in a range."""
+    """Solve the master problem over the patterns `kept`, with traffic in a range.
+
+    Returns:
+        Whether all was searched, and how many nodes hold each pattern in the best placement.
+    """
+    # The extra `exact`, and 0.1 s and more to import.
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
     every, group, local = table.every[kept], table.group[kept], table.local[kept]
     unit = math.gcd(*local.tolist()) or 1
     holds = [
-        model.new_int_var(0, _most(classes, row, len(classes.nodes[g])), "")
+        model.new_int_var(0, _most_nodes(classes, row, len(classes.nodes[g])), "")
         for row, g in zip(every, group.tolist(), strict=True)
     ]
+    # Convexity rows: each node of a group holds one pattern, the empty one included.
     for g, nodes in enumerate(classes.nodes):
         model.add(sum(holds[p] for p in np.flatnonzero(group == g).tolist()) == len(nodes))
+    # Covering rows: sum over patterns of count * nodes = tasks of the class.
     for number, count in enumerate(classes.count.tolist()):
         rows = np.flatnonzero(every[:, number]).tolist()
         model.add(sum(int(every[p, number]) * holds[p] for p in rows) == count)
@@ -132,20 +150,23 @@ def _among(
     most, least = ((problem.traffic.total - each) // unit for each in (traffic[0], traffic[1]))
     model.add_linear_constraint(stays, least, most)
     empty = cp_model.LinearExpr.weighted_sum(holds, (~every.any(axis=1)).astype(np.int64).tolist())
+    # Lexicographic: at most m nodes are empty, so one unit of traffic outweighs them all.
     model.maximize((problem.m + 1) * stays + empty)
     for each, count in zip(holds, hint[kept].tolist(), strict=True):
         model.add_hint(each, count)
     solver = solve(model, budget)
-    told = solver.status in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
+    complete = solver.status in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
     if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return told, None
+        return complete, None
     chosen = np.zeros(len(table.every), dtype=np.int64)
     chosen[kept] = [solver.value(each) for each in holds]
-    return told, chosen
+    return complete, chosen
 
 
-def _as_patterns(problem: Problem, classes: Classes, table: Table, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many nodes hold each pattern in a placement; nodes that hold none of them are left out."""
+def _as_patterns(
+    problem: Problem, classes: Classes, table: PatternTable, node_of: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Number of nodes that hold each pattern in a placement; nodes that hold none of them are left out."""
     every, group = table.every, table.group
     index = {(g, row.tobytes()): p for p, (g, row) in enumerate(zip(group.tolist(), every, strict=True))}
     counts = np.zeros((problem.m, len(classes.tasks)), dtype=np.int64)
@@ -161,13 +182,15 @@ def _as_patterns(problem: Problem, classes: Classes, table: Table, node_of: NDAr
     return found
 
 
-def _most(classes: Classes, row: NDArray[np.int64], nodes: int) -> int:
-    """How many nodes can hold a pattern before some class runs out."""
+def _most_nodes(classes: Classes, row: NDArray[np.int64], nodes: int) -> int:
+    """Number of nodes that can hold a pattern before some class runs out."""
     here = row > 0
     return min(nodes, int((classes.count[here] // row[here]).min(initial=nodes)))
 
 
-def _spread(problem: Problem, classes: Classes, table: Table, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+def _place_patterns(
+    problem: Problem, classes: Classes, table: PatternTable, chosen: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Nodes for the patterns and tasks for the counts, so that what runs stays where it can."""
     every, group = table.every, table.group
     counts = np.zeros((len(classes.tasks), problem.m), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The rate that no placement exceeds: divisible work, each task's fixed cost charged to the tuples it can process."""
+"""Upper bound on the rate of every placement: divisible work, each task's fixed cost charged to the tuples it takes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ if TYPE_CHECKING:
     from headgate.toolbox.instance_counts import InstanceCounts
 
 
-def highest_factor(scaling: InstanceCounts) -> float:
+def highest_factor(instances: InstanceCounts) -> float:
     """Upper bound on the factor of the stated rates, infinite if no rate costs anything.
 
     A task on a machine with f percent free processes at most (f - MET) / e tuples/s, so a tuple costs at least
     e * f / (f - MET): with this price the linear program over rates by component and group of equal machines bounds
     every plan. GLOP solves it.
     """
+    # The extra `exact`, and slow to import.
     from ortools.linear_solver import pywraplp
 
-    model = scaling.profiled
-    free = np.maximum(scaling.free, 0.0)
+    model = instances.profiled
+    free = np.maximum(instances.free, 0.0)
     works = np.flatnonzero((model.gain > 0) & np.where(model.covers, model.e > 0, True).any(axis=1))
     if not len(works) or not free.any():
         return math.inf
     solver = pywraplp.Solver.CreateSolver("GLOP")
     rate = solver.NumVar(0, solver.infinity(), "")
-    groups = _groups(scaling, free)
+    groups = _groups(instances, free)
     spent: list[list[Any]] = [[] for _ in groups]
     for row in works.tolist():
         parts: list[Any] = []
@@ -50,8 +51,8 @@ def highest_factor(scaling: InstanceCounts) -> float:
     return float(solver.Objective().Value()) if solver.Solve() == pywraplp.Solver.OPTIMAL else math.inf
 
 
-def _groups(scaling: InstanceCounts, free: NDArray[np.float64]) -> list[list[int]]:
-    model = scaling.profiled
+def _groups(instances: InstanceCounts, free: NDArray[np.float64]) -> list[list[int]]:
+    model = instances.profiled
     found: dict[bytes, list[int]] = {}
     for node in range(len(free)):
         arrays = (model.e[:, node], model.met[:, node], model.covers[:, node], free[node : node + 1])

@@ -1,4 +1,4 @@
-"""Which question is asked, and the plan that answers it."""
+"""Choice of the objective, and the plan of what its search found."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from headgate.model import NOT_SEARCHED, Bound, Reason, Status
 from headgate.problem import Problem
+from headgate_exact.placement import place
 from headgate_exact.solver import Budget
 from headgate_exact.start import start
+from headgate_exact.throughput import most_throughput
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,8 +30,6 @@ def search(request: Request, options: Options) -> Plan:
         return _without_solver(request)
     budget = Budget.of(request.limits.deadline, options)
     if options.objective == "throughput" or (options.objective == "auto" and request.profiles):
-        from headgate_exact.throughput import most_throughput
-
         return most_throughput(request, options, budget)
     return least_traffic(Problem.of(request, measured=options.measured), options, budget)
 
@@ -43,8 +43,6 @@ def _without_solver(request: Request) -> Plan:
 
 def least_traffic(problem: Problem, options: Options, budget: Budget) -> Plan:
     """The placement with the least traffic between nodes; what runs stays if it is as good."""
-    from headgate_exact.placement import place
-
     greedy = start(problem)
     found = place(problem, greedy, options, budget)
     if found is None:
@@ -52,15 +50,15 @@ def least_traffic(problem: Problem, options: Options, budget: Budget) -> Plan:
         return _not_searched(problem, node_of, "first fit" if node_of is greedy else "as it is", options.max_columns)
     if found.infeasible:
         return _no_placement(problem, greedy, "it is proven that no placement holds every task")
-    ways = [each for each in (problem.current, found.node_of, greedy) if each is not None]
-    node_of = min(ways, key=lambda each: _worth(problem, each))
+    candidates = [each for each in (problem.current, found.node_of, greedy) if each is not None]
+    node_of = min(candidates, key=lambda each: _worth(problem, each))
     proven = found.proven and found.node_of is not None
     said = "proven optimum" if proven else "best found so far"
     return _bounded(problem, node_of, found.bound, said, proven=proven)
 
 
 def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[int, int, int, int]:
-    """What a placement is judged by: overloaded nodes, tasks without a node, traffic between nodes, nodes."""
+    """Sort key of placements: overloaded nodes, tasks without a node, traffic between nodes, nodes."""
     used = np.zeros_like(problem.capacity)
     placed = node_of >= 0
     np.add.at(used, node_of[placed], problem.demand[placed])

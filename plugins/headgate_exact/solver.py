@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from headgate_exact.options import Options
 
 SHARE = 0.6
-"""Of the deadline that CP-SAT may take by the clock; the rest is for building models and checking the plan."""
+"""Share of the deadline that CP-SAT may take by the clock. The larger it is, the less is left for building models and
+checking the plan, and the more plans come too late."""
 
 
 @attrs.define
 class Budget:
-    """What is left for one request's searches, in deterministic seconds and in seconds of the clock.
+    """Budget left for one request's searches, in deterministic seconds and in seconds of the clock.
 
     The clock is CP-SAT's own: this code reads none.
     """
@@ -29,7 +30,12 @@ class Budget:
 
     @classmethod
     def of(cls, deadline: float, options: Options) -> Budget:
-        """All of it."""
+        """Grant the whole budget of a request.
+
+        Args:
+            deadline: Seconds that the scheduler has to plan.
+            options: Options of `optimal`.
+        """
         budget = cls(work=options.effort * deadline, clock=SHARE * deadline)
         on_cancel(budget.end)
         return budget
@@ -42,7 +48,7 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether nothing worth starting is left."""
+        """True if nothing worth starting is left."""
         return self.work <= 0 or self.clock <= 0
 
     def take(self, work: float) -> None:
@@ -53,9 +59,14 @@ class Budget:
 def solve(model: Any, budget: Budget) -> Any:
     """Solve a `CpModel` within the budget and take what it used off; returns the `CpSolver`, `status` set.
 
+    Args:
+        model: The `CpModel`.
+        budget: What is left; it is changed.
+
     Ctrl-C ends the search as a spent budget does (`Budget.end`), and the best solution so far stands. CP-SAT's own
     handler of the signal is for the main thread alone.
     """
+    # The extra `exact`, and slow to import.
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()

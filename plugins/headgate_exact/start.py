@@ -1,4 +1,4 @@
-"""A placement to start from, and the answer where there are too many ways to search: first fit, in several orders."""
+"""Greedy start, and the answer where there are too many columns to search: first fit, in several orders."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _nodes(problem: Problem) -> NDArray[np.int64]:
 
 
 def _sizes(problem: Problem) -> NDArray[np.float64]:
-    """What each task takes of the largest node, by the resource that is shortest, slots among them; float64 (n,)."""
+    """Share that each task takes of the largest node, by the resource that is shortest, slots too; float64 (n,)."""
     demand, widest = problem.demand, problem.capacity.max(axis=0, initial=0.0)
     share = np.divide(demand, widest, out=np.zeros_like(demand), where=widest > 0).max(axis=1, initial=0.0)
     limit = problem.heap_limit[problem.topology]
@@ -97,7 +97,7 @@ def _sizes(problem: Problem) -> NDArray[np.float64]:
 
 
 def _turns(problem: Problem) -> NDArray[np.float64]:
-    """When each task of a component comes, of 0 to 1, so that components of a topology are placed side by side."""
+    """Turn of each task of a component, of 0 to 1, so that components of a topology are placed side by side."""
     count = np.bincount(problem.component)
     start = np.cumsum(count) - count
     turn: NDArray[np.float64] = (np.arange(problem.n) - start[problem.component] + 0.5) / count[problem.component]
@@ -105,7 +105,7 @@ def _turns(problem: Problem) -> NDArray[np.float64]:
 
 
 def _overfull(problem: Problem) -> bool:
-    """Whether all nodes together have less than all tasks need."""
+    """Check whether all nodes together have less than all tasks need."""
     return bool((problem.demand.sum(axis=0) > problem.capacity.sum(axis=0)).any())
 
 

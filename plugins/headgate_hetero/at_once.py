@@ -31,26 +31,28 @@ DOUBLINGS = 40
 
 def improved(request: Request, options: PlusOptions) -> Plan:
     """The better of Algorithm 2 and of its several-at-once variant, refined."""
-    scaling = InstanceCounts.of(request)
-    if not len(scaling.parts):
-        return scaling.others(NO_PROFILES)
-    graph, misfit = first_assignment(scaling, options.initial_rate, given=False)
+    instances = InstanceCounts.of(request)
+    if not len(instances.parts):
+        return instances.others(NO_PROFILES)
+    graph, misfit = first_assignment(instances, options.initial_rate, given=False)
     if misfit is not None:
-        return scaling.refuse(scaling.no_machine(misfit))
+        return instances.refuse(instances.no_machine(misfit))
     if not steady(graph):
-        return scaling.plan(graph.counts, 1.0, NO_TUPLES)
+        return instances.plan(graph.counts, 1.0, NO_TUPLES)
     printed = maximize_throughput(
         graph.copy(), Options(initial_rate=options.initial_rate, max_tasks=options.max_tasks)
     ).graph
     found = [each for each in (printed, several_at_once(graph.copy(), options)) if each is not None]
     if not found:
-        return at_most(scaling, graph, f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s")
+        return at_most(instances, graph, f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s")
     best = max(found, key=highest)
-    better = packed(scaling, highest(best), request.seed, options.trials, options.max_tasks)
+    better = packed(instances, highest(best), request.seed, options.trials, options.max_tasks)
     better = best.counts if better is None else better
-    better = shaken(scaling, better, request.seed, options.exchanges, options.max_tasks)
-    counts, rate = refine(scaling, better, options.refinements)
-    return scaling.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {highest(best) / rate:.1%} of the rate")
+    better = shaken(instances, better, request.seed, options.exchanges, options.max_tasks)
+    counts, rate = refine(instances, better, options.refinements)
+    return instances.plan(
+        counts, rate, f"{int(counts.sum())} tasks; refined from {highest(best) / rate:.1%} of the rate"
+    )
 
 
 def several_at_once(graph: Graph, options: PlusOptions) -> Graph | None:
@@ -77,7 +79,7 @@ def several_at_once(graph: Graph, options: PlusOptions) -> Graph | None:
 def _add(graph: Graph, part: int, rate: float, most: int) -> bool:
     """Add the fewest tasks that all find room, machines of least TCU first; False if no number does."""
     takes = graph.takes(part)
-    need = graph.scaling.need[part]
+    need = graph.instances.need[part]
     wide = np.where(need > 0, np.floor(graph.room / np.where(need > 0, need, 1)), np.inf).min(axis=1, initial=np.inf)
     for count in range(1, most + 1):
         total = graph.total.copy()
@@ -94,18 +96,18 @@ def _add(graph: Graph, part: int, rate: float, most: int) -> bool:
     return False
 
 
-def refine(scaling: InstanceCounts, counts: Counts, budget: int) -> tuple[Counts, float]:
+def refine(instances: InstanceCounts, counts: Counts, budget: int) -> tuple[Counts, float]:
     """Exchange tasks of the fullest machine as long as the highest factor grows, trying at most `budget` placements.
 
     Returns:
         The counts and their highest factor of the stated rates.
     """
-    model, free = scaling.profiled, np.maximum(scaling.free, 0.0)
+    model, free = instances.profiled, np.maximum(instances.free, 0.0)
     best = model.max_factor(counts, free)
     while budget > 0:
         node = int((free - model.load(counts, best)).argmin())
         better = None
-        for tried in _exchanges(scaling, counts, node):
+        for tried in _exchanges(instances, counts, node):
             budget -= 1
             rate = model.max_factor(tried, free)
             if rate > best * (1 + 1e-9):
@@ -118,14 +120,14 @@ def refine(scaling: InstanceCounts, counts: Counts, budget: int) -> tuple[Counts
     return counts, best
 
 
-def _exchanges(scaling: InstanceCounts, counts: Counts, node: int) -> Iterator[Counts]:
+def _exchanges(instances: InstanceCounts, counts: Counts, node: int) -> Iterator[Counts]:
     """Counts with a task of the machine's components moved, gone, or joined by one more anywhere."""
-    alike = np.unique(np.vstack([scaling.profiled.e, counts]), axis=1, return_index=True)[1].tolist()
+    alike = np.unique(np.vstack([instances.profiled.e, counts]), axis=1, return_index=True)[1].tolist()
     for part in np.flatnonzero(counts[:, node]).tolist():
-        others = [other for other in alike if other != node and _takes(scaling, counts, part, other)]
+        others = [other for other in alike if other != node and _takes(instances, counts, part, other)]
         for other in others:
             yield _changed(counts, (part, other, 1))
-        if counts[part, node] <= scaling.floor[part, node]:
+        if counts[part, node] <= instances.floor[part, node]:
             continue
         if counts[part].sum() > 1:
             yield _changed(counts, (part, node, -1))
@@ -133,14 +135,14 @@ def _exchanges(scaling: InstanceCounts, counts: Counts, node: int) -> Iterator[C
             yield _changed(counts, (part, other, 1), (part, node, -1))
 
 
-def _takes(scaling: InstanceCounts, counts: Counts, part: int, node: int) -> bool:
+def _takes(instances: InstanceCounts, counts: Counts, part: int, node: int) -> bool:
     """Whether the machine has a profile, a slot and memory for one more task of a component."""
-    there = counts[:, node] - scaling.floor[:, node]
-    room = scaling.room[node] - there @ scaling.need
-    mine = scaling.topology[part]
-    new = {int(t) for t in scaling.topology[there > 0] if not scaling.present[t, node]}
-    has_slot = scaling.present[mine, node] or int(mine) in new or len(new) < scaling.slots[node]
-    return bool(scaling.profiled.covers[part, node] and has_slot and (room >= scaling.need[part]).all())
+    there = counts[:, node] - instances.floor[:, node]
+    room = instances.room[node] - there @ instances.need
+    mine = instances.topology[part]
+    new = {int(t) for t in instances.topology[there > 0] if not instances.present[t, node]}
+    has_slot = instances.present[mine, node] or int(mine) in new or len(new) < instances.slots[node]
+    return bool(instances.profiled.covers[part, node] and has_slot and (room >= instances.need[part]).all())
 
 
 def _changed(counts: Counts, *changes: tuple[int, int, int]) -> Counts:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from headgate.toolbox.instance_counts import InstanceCounts
 
 
-def first_assignment(scaling: InstanceCounts, rate: float, *, given: bool) -> tuple[Graph, int | None]:
+def first_assignment(instances: InstanceCounts, rate: float, *, given: bool) -> tuple[Graph, int | None]:
     """Map one task of each component on the machine of least TCU; ties by index.
 
     Machines may be over-utilised by it, as printed. A component with tasks that may not move has all its tasks from
@@ -21,9 +21,9 @@ def first_assignment(scaling: InstanceCounts, rate: float, *, given: bool) -> tu
     Returns:
         The graph, and the first component that no machine takes, None if there is none.
     """
-    graph = Graph(scaling)
-    for part, fixed in enumerate(scaling.floor.sum(axis=1).tolist()):
-        wanted = int(scaling.given[part]) if given or fixed else 1
+    graph = Graph(instances)
+    for part, fixed in enumerate(instances.floor.sum(axis=1).tolist()):
+        wanted = int(instances.given[part]) if given or fixed else 1
         for _ in range(wanted - fixed):
             can = graph.takes(part)
             if not can.any():

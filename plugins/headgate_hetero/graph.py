@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 class Graph:
     """Counts of tasks, kept with what follows from them: a step costs O(components * machines)."""
 
-    def __init__(self, scaling: InstanceCounts) -> None:
+    def __init__(self, instances: InstanceCounts) -> None:
         """Begin with the tasks that may not move."""
-        model = scaling.profiled
-        self.scaling = scaling
+        model = instances.profiled
+        self.instances = instances
         self.gain: NDArray[np.float64] = model.gain / (model.spout_rate or 1.0)
         """Tuples/s of each component for 1 tuple/s of the busiest spout."""
-        self.counts: NDArray[np.int64] = np.zeros_like(scaling.floor)
+        self.counts: NDArray[np.int64] = np.zeros_like(instances.floor)
         self.total: NDArray[np.int64] = np.zeros(len(self.counts), dtype=np.int64)
-        self.fixed_load: NDArray[np.float64] = FULL - np.maximum(scaling.free, 0.0)
-        self.room: NDArray[np.float64] = scaling.room.copy()
-        self.slots: NDArray[np.int64] = scaling.slots.copy()
-        self.present: NDArray[np.bool_] = scaling.present.copy()
+        self.fixed_load: NDArray[np.float64] = FULL - np.maximum(instances.free, 0.0)
+        self.room: NDArray[np.float64] = instances.room.copy()
+        self.slots: NDArray[np.int64] = instances.slots.copy()
+        self.present: NDArray[np.bool_] = instances.present.copy()
         self._work: NDArray[np.float64] = np.zeros_like(model.e)
         self._taking: NDArray[np.bool_] = np.array([self._takes(part) for part in range(len(self.counts))], dtype=bool)
-        for part, node in np.argwhere(scaling.floor > 0).tolist():
-            for _ in range(int(scaling.floor[part, node])):
+        for part, node in np.argwhere(instances.floor > 0).tolist():
+            for _ in range(int(instances.floor[part, node])):
                 self._count(part, node)
 
     def copy(self) -> Self:
@@ -55,7 +55,7 @@ class Graph:
 
     def tcu(self, part: int, total: int, rate: float) -> NDArray[np.float64]:
         """Percent of each machine that one of `total` tasks of a component would need there (Eq. 5)."""
-        model = self.scaling.profiled
+        model = self.instances.profiled
         cost: NDArray[np.float64] = model.e[part] * (rate * self.gain[part] / total) + model.met[part]
         return cost
 
@@ -66,9 +66,9 @@ class Graph:
 
     def add(self, part: int, node: int) -> None:
         """Put one more task of a component on a machine."""
-        topology = self.scaling.topology[part]
+        topology = self.instances.topology[part]
         self._count(part, node)
-        self.room[node] -= self.scaling.need[part]
+        self.room[node] -= self.instances.need[part]
         if not self.present[topology, node]:
             self.present[topology, node] = True
             self.slots[node] -= 1
@@ -76,14 +76,14 @@ class Graph:
             self._taking[each, node] = self._takes(each, slice(node, node + 1))[0]
 
     def _takes(self, part: int, nodes: slice = slice(None)) -> NDArray[np.bool_]:
-        scaling = self.scaling
-        can = scaling.profiled.covers[part, nodes].copy()
-        can &= self.present[scaling.topology[part], nodes] | (self.slots[nodes] > 0)
-        can &= (self.room[nodes] >= scaling.need[part]).all(axis=1)
+        instances = self.instances
+        can = instances.profiled.covers[part, nodes].copy()
+        can &= self.present[instances.topology[part], nodes] | (self.slots[nodes] > 0)
+        can &= (self.room[nodes] >= instances.need[part]).all(axis=1)
         return can
 
     def _count(self, part: int, node: int) -> None:
-        model = self.scaling.profiled
+        model = self.instances.profiled
         self.counts[part, node] += 1
         self.total[part] += 1
         self._work[part, node] += model.e[part, node]

@@ -89,6 +89,6 @@ def hottest(graph: Graph, load: Load, rate: float, options: Options) -> int:
     """The component of the task with the highest TCU on the first over-utilised machine; ties by component."""
     node = int(load.argmax() if options.overloaded == "fullest" else (load > LIMIT).argmax())
     here = np.flatnonzero(graph.counts[:, node])
-    model = graph.scaling.profiled
+    model = graph.instances.profiled
     share = rate * graph.gain[here] / graph.total[here]
     return int(here[(model.e[here, node] * share + model.met[here, node]).argmax()])

@@ -19,27 +19,27 @@ STEPS = 12
 """Bisections of the rate."""
 
 
-def pack(scaling: InstanceCounts, factor: float, sizes: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:
+def pack(instances: InstanceCounts, factor: float, sizes: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:
     """Place every component in tasks of about its size, on the machines where they need least; None if one is left.
 
     Args:
-        scaling: The question.
+        instances: The question.
         factor: What the stated rates are multiplied by.
         sizes: Percent of the fastest machine, shape (K,).
         most: Tasks that all components may have.
     """
-    model = scaling.profiled
+    model = instances.profiled
     work = factor * model.e * model.gain[:, None]
     wanted = np.ceil(np.where(model.covers, work, np.inf).min(axis=1) / sizes)
-    wanted = np.maximum(wanted, np.maximum(scaling.floor.sum(axis=1), 1))
+    wanted = np.maximum(wanted, np.maximum(instances.floor.sum(axis=1), 1))
     if not wanted.sum() <= most:
         return None
     size = work / wanted[:, None] + model.met
-    counts, room, slots = scaling.floor.copy(), scaling.room.copy(), scaling.slots.copy()
-    present = scaling.present.copy()
-    left = np.maximum(scaling.free, 0.0) * (1 + 1e-12) - (counts * size).sum(axis=0)
+    counts, room, slots = instances.floor.copy(), instances.room.copy(), instances.slots.copy()
+    present = instances.present.copy()
+    left = np.maximum(instances.free, 0.0) * (1 + 1e-12) - (counts * size).sum(axis=0)
     for row in np.argsort(-size.min(axis=1), kind="stable").tolist():
-        count, need, topology = int(wanted[row] - counts[row].sum()), scaling.need[row], scaling.topology[row]
+        count, need, topology = int(wanted[row] - counts[row].sum()), instances.need[row], instances.topology[row]
         fits = np.floor(np.divide(left, size[row], out=np.full_like(left, count), where=size[row] > 0))
         for column in np.flatnonzero(need > 0).tolist():
             fits = np.minimum(fits, np.floor(room[:, column] / need[column]))
@@ -58,23 +58,23 @@ def pack(scaling: InstanceCounts, factor: float, sizes: NDArray[np.float64], mos
     return counts
 
 
-def packed(scaling: InstanceCounts, low: float, seed: int, trials: int, most: int) -> NDArray[np.int64] | None:
+def packed(instances: InstanceCounts, low: float, seed: int, trials: int, most: int) -> NDArray[np.int64] | None:
     """The counts of the highest rate above `low` (a factor of the stated rates) that were found, None if none were."""
     dice = np.random.default_rng(abs(seed))
     known, low = low, low / 2  # from below, so that the draw begins with sizes that pack well
-    best, sizes, parts = None, np.full(len(scaling.parts), FULL), len(scaling.parts)
+    best, sizes, parts = None, np.full(len(instances.parts), FULL), len(instances.parts)
     for number in range(len(SIZES) + trials):
         if number < len(SIZES):
             tried = np.full(parts, SIZES[number])
         else:
             tried = np.clip(sizes * np.exp(dice.normal(0.0, 0.4, parts) * (dice.random(parts) < 0.6)), 0.5, FULL)
-        counts = pack(scaling, low * 1.0005, tried, most)
+        counts = pack(instances, low * 1.0005, tried, most)
         if counts is None:
             continue
         sizes, step = tried, 1.0
         for _ in range(STEPS):
-            reached = scaling.profiled.max_factor(counts, np.maximum(scaling.free, 0.0))
+            reached = instances.profiled.max_factor(counts, np.maximum(instances.free, 0.0))
             best, low = (counts, reached) if reached > low else (best, low)
-            more = pack(scaling, low * (1 + step), tried, most)
+            more = pack(instances, low * (1 + step), tried, most)
             step, counts = (step, more) if more is not None else (step / 2, counts)
     return best if low > known else None

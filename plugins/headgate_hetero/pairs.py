@@ -24,22 +24,22 @@ TINY = 1e-300
 """Percent, in place of none, so that a machine without load has no rate to be divided by."""
 
 
-def shaken(scaling: InstanceCounts, counts: Counts, seed: int, budget: int, most: int) -> Counts:
+def shaken(instances: InstanceCounts, counts: Counts, seed: int, budget: int, most: int) -> Counts:
     """Counts of a rate at least as high, after `budget` placements at most.
 
     As they are where memory or slots may bind, or where the machines are so many that few pairs could be tried.
 
     Args:
-        scaling: The question.
+        instances: The question.
         counts: Tasks by component and machine, shape (K, m).
         seed: Of the shaking.
         budget: Placements to try.
         most: Tasks that all components may have.
     """
-    may_bind = scaling.need.any() or (scaling.slots < len(scaling.present)).any()
+    may_bind = instances.need.any() or (instances.slots < len(instances.present)).any()
     if may_bind or 5 * (2 * counts.shape[1] + 1) ** 4 > budget:
         return counts
-    search = Pairs.of(scaling, budget)
+    search = Pairs.of(instances, budget)
     dice = np.random.default_rng(abs(seed))
     best, rate = search.descend(counts)
     for _ in range(SHAKES):
@@ -56,35 +56,35 @@ class Pairs:
     """The exchanges, and how many placements may still be tried.
 
     Attributes:
-        scaling: The question.
+        instances: The question.
         free: float64 (m,), percent of each machine.
         steps: int64 (s, m), what a component may gain and lose on each machine: two tasks come, go, or move.
         takes: bool (K, m), machines that may have tasks of each component.
         left: Placements.
     """
 
-    scaling: InstanceCounts
+    instances: InstanceCounts
     free: NDArray[np.float64]
     steps: Counts
     takes: NDArray[np.bool_]
     left: int
 
     @classmethod
-    def of(cls, scaling: InstanceCounts, budget: int) -> Pairs:
+    def of(cls, instances: InstanceCounts, budget: int) -> Pairs:
         """Begin with all of the budget."""
-        free = np.maximum(scaling.free, 0.0)
-        one = np.vstack([np.zeros_like(scaling.floor[:1]), (eye := np.eye(len(free), dtype=np.int64)), -eye])
+        free = np.maximum(instances.free, 0.0)
+        one = np.vstack([np.zeros_like(instances.floor[:1]), (eye := np.eye(len(free), dtype=np.int64)), -eye])
         return cls(
-            scaling=scaling,
+            instances=instances,
             free=free,
             steps=np.unique((one[:, None] + one).reshape(-1, len(free)), axis=0),
-            takes=scaling.profiled.covers & (scaling.profiled.met <= free),
+            takes=instances.profiled.covers & (instances.profiled.met <= free),
             left=budget,
         )
 
     def descend(self, counts: Counts) -> tuple[Counts, float]:
         """Take the best pair of steps of two components, as long as the highest rate grows; with that rate."""
-        rate, grows = self.scaling.profiled.max_factor(counts, self.free), True
+        rate, grows = self.instances.profiled.max_factor(counts, self.free), True
         while grows and self.left > 0:
             grows = False
             for pair in self._pairs(len(counts)):
@@ -99,7 +99,7 @@ class Pairs:
         for part in dice.choice(len(counts), size=min(2, len(counts)), replace=False).tolist():
             width = counts.shape[1]
             drawn = dice.integers(0, 5, width) if dice.random() < 0.5 else counts[part] + dice.integers(-2, 3, width)
-            drawn = np.maximum(np.where(self.takes[part], drawn, 0), self.scaling.floor[part])
+            drawn = np.maximum(np.where(self.takes[part], drawn, 0), self.instances.floor[part])
             if drawn.any():
                 shaken[part] = drawn
         return shaken
@@ -109,7 +109,7 @@ class Pairs:
 
     def best(self, counts: Counts, pair: tuple[int, ...]) -> tuple[Counts, float]:
         """The counts after the best steps of one or two components, and their highest rate."""
-        model, rest = self.scaling.profiled, np.delete(np.arange(len(counts)), pair)
+        model, rest = self.instances.profiled, np.delete(np.arange(len(counts)), pair)
         share = model.gain[rest] / counts[rest].sum(axis=1)
         slope = (model.e[rest] * share[:, None] * counts[rest]).sum(axis=0)
         left = self.free - (model.met[rest] * counts[rest]).sum(axis=0)
@@ -124,12 +124,12 @@ class Pairs:
         better = counts.copy()
         for row, part, number in zip(rows, pair, chosen, strict=True):
             better[part] = row[number]
-        return better, self.scaling.profiled.max_factor(better, self.free)
+        return better, self.instances.profiled.max_factor(better, self.free)
 
     def _rows(self, counts: Counts, part: int) -> Counts:
         """The counts of a component after each step that it may take; it may take none."""
         rows = counts[part] + self.steps
-        can = (rows >= self.scaling.floor[part]).all(axis=1) & rows.any(axis=1)
+        can = (rows >= self.instances.floor[part]).all(axis=1) & rows.any(axis=1)
         can &= ((rows <= counts[part]) | self.takes[part]).all(axis=1)
         found: Counts = rows[can]
         return found

@@ -24,40 +24,40 @@ NO_TUPLES = "no rate of these components costs anything, or no spout emits: the 
 
 def as_printed(request: Request, options: Options) -> Plan:
     """Algorithms 1 and 2."""
-    scaling = InstanceCounts.of(request)
-    if not len(scaling.parts):
-        return scaling.others(NO_PROFILES)
-    graph, misfit = first_assignment(scaling, options.initial_rate, given=options.counts == "given")
+    instances = InstanceCounts.of(request)
+    if not len(instances.parts):
+        return instances.others(NO_PROFILES)
+    graph, misfit = first_assignment(instances, options.initial_rate, given=options.counts == "given")
     if misfit is not None:
-        return scaling.refuse(scaling.no_machine(misfit))
+        return instances.refuse(instances.no_machine(misfit))
     if not steady(graph):
-        return scaling.plan(graph.counts, 1.0, NO_TUPLES)
+        return instances.plan(graph.counts, 1.0, NO_TUPLES)
     found = maximize_throughput(graph.copy(), options)
     if found.graph is None:
-        return at_most(scaling, graph, f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s")
+        return at_most(instances, graph, f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s")
     said = f"{len(found.accepted)} stable states, Scale {found.scale:g}, {int(found.graph.total.sum())} tasks"
-    return scaling.plan(found.graph.counts, found.rate / scaling.profiled.spout_rate, said)
+    return instances.plan(found.graph.counts, found.rate / instances.profiled.spout_rate, said)
 
 
 def steady(graph: Graph) -> bool:
     """Whether a higher input rate takes more of some machine, so that there is a highest one."""
-    return math.isfinite(highest(graph)) and graph.scaling.profiled.spout_rate > 0
+    return math.isfinite(highest(graph)) and graph.instances.profiled.spout_rate > 0
 
 
 def highest(graph: Graph) -> float:
     """The closed form: the highest factor of the stated rates that overloads no machine."""
-    return graph.scaling.profiled.max_factor(graph.counts, np.maximum(graph.scaling.free, 0.0))
+    return graph.instances.profiled.max_factor(graph.counts, np.maximum(graph.instances.free, 0.0))
 
 
-def at_most(scaling: InstanceCounts, graph: Graph, said: str) -> Plan:
+def at_most(instances: InstanceCounts, graph: Graph, said: str) -> Plan:
     """The plan of a graph at the highest rate that it sustains, infeasible if fixed costs alone overload a machine."""
     factor = highest(graph)
     if factor > 0:
-        return scaling.plan(graph.counts, factor, f"{said}; its highest rate is taken")
+        return instances.plan(graph.counts, factor, f"{said}; its highest rate is taken")
     need = graph.load(0.0)
     node = int(need.argmax())
-    name = sorted(each.id for each in scaling.request.cluster.nodes)[node]
+    name = sorted(each.id for each in instances.request.cluster.nodes)[node]
     message = f"node {name} would be {need[node]:g} % busy before the first tuple: {said}"
-    return scaling.refuse(
+    return instances.refuse(
         Reason(code="capacity", subject=name, message=message, resource="cpu", need=float(need[node]), have=FULL)
     )

@@ -53,12 +53,12 @@ def test_three_machines_with_fixed_costs_come_within_one_percent_of_the_proven_o
 
 
 def test_a_step_of_two_components_is_the_best_of_all():
-    scaling = InstanceCounts.of(profiled([[0.1, 0.2], [0.3, 0.2]], 5.0))
-    search, counts = Pairs.of(scaling, 10**6), np.array([[1, 0], [0, 1]])
+    instances = InstanceCounts.of(profiled([[0.1, 0.2], [0.3, 0.2]], 5.0))
+    search, counts = Pairs.of(instances, 10**6), np.array([[1, 0], [0, 1]])
     tried = itertools.product(search.steps, repeat=2)
     ways = [counts + np.array(pair) for pair in tried]
     ways = [each for each in ways if (each >= 0).all() and each.any(axis=1).all()]
-    best = max(scaling.profiled.max_factor(each, search.free) for each in ways)
+    best = max(instances.profiled.max_factor(each, search.free) for each in ways)
     assert search.best(counts, (0, 1))[1] == pytest.approx(best)
 
 

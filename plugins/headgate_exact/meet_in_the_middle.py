@@ -1,4 +1,4 @@
-"""Ways put together, one of each component, by looking at every combination that the prices leave."""
+"""Combination of columns, one of each component, by meeting in the middle."""
 
 from __future__ import annotations
 
@@ -9,65 +9,68 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate_exact.ways import SLACK
+from headgate_exact.columns import SLACK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headgate_exact.columns import Columns
     from headgate_exact.solver import Budget
-    from headgate_exact.ways import Ways
 
 SUMS = 1_000_000
-"""Combinations of half of the components that are made, at most."""
+"""Combinations of half of the components, at most. The larger it is, the more memory a search may take."""
 LOOKS = 50_000_000
-"""Pairs of them that are looked at, at most."""
+"""Pairs of them that are compared, at most. The larger it is, the longer a search may take before CP-SAT is asked."""
 SUMMED, LOOKED = 1e-7, 1e-8
-"""Deterministic seconds that one of either costs."""
+"""Deterministic seconds that one of either costs. The larger they are, the fewer rates are tried."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Sums:
-    """Combinations of the ways of some components.
+class HalfSums:
+    """Combinations of the columns of half of the components.
 
     Attributes:
         load: float64 (s, m), percent of each machine.
-        of: int64 (s, c), the way of each of c components.
+        of: int64 (s, c), the column of each of c components.
     """
 
     load: NDArray[np.float64]
     of: NDArray[np.int64]
 
 
-def combined(
-    ways: Sequence[Ways], factor: float, free: NDArray[np.float64], price: NDArray[np.float64], budget: Budget
+def combine(
+    columns: Sequence[Columns], factor: float, free: NDArray[np.float64], duals: NDArray[np.float64], budget: Budget
 ) -> tuple[bool, NDArray[np.int64] | None]:
-    """Whether every combination could be looked at, and the counts of one that sustains the factor, None if none does.
+    """Search every combination of columns for one that sustains the factor.
 
-    Components are halved, and the combinations of either half are made. What a pair of them may cost above the least is
-    known from the prices, so that only a range of loads of one machine is looked at for each.
+    Components are halved, and the combinations of either half are listed. The duals bound the cost of a pair above the
+    least, so that only a range of loads of one machine is compared for each.
 
     Args:
-        ways: Of each component, those that `surviving` left.
+        columns: Of each component, those that `by_reduced_cost` left.
         factor: What the stated rates are multiplied by.
         free: Percent of each machine, shape (m,).
-        price: What a percent of each is worth, shape (m,).
+        duals: Dual price of a percent of each, shape (m,).
         budget: What the work is counted against.
+
+    Returns:
+        Whether the search was complete, and the counts found, shape (K, m), None if there are none.
     """
-    halves = _halves([len(each.counts) for each in ways])
-    spare = float(price @ free) - sum(float((each.load(factor) @ price).min()) for each in ways)
+    halves = _halves([len(each.counts) for each in columns])
+    gap = float(duals @ free) - sum(float((each.load(factor) @ duals).min()) for each in columns)
     sums = []
     for half in halves:
-        made = _sums([ways[row].load(factor) for row in half], free, price, spare, budget)
+        made = _half_sums([columns[row].load(factor) for row in half], free, duals, gap, budget)
         if made is None:
             return False, None
         sums.append(made)
     few = int(len(sums[1].load) < len(sums[0].load))
-    told, pair = _pair(sums[few], sums[1 - few], free, price, budget)
+    complete, pair = _match(sums[few], sums[1 - few], free, duals, budget)
     if pair is None:
-        return told, None
+        return complete, None
     taken = (*sums[few].of[pair[0]].tolist(), *sums[1 - few].of[pair[1]].tolist())
     way = dict(zip((*halves[few], *halves[1 - few]), taken, strict=True))
-    return True, np.array([each.counts[way[row]] for row, each in enumerate(ways)], dtype=np.int64)
+    return True, np.array([each.counts[way[row]] for row, each in enumerate(columns)], dtype=np.int64)
 
 
 def _halves(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -78,39 +81,40 @@ def _halves(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
     return halves
 
 
-def _sums(
+def _half_sums(
     loads: Sequence[NDArray[np.float64]],
     free: NDArray[np.float64],
-    price: NDArray[np.float64],
-    spare: float,
+    duals: NDArray[np.float64],
+    gap: float,
     budget: Budget,
-) -> Sums | None:
-    """The combinations that are not too dear and overload nothing; None if there are too many."""
+) -> HalfSums | None:
+    """Combinations of one half whose reduced cost is within the gap and that overload nothing; None if too many."""
     found, of, least = np.zeros((1, len(free))), np.zeros((1, 0), dtype=np.int64), 0.0
     for load in loads:
         if len(found) * len(load) > SUMS:
             return None
         budget.take(len(found) * len(load) * SUMMED)
-        least += float((load @ price).min())
+        least += float((load @ duals).min())
         both = (found[:, None] + load).reshape(-1, len(free))
-        kept = np.flatnonzero((both @ price <= least + spare + SLACK) & (both <= free * (1 + SLACK)).all(axis=1))
+        kept = np.flatnonzero((both @ duals <= least + gap + SLACK) & (both <= free * (1 + SLACK)).all(axis=1))
         one, other = np.divmod(kept, len(load))
         found, of = both[kept], np.hstack([of[one], other[:, None]])
-    return Sums(load=found, of=of)
+    return HalfSums(load=found, of=of)
 
 
-def _pair(
-    few: Sums, many: Sums, free: NDArray[np.float64], price: NDArray[np.float64], budget: Budget
+def _match(
+    few: HalfSums, many: HalfSums, free: NDArray[np.float64], duals: NDArray[np.float64], budget: Budget
 ) -> tuple[bool, tuple[int, int] | None]:
-    """The first two combinations that fit together."""
+    """Find the first combination of either half that fit together."""
     if not len(few.load) or not len(many.load):
         return True, None
-    node = int((price * free).argmax())
+    node = int((duals * free).argmax())
     order = np.argsort(many.load[:, node], kind="stable")
     load = many.load[order]
     room = free * (1 + SLACK / 100) - few.load
-    dearest = room @ price - (load @ price).min() + SLACK
-    first = np.searchsorted(load[:, node], room[:, node] - dearest / price[node])
+    dearest = room @ duals - (load @ duals).min() + SLACK
+    # On the machine worth most: load <= room, and >= what keeps the whole cost within the gap; sorted, that is a range.
+    first = np.searchsorted(load[:, node], room[:, node] - dearest / duals[node])
     last = np.searchsorted(load[:, node], room[:, node], side="right")
     looks = int((last - first).clip(0).sum())
     if looks > LOOKS:

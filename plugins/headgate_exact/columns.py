@@ -1,8 +1,9 @@
-"""Every way to spread one component over the machines, and which of them a rate leaves: prices of a relaxation say so.
+"""Columns of the throughput program: every spread of one component over the machines, filtered by reduced cost.
 
-A way is a row of counts by machine. At an input rate R it takes R * e * gain * y / N + MET * y percent of each machine,
-so the question is which way each component takes. The relaxation of that prices the machines; a way that costs more
-than its component's cheapest by more than the machines have to spare is in no placement that sustains R.
+A column is a row of counts y by machine. At an input rate R it takes R * e * gain * y / N + MET * y percent of each
+machine; the program chooses one column of each component. The duals of its relaxation price the machines. A column
+whose reduced cost (its cost above that of its component's cheapest) exceeds the gap (the worth of all machines less the
+cheapest column of each component) is in no placement that sustains R.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from headgate_exact.solver import Budget
 
 PRICED = 3e-6
-"""Deterministic seconds that a way costs in the relaxation."""
+"""Deterministic seconds that a column costs in the relaxation. The larger it is, the fewer rates are tried."""
 SLACK = 1e-7
-"""Relative excess that is the rounding of the linear program."""
+"""Rounding of the linear program, relative. The larger it is, the more columns are kept and machines overfilled."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Ways:
-    """The ways of one component.
+class Columns:
+    """Columns of one component.
 
     Attributes:
         counts: int64 (p, m), tasks on each machine.
@@ -40,17 +41,17 @@ class Ways:
     fixed: NDArray[np.float64]
 
     @classmethod
-    def of(cls, scaling: InstanceCounts, row: int, most: NDArray[np.int64], total: int, limit: int) -> Ways | None:
-        """All ways of a component; None if there are more than `limit`.
+    def of(cls, instances: InstanceCounts, row: int, most: NDArray[np.int64], total: int, limit: int) -> Columns | None:
+        """List all columns of a component; None if there are more than `limit`.
 
         Args:
-            scaling: The question.
+            instances: The choice of instance counts.
             row: The component.
             most: Tasks of it that each machine could hold, shape (m,).
             total: Tasks that it may have.
-            limit: Ways that are listed.
+            limit: Columns that are listed, at most.
         """
-        floor = scaling.floor[row]
+        floor = instances.floor[row]
         found = np.zeros((1, 0), dtype=np.int64)
         for node in range(len(most)):
             here = np.arange(floor[node], min(int(most[node]), total) + 1, dtype=np.int64)
@@ -64,49 +65,54 @@ class Ways:
         found = found[(common == 1) | (found < floor * common[:, None]).any(axis=1)]
         if len(found) > limit:
             return None
-        model = scaling.profiled
+        model = instances.profiled
         share = model.gain[row] / found.sum(axis=1)[:, None]
         return cls(counts=found, slope=model.e[row] * share * found, fixed=model.met[row] * found)
 
     def load(self, factor: float) -> NDArray[np.float64]:
-        """Percent of each machine that each way takes, shape (p, m)."""
+        """Percent of each machine that each column takes, shape (p, m)."""
         return factor * self.slope + self.fixed
 
-    def only(self, kept: Any) -> Ways:
+    def only(self, kept: Any) -> Columns:
         """Some of them, by a mask of shape (p,)."""
         return attrs.evolve(self, counts=self.counts[kept], slope=self.slope[kept], fixed=self.fixed[kept])
 
 
-def surviving(
-    ways: Sequence[Ways], factor: float, free: NDArray[np.float64], budget: Budget
-) -> tuple[list[Ways], NDArray[np.float64]]:
-    """The ways that a placement which sustains the factor can be made of, none if there is none; prices of machines.
+def by_reduced_cost(
+    columns: Sequence[Columns], factor: float, free: NDArray[np.float64], budget: Budget
+) -> tuple[list[Columns], NDArray[np.float64]]:
+    """Filter the columns of placements that sustain the factor, by reduced cost; none if there is no such placement.
 
     Args:
-        ways: Of each component.
+        columns: Of each component.
         factor: What the stated rates are multiplied by.
         free: Percent of each machine, shape (m,).
         budget: What the work is counted against.
+
+    Returns:
+        The columns of each component, and the dual price of a percent of each machine.
     """
-    kept = list(ways)
+    kept = list(columns)
     while True:
         kept = [each.only((each.load(factor) <= free * (1 + SLACK)).all(axis=1)) for each in kept]
         before = sum(len(each.counts) for each in kept)
         if not all(len(each.counts) for each in kept):
             return [], np.zeros(len(free))
         budget.take(before * PRICED)
-        price = _prices(kept, factor, free)
-        cost = [each.load(factor) @ price for each in kept]
-        spare = float(price @ free) - sum(float(each.min()) for each in cost)
-        if spare < -SLACK:
-            return [], price
-        kept = [each.only(c <= c.min() + spare + SLACK) for each, c in zip(kept, cost, strict=True)]
+        duals = _duals(kept, factor, free)
+        cost = [each.load(factor) @ duals for each in kept]
+        # Weak duality: a placement costs at most duals @ free, and at least the cheapest column of each component.
+        gap = float(duals @ free) - sum(float(each.min()) for each in cost)
+        if gap < -SLACK:
+            return [], duals
+        kept = [each.only(c <= c.min() + gap + SLACK) for each, c in zip(kept, cost, strict=True)]
         if sum(len(each.counts) for each in kept) > 0.9 * before:
-            return kept, price
+            return kept, duals
 
 
-def _prices(ways: Sequence[Ways], factor: float, free: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a percent of each machine is worth, all of them together 1: the duals of filling the fullest least."""
+def _duals(columns: Sequence[Columns], factor: float, free: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Dual prices of a percent of each machine, of the relaxation that minimises the share of the fullest machine."""
+    # The extra `exact`, and slow to import.
     from ortools.linear_solver import pywraplp
 
     solver = pywraplp.Solver.CreateSolver("GLOP")
@@ -114,7 +120,7 @@ def _prices(ways: Sequence[Ways], factor: float, free: NDArray[np.float64]) -> N
     rows = [solver.Constraint(-solver.infinity(), 0.0) for _ in free]
     for row, percent in zip(rows, free.tolist(), strict=True):
         row.SetCoefficient(full, -percent)
-    for each in ways:
+    for each in columns:
         one = solver.Constraint(1.0, 1.0)
         for load in each.load(factor).tolist():
             take = solver.NumVar(0, solver.infinity(), "")
@@ -122,8 +128,8 @@ def _prices(ways: Sequence[Ways], factor: float, free: NDArray[np.float64]) -> N
             _set(rows, take, load)
     solver.Minimize(full)
     solver.Solve()
-    price: NDArray[np.float64] = np.maximum([-row.dual_value() for row in rows], 0.0)
-    return price
+    duals: NDArray[np.float64] = np.maximum([-row.dual_value() for row in rows], 0.0)
+    return duals
 
 
 def _set(rows: Sequence[Any], take: Any, load: Sequence[float]) -> None:
