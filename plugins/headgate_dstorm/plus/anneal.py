@@ -57,7 +57,7 @@ def anneal(
         seed: Of all that is random.
         ended: Whether to end now, with the best placement so far.
     """
-    walk = _Walk(problem, groups, node_of, seed, ended)
+    walk = _ManyAtOnce(problem, groups, node_of, seed, ended)
     best, least = node_of, problem.traffic.inter_node(node_of)
     if not len(walk.tasks) or not least or len(walk.nodes) < 2:
         return best
@@ -71,7 +71,7 @@ def anneal(
     return best
 
 
-class _Walk:
+class _ManyAtOnce:
     def __init__(self, problem: Problem, groups: Groups, node_of: Ints, seed: int, ended: Callable[[], bool]) -> None:
         self._ended = ended
         self.crowd = Crowd(problem, groups, node_of)

@@ -46,7 +46,7 @@ def refine(
         seed: Of all that is random.
         ended: Whether to end now, with the best placement so far; asked once a temperature.
     """
-    walk = _Walk(problem, node_of, Random(seed))
+    walk = _StepByStep(problem, node_of, Random(seed))
     best, least = node_of, problem.traffic.inter_node(node_of)
     if not walk.tasks or not least or len(walk.nodes) < 2:
         return best
@@ -61,7 +61,7 @@ def refine(
     return best
 
 
-class _Walk:
+class _StepByStep:
     def __init__(self, problem: Problem, node_of: NDArray[np.int64], dice: Random) -> None:
         self.placement = Placement(problem, node_of)
         self.dice = dice
