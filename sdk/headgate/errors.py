@@ -57,7 +57,12 @@ def pointer(*parts: str | int) -> str:
 
 
 def known_names(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the one that was perhaps meant, and all that there are."""
+    """The end of a message about an unknown name: the one that was perhaps meant, and all that there are.
+
+    Args:
+        name: The name that is not known.
+        known: The names that are.
+    """
     known = sorted(known)
     close = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.66)
     return f"{f', did you mean {close[0]}?' if close else ';'} there are: {', '.join(known) or 'none'}"

@@ -92,7 +92,14 @@ class Memory:
 
 
 def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memory:
-    """Memory after a round that ended at `now`."""
+    """Memory after a round that ended at `now`.
+
+    Args:
+        memory: State after the round before.
+        done: The round.
+        guards: Thresholds of the guards.
+        now: Time in seconds, on the clock of the loop.
+    """
     if done.receipt is None and not (done.outcome == "failed" and done.plan is not None):
         return memory
     if done.outcome == "undone":
@@ -125,7 +132,12 @@ def _trial(done: Round, guards: Guards) -> Trial | None:
 
 
 def measure(request: Request, goal: Goal) -> float | None:
-    """The goal as it was measured on what runs; None if it was not, or some task runs nowhere."""
+    """The goal as it was measured on what runs; None if it was not, or some task runs nowhere.
+
+    Args:
+        request: The request.
+        goal: Figure that the loop improves.
+    """
     if goal in PREDICTED:
         scores = running(request)
         known = not scores.unplaced and (goal != "traffic" or bool(request.metrics.flows))
@@ -149,12 +161,21 @@ def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *,
 
     A plan that gives a place to a task without one is not held back. One that starves a topology on purpose needs no
     gain: its goal is priority.
+
+    Args:
+        request: The request.
+        plan: The plan.
+        guards: Thresholds of the guards.
+        memory: State after the round before.
+        now: Time in seconds, on the clock of the loop.
     """
     before = running(request)
+    # A task without a slot does no work at all: no cool-down and no least gain may keep it waiting.
     if before.unplaced > plan.scores.unplaced:
         return ""
     if plan.assignment in memory.regrets:
         return f"the same assignment made things worse before and was undone; {len(plan.moves)} moves are not made"
+    # Exponential backoff: the pause doubles with each failure in a row, up to `DOUBLINGS` times.
     pause = guards.cooldown * 2 ** min(memory.failures, DOUBLINGS)
     if memory.acted is not None and now - memory.acted < pause:
         return f"cool-down: {pause - (now - memory.acted):.0f} of {pause:g} s are left, {len(plan.moves)} moves wait"
@@ -165,7 +186,14 @@ def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *,
 
 
 def gain(before: Scores, after: Scores, goal: Goal | None = None) -> float:
-    """Relative gain of `after` over `before`: in the goal, or in the figure that gains most."""
+    """Relative gain of `after` over `before`: in the goal, or in the figure that gains most.
+
+    Args:
+        before: Scores before the plan.
+        after: Scores after it.
+        goal: Figure that the loop improves.
+    """
+    # gain = 1 - after / before; a goal that no plan predicts (latency) is stood in for by the best of those it does.
     goals = (goal,) if goal in PREDICTED else PREDICTED
     pairs = [(_predicted(before, each), _predicted(after, each)) for each in goals]
     gains = [1 - new / old for old, new in pairs if old and new is not None]
@@ -173,7 +201,14 @@ def gain(before: Scores, after: Scores, goal: Goal | None = None) -> float:
 
 
 def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: int) -> str:
-    """Reason to roll the last plan back in round `number`, "" to keep it."""
+    """Reason to roll the last plan back in round `number`, "" to keep it.
+
+    Args:
+        request: The request.
+        guards: Thresholds of the guards.
+        memory: State after the round before.
+        number: Number of the round.
+    """
     trial = memory.trial
     if trial is None or guards.goal is None or number < trial.round + guards.settle:
         return ""
@@ -187,7 +222,13 @@ def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: i
 
 
 def judged(guards: Guards, memory: Memory, *, number: int) -> Memory:
-    """Memory once the trial was judged in round `number`."""
+    """Memory once the trial was judged in round `number`.
+
+    Args:
+        guards: Thresholds of the guards.
+        memory: State after the round before.
+        number: Number of the round.
+    """
     due = memory.trial is not None and number >= memory.trial.round + guards.settle
     return attrs.evolve(memory, trial=None) if due else memory
 
@@ -197,6 +238,11 @@ def asked_again(request: Request, guards: Guards, memory: Memory) -> list[int]:
 
     Tasks whose node is gone, and tasks that are new, stay where they run; while one of them runs nowhere it is the
     scheduler's turn.
+
+    Args:
+        request: The request.
+        guards: Thresholds of the guards.
+        memory: State after the round before.
     """
     if not memory.asked or memory.tries >= guards.reassert:
         return []

@@ -55,13 +55,24 @@ class Control:
 
 
 def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:
-    """Count the tasks that were seen on the node that was asked for; a task not seen at all is missed."""
+    """Count the tasks that were seen on the node that was asked for; a task not seen at all is missed.
+
+    Args:
+        asked: Slot of each task that the plan asks for.
+        seen: Slot of each task that was observed.
+    """
     missed = tuple(sorted(task for task, slot in asked.items() if task not in seen or seen[task].node != slot.node))
     return Check(asked=len(asked), hits=len(asked) - len(missed), missed=missed)
 
 
 def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool) -> tuple[Outcome | None, str]:
-    """Outcome and reason of a plan that is not to be carried out, (None, "") of one that is."""
+    """Outcome and reason of a plan that is not to be carried out, (None, "") of one that is.
+
+    Args:
+        plan: The plan.
+        objections: Objections of reviewing plugins.
+        shadow: Whether plans are recorded and not carried out.
+    """
     if plan.status is not Status.OK and not plan.starves:
         return "held", "; ".join(reason.message for reason in plan.reasons[:3])
     if not plan.moves:

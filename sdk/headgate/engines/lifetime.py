@@ -46,7 +46,12 @@ class Lifetime:
         return f"{self.token}.{next(self._numbers)}"
 
     def lead(self, group: str, pid: int) -> None:
-        """Say that the session of a process belongs to a group: where its environment cannot be read, that counts."""
+        """Say that the session of a process belongs to a group: where its environment cannot be read, that counts.
+
+        Args:
+            group: The mark.
+            pid: Process that leads a session.
+        """
         self._tell(f"lead {group} {pid}")
 
     def release(self, group: str) -> None:

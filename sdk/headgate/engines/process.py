@@ -54,7 +54,15 @@ class Daemon:
 
     @classmethod
     def start(cls, name: str, command: Sequence[str], *, log: Path, env: Mapping[str, str], group: str = "") -> Daemon:
-        """Start a command in a session of its own, both its outputs in the log; `env` is all of its environment."""
+        """Start a command in a session of its own, both its outputs in the log; `env` is all of its environment.
+
+        Args:
+            name: Name in messages.
+            command: Program and arguments.
+            log: File for both its outputs.
+            env: All of its environment.
+            group: Mark by which the reaper finds it, "" for none.
+        """
         write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         outputs = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -104,7 +112,12 @@ class Daemon:
 
 
 def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
-    """End daemons and all they started: ask each to end, after `grace` seconds kill what is left."""
+    """End daemons and all they started: ask each to end, after `grace` seconds kill what is left.
+
+    Args:
+        daemons: The daemons.
+        grace: Seconds to end by themselves.
+    """
     left = [daemon for daemon in daemons if daemon.members()]
     for daemon in left:
         if daemon.alive:
@@ -122,6 +135,11 @@ def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
 
 def patience(daemons: Callable[[], Iterable[Daemon]], seconds: float, complaint: str) -> Iterator[None]:
     """Yield again and again until `seconds` have passed; the caller leaves the loop when it has what it waits for.
+
+    Args:
+        daemons: The daemons.
+        seconds: Seconds to wait.
+        complaint: Message if the time is over.
 
     Raises:
         EngineError: One of the daemons, as they are at that time, died; or the time is over: then with the complaint.

@@ -153,13 +153,24 @@ def number_notes(results: Sequence[Result | Improved]) -> dict[str, int]:
 
 
 def status_text(result: Result, notes: Mapping[str, int]) -> str:
-    """The status of a figure, with the count of what was chosen for it and the number of its note."""
+    """The status of a figure, with the count of what was chosen for it and the number of its note.
+
+    Args:
+        result: The recomputed claim.
+        notes: Number of each note.
+    """
     status = f"calibrated ({len(result.fitted)})" if result.status == "calibrated" else result.status
     return marked(status, result.note, notes)
 
 
 def marked(status: str, note: str, notes: Mapping[str, int]) -> str:
-    """A status with the number of its note; one that must not be, in capitals."""
+    """A status with the number of its note; one that must not be, in capitals.
+
+    Args:
+        status: The status.
+        note: Its note, "" for none.
+        notes: Number of each note.
+    """
     text = status.upper() if status == "differs" else status
     return f"{text} [{notes[note]}]" if note else text
 
@@ -175,7 +186,12 @@ def figures(result: Result) -> tuple[str, ...]:
 
 
 def apart(plugin: str, results: Sequence[Result]) -> Iterator[tuple[str, str, list[Result]]]:
-    """Title, heading of the claimed figure and rows of each table of a plugin: printed figures, then those by hand."""
+    """Title, heading of the claimed figure and rows of each table of a plugin: printed figures, then those by hand.
+
+    Args:
+        plugin: Name of the plugin.
+        results: The recomputed claims.
+    """
     printed = [each for each in results if each.printed is not None]
     by_hand = [each for each in results if each.printed is None]
     if printed:
@@ -191,7 +207,12 @@ def counted(results: Sequence[Result]) -> tuple[int, ...]:
 
 
 def amount(figure: float | str | None, *, less: bool = False) -> str:
-    """A claimed figure or ours; `less` where the paper prints that it is less than that."""
+    """A claimed figure or ours; `less` where the paper prints that it is less than that.
+
+    Args:
+        figure: The figure.
+        less: Whether the paper prints that it is less than that.
+    """
     text = figure if isinstance(figure, str) else quantity(figure, 5)
     return f"< {text}" if less else text
 

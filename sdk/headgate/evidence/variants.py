@@ -79,7 +79,13 @@ class _Reached:
 
 
 def improve(asked: Improvement, plugin: str, host: PluginHost) -> Improved:
-    """Plan one request with the published scheduler, the variant and the exact one; what breaks is in the note."""
+    """Plan one request with the published scheduler, the variant and the exact one; what breaks is in the note.
+
+    Args:
+        asked: The improvement.
+        plugin: Name of the plugin that names it.
+        host: The installed plugins.
+    """
     given = " ".join(f"{name}={value}" for name, value in asked.options.items())
     blank = Improved(
         plugin=plugin,

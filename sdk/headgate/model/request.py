@@ -67,7 +67,13 @@ class Request:
 
     @classmethod
     def of(cls, observation: Observation, *, limits: Limits | None = None, seed: int = 0) -> Request:
-        """Ask about what a monitor saw."""
+        """Ask about what a monitor saw.
+
+        Args:
+            observation: The observation.
+            limits: Limits of the round.
+            seed: Seed of every random choice.
+        """
         return cls(
             cluster=observation.cluster,
             topologies=observation.topologies,

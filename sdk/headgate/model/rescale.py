@@ -23,6 +23,10 @@ def rescaled(request: Request, plan: Plan) -> Request:
     flows of a topology that changes are too. If the plan has an input rate, CPU demands of components that have
     profiles are 0: their profiles say what they cost (`headgate.problem.profiles`).
 
+    Args:
+        request: A valid request.
+        plan: The plan, with the parallelism that it chooses.
+
     Raises:
         DocumentError: The plan names a component that is not there, fewer than one task, or far too many.
     """

@@ -55,6 +55,10 @@ class PluginHost:
     def with_plugin(self, name: str, plugin: object) -> PluginHost:
         """This host and one more plugin, under a name that is not taken.
 
+        Args:
+            name: Name of the plugin.
+            plugin: The plugin object.
+
         Raises:
             PluginError: The name is taken, or the plugin is not fit to load.
         """
@@ -80,6 +84,10 @@ class PluginHost:
     def has(self, name: str, hook: str) -> bool:
         """Check whether a plugin implements a hook.
 
+        Args:
+            name: Name of the plugin.
+            hook: Name of the hook.
+
         Raises:
             PluginError: There is no such plugin.
         """
@@ -97,6 +105,10 @@ class PluginHost:
     def options(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
         """An instance of a plugin's options class; text values are converted to the field's type.
 
+        Args:
+            name: Name of the plugin.
+            given: Values by name; text is converted.
+
         Raises:
             OptionError: An option is unknown or its value does not fit.
         """
@@ -111,6 +123,12 @@ class PluginHost:
         with a plan that breaks a rule, the plan that comes back is HELD: the running assignment, with the reason.
         A search that can be ended (`headgate.toolbox.cancel`) is asked for its best plan so far when most of the
         deadline is over; with a `cancellation`, by Ctrl-C too.
+
+        Args:
+            name: Name of the plugin.
+            request: The request.
+            options: An instance of its options class, or values by name; None for the defaults.
+            cancellation: Ends the search early.
 
         Raises:
             DocumentError: The request contradicts itself.
@@ -134,7 +152,13 @@ class PluginHost:
         )
 
     def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:
-        """Ask a scheduler whether a new plan is called for; one without an opinion always says yes."""
+        """Ask a scheduler whether a new plan is called for; one without an opinion always says yes.
+
+        Args:
+            name: Name of the plugin.
+            observation: The observation.
+            options: An instance of its options class, or values by name; None for the defaults.
+        """
         plugin = self._get(name, "headgate_schedule")
         if "headgate_analyse" not in plugin.hooks:
             return Verdict(replan=True, state="unjudged")
@@ -144,45 +168,95 @@ class PluginHost:
         return verdict
 
     def open(self, name: str, application: Sequence[str], address: str | None) -> AbstractContextManager[Any]:
-        """Reach an engine; the context yields the target that the other calls take."""
+        """Reach an engine; the context yields the target that the other calls take.
+
+        Args:
+            name: Name of the plugin.
+            application: Words that name the application, as on the command line.
+            address: Address of the engine, None for its default.
+        """
         reached: AbstractContextManager[Any] = self._call(
             name, "headgate_open", application=tuple(application), address=address
         )
         return reached
 
     def observe(self, name: str, target: Any, window: float) -> Observation:
-        """Measure an engine for a window of seconds."""
+        """Measure an engine for a window of seconds.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            window: Seconds to measure.
+        """
         seen: Observation = self._call(name, "headgate_observe", target=target, window=window)
         return seen
 
     def preflight(self, name: str, target: Any, plan: Plan) -> Sequence[str]:
-        """Sentences that say what the target cannot enforce of a plan."""
+        """Sentences that say what the target cannot enforce of a plan.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            plan: The plan.
+        """
         return tuple(self._call(name, "headgate_preflight", target=target, plan=plan) or ())
 
     def execute(self, name: str, target: Any, plan: Plan) -> Receipt:
-        """Carry out a plan."""
+        """Carry out a plan.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            plan: The plan.
+        """
         receipt: Receipt = self._call(name, "headgate_execute", target=target, plan=plan)
         return receipt
 
     def rollback(self, name: str, target: Any, receipt: Receipt) -> Receipt:
-        """Undo what a receipt records."""
+        """Undo what a receipt records.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            receipt: Receipt of the execution to undo.
+        """
         undone: Receipt = self._call(name, "headgate_rollback", target=target, receipt=receipt)
         return undone
 
     def scale(self, name: str, target: Any, *, add: int, drain: Sequence[str]) -> Receipt:
-        """Change the nodes that an application has."""
+        """Change the nodes that an application has.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            add: Nodes to add.
+            drain: Ids of the nodes to drain.
+        """
         receipt: Receipt = self._call(name, "headgate_scale", target=target, add=add, drain=tuple(drain))
         return receipt
 
     def experiment(self, name: str, request: Request, scheduler: str, *, seed: int, seconds: float) -> dict[str, float]:
-        """Run one experiment on a simulated engine."""
+        """Run one experiment on a simulated engine.
+
+        Args:
+            name: Name of the plugin.
+            request: The request.
+            scheduler: Name of the scheduler.
+            seed: Seed of every random choice.
+            seconds: Length of the experiment.
+        """
         found = self._call(
             name, "headgate_experiment", request=request, scheduler=scheduler, seed=seed, seconds=seconds
         )
         return dict(found or {})
 
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
-        """Objections of every plugin that reviews plans, each with the plugin's name."""
+        """Objections of every plugin that reviews plans, each with the plugin's name.
+
+        Args:
+            request: The request.
+            plan: The plan.
+        """
         return tuple(
             f"{name}: {objection}"
             for name in self._hearing("headgate_review")
@@ -222,7 +296,12 @@ class PluginHost:
         return tuple(dict.fromkeys(named))
 
     def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
-        """Findings of a plugin on an engine's installation in a folder."""
+        """Findings of a plugin on an engine's installation in a folder.
+
+        Args:
+            name: Name of the plugin.
+            installation: Folder of the engine's installation.
+        """
         return tuple(self._call(name, "headgate_examine", installation=installation) or ())
 
     def _hearing(self, hook: str) -> tuple[str, ...]:

@@ -63,6 +63,15 @@ def run_scheduler(
     What it prints goes to stderr, so that data on stdout stays data. A search that says how it is ended
     (`headgate.toolbox.cancel`) is asked for its best plan so far when `ASKED` of the deadline is over, and with a
     `cancellation` by Ctrl-C too. Without `takes_problem` the arrays of its copy are not made: it is given None.
+
+    Args:
+        name: Name of the scheduler.
+        version: Version of its package.
+        schedule: Its hook.
+        request: The request.
+        options: An instance of its options class.
+        cancellation: Ends the search early; with it Ctrl-C does so too.
+        takes_problem: Whether the hook takes the argument `problem`.
     """
     problem, before = Problem.of(request), canonical(request)
     lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))

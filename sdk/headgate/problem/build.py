@@ -26,6 +26,11 @@ A = TypeVar("A", bound=Arrays)
 def build(kind: type[A], request: Request, *, measured: bool) -> A:
     """Build the arrays; see `Problem` for their shapes.
 
+    Args:
+        kind: Class of the arrays to build.
+        request: The request.
+        measured: Take demands and traffic from measurements where there are any.
+
     Raises:
         DocumentError: The request contradicts itself.
     """

@@ -24,6 +24,10 @@ def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
     heap limit; no node is overloaded, at the end or after any move (a node or worker that was overloaded before may
     stay so, but takes nothing); fixed tasks stay; moves lead from the running assignment to the planned one, within
     the move limit.
+
+    Args:
+        problem: The request as arrays.
+        plan: The plan.
     """
     return tuple(_violations(problem, plan))
 

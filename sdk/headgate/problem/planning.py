@@ -24,7 +24,14 @@ SHOWN = 5
 def make_plan(
     problem: Arrays, node_of: NDArray[np.int64], explanation: str = "", decided: tuple[Reason, ...] = ()
 ) -> Plan:
-    """Make a plan of node indices; see `Problem.plan`."""
+    """Make a plan of node indices; see `Problem.plan`.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, shape (n,), -1 for a task without one.
+        explanation: Text for the plan's explanation.
+        decided: Reasons for tasks that the scheduler leaves out on purpose.
+    """
     if node_of.shape != (problem.n,):
         raise ValueError(f"node_of has shape {node_of.shape}, the problem has {problem.n} tasks")
     if problem.n and (node_of.min() < -1 or node_of.max() >= problem.m):

@@ -99,6 +99,10 @@ class Profiled:
         """The largest factor at which no node exceeds its `free` percent, shape (m,).
 
         0 where fixed costs alone exceed it; infinite where no rate costs anything.
+
+        Args:
+            counts: Tasks by component and node, shape (K, m).
+            free: Percent of each node, shape (m,).
         """
         slope = self._slope(counts)
         left = free - (counts * self.met).sum(axis=0)
@@ -131,7 +135,12 @@ def _selective(topology: Topology, profiles: Mapping[tuple[str, str], Mapping[st
 
 
 def counts_of(problem: Arrays, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tasks of each component on each node, shape (C, m), of those that are placed."""
+    """Tasks of each component on each node, shape (C, m), of those that are placed.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, shape (n,), -1 for a task without one.
+    """
     counts = np.zeros((len(problem.components), problem.m), dtype=np.int64)
     placed = node_of >= 0
     np.add.at(counts, (problem.component[placed], node_of[placed]), 1)
@@ -139,7 +148,13 @@ def counts_of(problem: Arrays, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def unprofiled_load(problem: Arrays, profiled: Profiled, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Percent of each node's CPU that tasks without a profile need, shape (m,)."""
+    """Percent of each node's CPU that tasks without a profile need, shape (m,).
+
+    Args:
+        problem: The request as arrays.
+        profiled: Profiles of the components.
+        node_of: Node index of each task, shape (n,), -1 for a task without one.
+    """
     mine = (node_of >= 0) & ~profiled.covered[problem.component]
     points = np.zeros(problem.m)
     np.add.at(points, node_of[mine], problem.demand[mine, 0])
@@ -148,7 +163,13 @@ def unprofiled_load(problem: Arrays, profiled: Profiled, node_of: NDArray[np.int
 
 
 def load_at(problem: Arrays, node_of: NDArray[np.int64], input_rate: float) -> NDArray[np.float64]:
-    """Percent of each node's CPU in use, shape (m,), when all spouts together emit `input_rate` tuples/s."""
+    """Percent of each node's CPU in use, shape (m,), when all spouts together emit `input_rate` tuples/s.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, shape (n,), -1 for a task without one.
+        input_rate: Rate of all spouts, tuples/s.
+    """
     profiled = Profiled.of(problem.request)
     counts = np.where(profiled.covered[:, None], counts_of(problem, node_of), 0)
     factor = input_rate / profiled.input_rate if profiled.input_rate else 0.0
@@ -156,7 +177,12 @@ def load_at(problem: Arrays, node_of: NDArray[np.int64], input_rate: float) -> N
 
 
 def throughput(problem: Arrays, node_of: NDArray[np.int64]) -> float | None:
-    """Tuples/s that the tasks of profiled components process at the highest rate; see `Scores.throughput`."""
+    """Tuples/s that the tasks of profiled components process at the highest rate; see `Scores.throughput`.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, shape (n,), -1 for a task without one.
+    """
     if not problem.request.profiles:
         return None
     profiled = Profiled.of(problem.request)

@@ -52,16 +52,32 @@ class Room:
         return fits
 
     def fits_on(self, task: int, node: int) -> bool:
-        """Check whether one node has room for the task; the same as `fits(task)[node]`, without looking at others."""
+        """Check whether one node has room for the task; the same as `fits(task)[node]`, without looking at others.
+
+        Args:
+            task: Index of the task.
+            node: Index of the node.
+        """
         return all(map(le, self._demand[task], self.free[node].tolist())) and self._workers.fit(task, node)
 
     def takes(self, topology: int, heap: float, node: int) -> bool:
-        """Check whether the slots of a node suffice for one more task of a topology, with a heap of its tasks."""
+        """Check whether the slots of a node suffice for one more task of a topology, with a heap of its tasks.
+
+        Args:
+            topology: Index of the topology.
+            heap: MB of heap that the task needs.
+            node: Index of the node.
+        """
         size = self._workers.size_of(topology, heap)
         return bool(self._workers.further(topology, size, node) <= self.free_slots[node])
 
     def heap_left(self, topology: int, node: int) -> float:
-        """MB of heap in the emptiest worker of a topology on a node, -inf if it has none there."""
+        """MB of heap in the emptiest worker of a topology on a node, -inf if it has none there.
+
+        Args:
+            topology: Index of the topology.
+            node: Index of the node.
+        """
         return self._workers.emptiest(topology, node)
 
     def topologies_on(self, node: int) -> tuple[int, ...]:
@@ -79,7 +95,12 @@ class Room:
         return found
 
     def place(self, task: int, node: int) -> None:
-        """Put the task on the node, whether it fits or not."""
+        """Put the task on the node, whether it fits or not.
+
+        Args:
+            task: Index of the task.
+            node: Index of the node.
+        """
         self.node_of[task] = node
         self.free[node] -= self._problem.demand[task]
         self._workers.add(task, node)

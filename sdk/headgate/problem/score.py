@@ -20,6 +20,11 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
     """Score an assignment; see `Scores` for the meaning of each figure.
 
     With an input rate (`Plan.input_rate`), CPU use is what profiles say at that rate.
+
+    Args:
+        problem: The request as arrays.
+        assignment: Slot of each task, by task id.
+        input_rate: Input rate that the plan names, None for the stated one.
     """
     node_of = problem.node_of(assignment)
     scale = problem.traffic.scale

@@ -45,6 +45,10 @@ def assign_slots(problem: Arrays, node_of: NDArray[np.int64]) -> tuple[dict[int,
     tasks hold: it is the one by which `Room` counts them. A new worker takes the lowest port that nobody uses now, then
     the lowest that is given up.
 
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, shape (n,), -1 for a task without one.
+
     Returns:
         Slot by task index, and a reason for each node whose slots do not suffice; its tasks have no slot then.
     """

@@ -53,7 +53,14 @@ class Sparse:
 
     @classmethod
     def of(cls, n: int, sources: NDArray[np.int64], targets: NDArray[np.int64], rate: NDArray[np.int64]) -> Sparse:
-        """Build from coordinates; entries of one pair add up, and a task's flow to itself is dropped."""
+        """Build from coordinates; entries of one pair add up, and a task's flow to itself is dropped.
+
+        Args:
+            n: Number of tasks.
+            sources: Sending task of each entry.
+            targets: Receiving task of each entry.
+            rate: Rate of each entry, in units.
+        """
         # One int64 key a pair, source * n + target, sorts by row and then by column: CSR order.
         keep = (sources != targets) & (rate > 0)
         key = sources[keep] * n + targets[keep]
@@ -114,7 +121,12 @@ class Traffic:
         return sparse + uniform - self._together(node_of)
 
     def between(self, node_of: NDArray[np.int64], m: int) -> NDArray[np.float64]:
-        """Traffic from each node to each other one in tuples/s (or bytes/s), shape (m, m); the diagonal is local."""
+        """Traffic from each node to each other one in tuples/s (or bytes/s), shape (m, m); the diagonal is local.
+
+        Args:
+            node_of: Node index of each task, shape (n,), -1 for a task without one.
+            m: Number of nodes.
+        """
         matrix = np.zeros((m, m))
         blocks = self.blocks
         for a0, a1, b0, b1, rate in zip(

@@ -231,7 +231,12 @@ class Workers:
         return tuple(self._loads[node])
 
     def size_of(self, topology: int, heap: float) -> int:
-        """Index of a heap in the sizes of a topology, which have it."""
+        """Index of a heap in the sizes of a topology, which have it.
+
+        Args:
+            topology: Index of the topology.
+            heap: MB of heap that the task needs.
+        """
         sizes = self.sizes[topology]
         return sizes.index(heap) if len(sizes) > 1 else 0
 
@@ -254,11 +259,21 @@ class Workers:
         return min(max(0, more), TOO_MANY)
 
     def fit(self, task: int, node: int) -> bool:
-        """Check whether the node's slots suffice with the task on it, which is not fixed."""
+        """Check whether the node's slots suffice with the task on it, which is not fixed.
+
+        Args:
+            task: Index of the task.
+            node: Index of the node.
+        """
         return self._taken[node] + self.further(self._topology[task], self.size[task], node) <= self.slots[node]
 
     def add(self, task: int, node: int) -> None:
-        """A task comes."""
+        """A task comes.
+
+        Args:
+            task: Index of the task.
+            node: Index of the node.
+        """
         self._change(task, node, 1)
 
     def add_alike(self, tasks: Sequence[int], node: int) -> int:
@@ -289,11 +304,21 @@ class Workers:
         return count
 
     def remove(self, task: int, node: int) -> None:
-        """A task goes."""
+        """A task goes.
+
+        Args:
+            task: Index of the task.
+            node: Index of the node.
+        """
         self._change(task, node, -1)
 
     def emptiest(self, topology: int, node: int) -> float:
-        """MB of heap left in the emptiest worker of a topology on a node, -inf if it has none there."""
+        """MB of heap left in the emptiest worker of a topology on a node, -inf if it has none there.
+
+        Args:
+            topology: Index of the topology.
+            node: Index of the node.
+        """
         load = self._loads[node].get(topology)
         if load is None or self.limit[topology] == np.inf:
             return -np.inf if load is None else np.inf

@@ -162,5 +162,13 @@ def _colour(index: int) -> str:
 
 
 def text(x: float, y: float, words: str, anchor: str, look: str) -> str:
-    """Words in a picture; `look` is a class of the page's style."""
+    """Words in a picture; `look` is a class of the page's style.
+
+    Args:
+        x: Horizontal position.
+        y: Vertical position.
+        words: The text.
+        anchor: Alignment.
+        look: CSS class.
+    """
     return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'

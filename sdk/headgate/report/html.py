@@ -104,7 +104,12 @@ def _panel(panel: Panel) -> str:
 
 
 def comparison_page(comparison: Comparison, request: Request) -> str:
-    """A comparison as a page: its table, and a picture of each plan."""
+    """A comparison as a page: its table, and a picture of each plan.
+
+    Args:
+        comparison: The comparison.
+        request: The request.
+    """
     columns, cells = comparison_cells(comparison)
     rows = tuple((row.scheduler, row.plan.label, *each) for row, each in zip(comparison.rows, cells, strict=True))
     table = Table(columns=("scheduler", "status", *columns), rows=rows, caption=bound_text(comparison.bound))

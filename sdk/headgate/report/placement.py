@@ -53,6 +53,10 @@ def placement_svg(problem: Problem, assignment: FrozenMap[str, Slot]) -> str:
     In a small cluster each box is a node, as wide as its CPU capacity allows, each cell a task in the colour of
     its component, and each band the traffic between two nodes, as thick as its share of all traffic. Tasks without
     a place are in a box of their own. In a large cluster each square is a node, the fuller the darker.
+
+    Args:
+        problem: The request as arrays.
+        assignment: Slot of each task, by task id.
     """
     node_of = problem.node_of(assignment)
     if problem.m > DETAILED or problem.n > TASKS:
@@ -61,7 +65,14 @@ def placement_svg(problem: Problem, assignment: FrozenMap[str, Slot]) -> str:
 
 
 def svg(width: float, height: float, parts: Iterable[str], label: str) -> str:
-    """One SVG element; `label` is for who cannot see it."""
+    """One SVG element; `label` is for who cannot see it.
+
+    Args:
+        width: Width in pixels.
+        height: Height in pixels.
+        parts: SVG elements.
+        label: Label for screen readers.
+    """
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'

@@ -53,6 +53,10 @@ def arrow_schema() -> Any:
 def write_rows(folder: Path, rows: Iterable[dict[str, Any]]) -> tuple[Path, ...]:
     """Add rows to a folder: one file for each hour in them, whole or not at all.
 
+    Args:
+        folder: Folder of the samples.
+        rows: The rows.
+
     Returns:
         The files.
 
@@ -67,6 +71,11 @@ def write_rows(folder: Path, rows: Iterable[dict[str, Any]]) -> tuple[Path, ...]
 
 def write_state(folder: Path, observation: Observation, end: float) -> Path:
     """Write what an engine is at a moment, without what it did.
+
+    Args:
+        folder: Folder of the samples.
+        observation: The observation.
+        end: End of the window, seconds since the epoch.
 
     Raises:
         DocumentError: The file cannot be written.
@@ -123,6 +132,10 @@ class Keeper:
 
     def keep_state(self, observation: Observation, end: float) -> None:
         """Write the state of an engine if it is another than the last one.
+
+        Args:
+            observation: The observation.
+            end: End of the window, seconds since the epoch.
 
         Raises:
             DocumentError: The file cannot be written.

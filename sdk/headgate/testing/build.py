@@ -40,7 +40,12 @@ class Dice(Protocol):
     """Source of choices. The first option and the lowest number are the simplest."""
 
     def number(self, low: int, high: int) -> int:
-        """A whole number of low..high."""
+        """A whole number of low..high.
+
+        Args:
+            low: Lowest number.
+            high: Highest number.
+        """
 
     def pick(self, options: Sequence[T]) -> T:
         """One of the options."""
@@ -53,7 +58,12 @@ class SeededDice:
     random: random.Random
 
     def number(self, low: int, high: int) -> int:
-        """A whole number of low..high."""
+        """A whole number of low..high.
+
+        Args:
+            low: Lowest number.
+            high: Highest number.
+        """
         return self.random.randint(low, high)
 
     def pick(self, options: Sequence[T]) -> T:
@@ -77,7 +87,12 @@ SMALL = Size(nodes=3, topologies=2, components=2, parallelism=2)
 
 
 def build_cluster(dice: Dice, size: Size = MEDIUM) -> Cluster:
-    """A cluster of 1 to `size.nodes` nodes. Ids are counted, not drawn: there is nothing in them to simplify."""
+    """A cluster of 1 to `size.nodes` nodes. Ids are counted, not drawn: there is nothing in them to simplify.
+
+    Args:
+        dice: Source of choices.
+        size: Bounds of the request.
+    """
     return Cluster(nodes=tuple(_node(dice, number) for number in range(dice.number(1, size.nodes))))
 
 
@@ -97,7 +112,13 @@ def _node(dice: Dice, number: int) -> Node:
 
 
 def build_topology(dice: Dice, number: int = 0, size: Size = MEDIUM) -> Topology:
-    """A topology of 1 to `size.components` components: a spout, and bolts that read what came before them."""
+    """A topology of 1 to `size.components` components: a spout, and bolts that read what came before them.
+
+    Args:
+        dice: Source of choices.
+        number: Number of the topology.
+        size: Bounds of the request.
+    """
     components = tuple(_component(dice, index, size) for index in range(dice.number(1, size.components)))
     streams = [_stream(dice, components, index) for index in range(1, len(components))]
     streams += [_stream(dice, components, index, "more") for index in range(2, len(components)) if dice.number(0, 1)]
@@ -140,7 +161,13 @@ def _stream(dice: Dice, components: tuple[Component, ...], index: int, name: str
 
 
 def build_request(dice: Dice, size: Size = MEDIUM, *, fresh: bool = False) -> Request:
-    """A valid request: clusters, topologies and, unless it is `fresh`, what runs, metrics and limits."""
+    """A valid request: clusters, topologies and, unless it is `fresh`, what runs, metrics and limits.
+
+    Args:
+        dice: Source of choices.
+        size: Bounds of the request.
+        fresh: Whether no task runs yet.
+    """
     cluster = build_cluster(dice, size)
     count = dice.number(1, size.topologies)
     topologies = tuple(build_topology(dice, number, size) for number in range(count))

@@ -30,7 +30,12 @@ class Cases:
 
 
 def make_cases(seed: int = 0, count: int = COUNT) -> Cases:
-    """The requests of a seed: the same ones on every machine."""
+    """The requests of a seed: the same ones on every machine.
+
+    Args:
+        seed: Seed of every random choice.
+        count: Number of requests.
+    """
     dice = SeededDice(random.Random(seed))
     mixed = [build_request(dice) for _ in range(count)]
     small = [build_request(dice, SMALL, fresh=True) for _ in range(count)]
@@ -59,7 +64,12 @@ def corners() -> tuple[Request, ...]:
 
 
 def chain(parallelism: int, nodes: int) -> Request:
-    """A spout and three bolts of equal parallelism in a row, on equal nodes with room for a quarter more."""
+    """A spout and three bolts of equal parallelism in a row, on equal nodes with room for a quarter more.
+
+    Args:
+        parallelism: Tasks of each component.
+        nodes: Number of nodes.
+    """
     names = ("spout", "split", "count", "report")
     parts = tuple(
         Component(

@@ -24,7 +24,14 @@ class RememberingHost(PluginHost):
     def schedule(
         self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
     ) -> Plan:
-        """Ask with the default options, or look up what was answered; see `PluginHost.schedule`."""
+        """Ask with the default options, or look up what was answered; see `PluginHost.schedule`.
+
+        Args:
+            name: Name of the scheduler.
+            request: The request.
+            options: Its options; None for the defaults.
+            cancellation: Ends the search early.
+        """
         if options is not None or id(request) not in self._known:
             return self._host.schedule(name, request, options, cancellation=cancellation)
         key = (name, id(request))

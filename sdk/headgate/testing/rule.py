@@ -54,6 +54,11 @@ class Rule:
     def check(self, host: PluginHost, name: str, cases: Cases) -> list[Violation]:
         """Every way in which a scheduler breaks the rule.
 
+        Args:
+            host: The installed plugins.
+            name: Name of the scheduler.
+            cases: Requests on which it is judged.
+
         Raises:
             SkipRule: It cannot be judged here.
         """
@@ -66,17 +71,36 @@ class Rule:
 
 
 def rule(id: str, statement: str, *, needs: str = "", small: bool = False) -> Callable[[Judge], Rule]:  # noqa: A002
-    """Make a rule of a judge."""
+    """Make a rule of a judge.
+
+    Args:
+        id: Name in tables and tests.
+        statement: The promise, one line.
+        needs: Capability that makes it binding, "" for none.
+        small: Whether requests have to be small enough to try every placement.
+    """
     return lambda judge: Rule(id=id, statement=statement, needs=needs, small=small, judge=judge)
 
 
 def whole_rule(id: str, statement: str, *, needs: str = "") -> Callable[[Check], Rule]:  # noqa: A002
-    """Make a rule of a check over all cases."""
+    """Make a rule of a check over all cases.
+
+    Args:
+        id: Name in tables and tests.
+        statement: The promise, one line.
+        needs: Capability that makes it binding, "" for none.
+    """
     return lambda check: Rule(id=id, statement=statement, needs=needs, whole=check)
 
 
 def held(id: str, statement: str, *codes: str) -> Rule:  # noqa: A002
-    """The rule that the host never has to hold a plan for one of these reasons."""
+    """The rule that the host never has to hold a plan for one of these reasons.
+
+    Args:
+        id: Name in tables and tests.
+        statement: The promise, one line.
+        *codes: Codes of the reasons.
+    """
 
     def judge(host: PluginHost, name: str, request: Request) -> str:
         plan = host.schedule(name, request)

@@ -78,7 +78,13 @@ fixed = held("fixed", "A running task that is not movable stays on its node.", "
 
 @rule("silent", "It prints nothing.")
 def silent(host: PluginHost, name: str, request: Request) -> str:
-    """Listen to stderr, where the host sends what a plugin prints."""
+    """Listen to stderr, where the host sends what a plugin prints.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
     anew = attrs.evolve(request)  # what a host remembers is not printed again
     with contextlib.redirect_stderr(io.StringIO()) as heard:
         host.schedule(name, anew)
@@ -87,7 +93,13 @@ def silent(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("reasons", "An infeasible plan says why: for whom, which resource, what is needed and what there is.")
 def reasons(host: PluginHost, name: str, request: Request) -> str:
-    """Look at the reasons of an infeasible plan; one that only waits for its move limit may name that alone."""
+    """Look at the reasons of an infeasible plan; one that only waits for its move limit may name that alone.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
     plan = host.schedule(name, request)
     if plan.status is not Status.INFEASIBLE:
         return ""
@@ -100,7 +112,13 @@ def reasons(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("order", "The order of nodes, topologies, components and streams in a request does not matter.")
 def order(host: PluginHost, name: str, request: Request) -> str:
-    """Shuffle twice and compare documents byte by byte."""
+    """Shuffle twice and compare documents byte by byte.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
     first = dumps(host.schedule(name, request))
     same = all(dumps(host.schedule(name, shuffled(request, seed))) == first for seed in (1, 2))
     return "" if same else f"{name} answers the same request differently when its parts are shuffled"
@@ -108,7 +126,13 @@ def order(host: PluginHost, name: str, request: Request) -> str:
 
 @whole_rule("processes", "Two processes with different hash seeds answer every request with the same bytes.")
 def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Violation]:
-    """Ask two other processes, with shuffled requests."""
+    """Ask two other processes, with shuffled requests.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        cases: Requests on which it is judged.
+    """
     if not host.plugin(name).distribution:
         raise SkipRule("it is not installed through an entry point, so no other process can load it")
     here = [dumps(host.schedule(name, request), indent=None).rstrip("\n") for request in cases.mixed]
@@ -126,7 +150,13 @@ def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Violation]:
 
 @rule("renaming", "Renaming nodes without changing their order renames them in the plan, and nothing else.")
 def renaming(host: PluginHost, name: str, request: Request) -> str:
-    """Put a letter before every node id."""
+    """Put a letter before every node id.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
     plan, other = host.schedule(name, request), host.schedule(name, renamed(request, _longer))
     same = plan.status == other.status and moved(plan.assignment, _longer) == other.assignment
     return "" if same else f"{name} plans differently for nodes of other names"
@@ -138,7 +168,13 @@ def _longer(node: str) -> str:
 
 @rule("total", "It places every task whenever some placement exists.", needs="total", small=True)
 def total(host: PluginHost, name: str, request: Request) -> str:
-    """Try every placement when it says infeasible."""
+    """Try every placement when it says infeasible.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
     plan = host.schedule(name, request)
     failed = plan.status is Status.INFEASIBLE and placeable(Problem.of(request, measured=plan.measured))
     return f"{name} finds no placement where there is one: {plan.reasons[0].message}" if failed else ""
@@ -146,7 +182,13 @@ def total(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("monotone", "One more empty node never makes a feasible request infeasible.", needs="monotone")
 def monotone(host: PluginHost, name: str, request: Request) -> str:
-    """Add a node as large as the largest."""
+    """Add a node as large as the largest.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
     if host.schedule(name, request).status is not Status.OK:
         return ""
     more = host.schedule(name, roomier(request))
@@ -155,7 +197,13 @@ def monotone(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("idempotent", "Planning on the planned state moves nothing.", needs="idempotent")
 def idempotent(host: PluginHost, name: str, request: Request) -> str:
-    """Make the plan true and ask again."""
+    """Make the plan true and ask again.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
     limited = request.limits.max_moves is not None
     free = attrs.evolve(request, limits=attrs.evolve(request.limits, max_moves=None)) if limited else request
     plan = host.schedule(name, free)
@@ -167,7 +215,13 @@ def idempotent(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("scale-free", "Doubling every demand and every capacity keeps the plan.", needs="scale-free")
 def scale_free(host: PluginHost, name: str, request: Request) -> str:
-    """Double, which is exact in floating point."""
+    """Double, which is exact in floating point.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
     plan, other = host.schedule(name, request), host.schedule(name, doubled(request))
     return "" if _decision(plan) == _decision(other) else f"{name} plans differently when every amount is doubled"
 
@@ -178,7 +232,13 @@ def _decision(plan: Plan) -> tuple[object, ...]:
 
 @rule("static", "It never moves a running task.", needs="static")
 def static(host: PluginHost, name: str, request: Request) -> str:
-    """Look for moves of tasks that run."""
+    """Look for moves of tasks that run.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
     found = [move for move in host.schedule(name, request).moves if move.kind is not MoveKind.PLACE]
     return f"{name} moves {found[0].task}, which runs" if found else ""
 
@@ -189,7 +249,13 @@ def static(host: PluginHost, name: str, request: Request) -> str:
     needs="traffic-aware",
 )
 def traffic_aware(host: PluginHost, name: str, cases: Cases) -> Iterator[Violation]:
-    """Compare the sums of the shares of traffic between nodes, on the requests that both place."""
+    """Compare the sums of the shares of traffic between nodes, on the requests that both place.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        cases: Requests on which it is judged.
+    """
     yours = theirs = 0.0
     for request in (*cases.small, *(_unbound(each) for each in cases.mixed)):
         plan, even = host.schedule(name, request), _round_robin(request)

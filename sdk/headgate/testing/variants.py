@@ -16,7 +16,12 @@ T = TypeVar("T")
 
 
 def shuffled(request: Request, seed: int) -> Request:
-    """The request with everything that has no order in another order."""
+    """The request with everything that has no order in another order.
+
+    Args:
+        request: The request.
+        seed: Seed of every random choice.
+    """
     dice = random.Random(seed)
 
     def mixed(values: tuple[T, ...]) -> tuple[T, ...]:
@@ -81,7 +86,12 @@ def _double(amount: float | None) -> float | None:
 
 
 def renamed(request: Request, rename: Callable[[str], str]) -> Request:
-    """The request with other node ids."""
+    """The request with other node ids.
+
+    Args:
+        request: The request.
+        rename: Makes the new id of an id.
+    """
     nodes = tuple(attrs.evolve(node, id=rename(node.id), host=node.host or node.id) for node in request.cluster.nodes)
     samples = tuple(attrs.evolve(sample, node=rename(sample.node)) for sample in request.metrics.nodes)
     return attrs.evolve(
@@ -93,7 +103,12 @@ def renamed(request: Request, rename: Callable[[str], str]) -> Request:
 
 
 def moved(assignment: FrozenMap[str, Slot], rename: Callable[[str], str]) -> FrozenMap[str, Slot]:
-    """An assignment with other node ids."""
+    """An assignment with other node ids.
+
+    Args:
+        assignment: Slot of each task, by task id.
+        rename: Makes the new id of an id.
+    """
     return FrozenMap({task: Slot(rename(slot.node), slot.port) for task, slot in assignment.items()})
 
 

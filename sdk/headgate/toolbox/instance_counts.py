@@ -88,7 +88,13 @@ class InstanceCounts:
         return tuple("/".join(self._problem.components[part]) for part in self.parts.tolist())
 
     def plan(self, counts: NDArray[np.int64], factor: float, explanation: str = "") -> Plan:
-        """Make a plan of counts, shape (K, m), each component having one at least, at a factor of the stated rates."""
+        """Make a plan of counts, shape (K, m), each component having one at least, at a factor of the stated rates.
+
+        Args:
+            counts: Tasks by component and node, shape (K, m).
+            factor: Factor of the stated rates.
+            explanation: Text for the plan's explanation.
+        """
         total = counts.sum(axis=1)
         chosen = FrozenMap(dict(zip(self.names(), total.tolist(), strict=True)))
         problem = Problem.of(with_instances(self.request, chosen, priced=True))
@@ -102,7 +108,12 @@ class InstanceCounts:
         return Problem.of(self.request).plan(self._node_of, explanation)
 
     def refuse(self, reason: Reason, explanation: str = "") -> Plan:
-        """The plan that leaves these components out, for a reason."""
+        """The plan that leaves these components out, for a reason.
+
+        Args:
+            reason: Reason for the refusal.
+            explanation: Text for the plan's explanation.
+        """
         problem = Problem.of(self.request)
         mine = np.isin(problem.component, self.parts)
         plan = problem.plan(np.where(mine, -1, self._node_of), explanation)

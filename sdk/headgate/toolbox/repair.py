@@ -22,6 +22,11 @@ longer a repair of a full cluster takes: each trial is a first fit over all node
 def repair(problem: Problem, node_of: NDArray[np.int64], nodes: Sequence[int]) -> NDArray[np.int64]:
     """Place what is left: first fit over the nodes in their order, else where one placed task can make way.
 
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, shape (n,), -1 for a task without one.
+        nodes: Node indices in the order of the first fit.
+
     Returns:
         Node index of each task, -1 for those that are still left. Placed tasks stay placed.
     """
