@@ -1,17 +1,28 @@
-"""How long Hypothesis searches (HYPOTHESIS_PROFILE: `default` or `thorough`), that Ctrl-C works in every test, and what
-several processes that share the tests keep together."""
+"""How long Hypothesis searches, which tests need which engine, that Ctrl-C works in every test, and what several
+processes that share the tests keep together.
+
+`HYPOTHESIS_PROFILE` is `default` or `thorough`. A test that needs something that is not installed is skipped and names
+it (`needs ...`); where `CI` is set, everything has to be there, and that is an error.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("default", max_examples=15, deadline=None)
-settings.register_profile("thorough", max_examples=500, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+from headgate.engines.java import find_java
+from headgate.errors import EngineError
+
+# a failure prints how to see its example again; the many examples of cheap rules are the same in every run
+settings.register_profile("default", max_examples=15, deadline=None, print_blob=True)
+settings.register_profile("cheap", max_examples=200, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("thorough", max_examples=500, deadline=None, print_blob=True)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
+settings.load_profile(PROFILE)
 
 # a run that was started in the background ignores Ctrl-C, and so would every process that a test starts; nohup likewise
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -39,3 +50,65 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.xdist_group(group))
         places[item] = LONGEST.index(group) if group in LONGEST else len(LONGEST)
     items.sort(key=places.get)
+
+
+CHEAP = ("tests/sdk/model", "tests/sdk/problem")
+ENGINES = {"spark": ("pyspark",), "storm": ("py4j", "jgo")}
+"""Modules that the tests of an engine need beside Java, by their marker."""
+MISSING = ("needs ", "could not import ")
+"""Begin the reasons of skips for want of a tool; the second is that of `pytest.importorskip`."""
+
+
+@functools.cache
+def java_problem() -> str:
+    """What is wrong with the Java of this machine, "" if nothing is."""
+    try:
+        find_java(17)
+    except EngineError as error:
+        return f"needs a Java runtime: {error}"
+    return ""
+
+
+def need_java() -> None:
+    if problem := java_problem():
+        pytest.skip(problem)
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """For tests that start Java and no engine."""
+    need_java()
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Rules of the core's values are cheap, and have more examples; those of whole schedulers are not."""
+    if PROFILE == "default" and isinstance(collector, pytest.Module):
+        settings.load_profile("cheap" if collector.nodeid.startswith(CHEAP) else "default")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker, modules in ENGINES.items():
+        if item.get_closest_marker(marker):
+            for name in modules:
+                pytest.importorskip(name)
+            need_java()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return as_error((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return as_error((yield))
+
+
+def as_error(report):
+    """The report of a skip for want of a tool as that of a failure where `CI` is set."""
+    if os.environ.get("CI") and report.outcome == "skipped" and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if reason.startswith(MISSING):
+            report.outcome, report.longrepr = "failed", f"{reason}; CI is set, so that it has to be there"
+    return report

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from headgate.engines.java import find_java
-from headgate.errors import EngineError
-
 PROGRAM = Path(__file__).with_name("both_engines.py")
 STRANGER = '''
 """A stranger's scheduler: every task goes to the next node, the last node first."""
@@ -36,11 +33,7 @@ plugin = Backwards()
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, dict]]:
-    try:
-        find_java()
-    except EngineError as error:
-        pytest.skip(f"needs a Java runtime: {error}")
+def found(java: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, dict]]:
     file = tmp_path_factory.mktemp("stranger") / "stranger.py"
     file.write_text(STRANGER)
     done = subprocess.run([sys.executable, str(PROGRAM), str(file)], capture_output=True, text=True, timeout=500)

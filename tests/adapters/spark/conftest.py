@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate.engines.java import find_java
-from headgate.errors import EngineError
 from headgate_spark.local.cluster import LocalSpark, worker_specs
 
 if TYPE_CHECKING:
@@ -33,14 +31,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == here and {"cluster", "spark"} & set(item.fixturenames):
             item.add_marker(pytest.mark.xdist_group("spark"))
-
-
-@pytest.fixture(scope="session")
-def java() -> None:
-    try:
-        find_java()
-    except EngineError as error:
-        pytest.skip(f"needs a Java runtime: {error}")
 
 
 @pytest.fixture(scope="session")
