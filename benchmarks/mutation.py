@@ -1,0 +1,171 @@
+"""What the tests notice: small changes of the code (mutants), and how many of them make a test fail, by mutmut.
+
+    python benchmarks/mutation.py --part core --sample 300 --seed 1
+
+mutmut finds packages below `src` alone, so the tree is copied there. Its mutants are within functions: constants of
+modules and decorated functions stay as they are. A sample is drawn by a seed, which is printed; without `--sample` all
+mutants of a part are tried, which takes hours. A folder that is given is used again: mutants that were tried before and
+whose function has not changed are not tried again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import attrs
+
+ROOT = Path(__file__).parents[1]
+LEAST = 85.0
+"""Percent of the mutants that have to be killed, without those that `EQUAL` says."""
+NEEDLESS = "spark or storm or network or slow"
+"""Tests that are not asked: they start engines, or take long."""
+EQUAL = (
+    (r",? ?strict=(True|False|None)", "lengths are equal: `strict` says so, and never raises"),
+    (r"\"(utf-8|UTF-8)\"", "one encoding"),
+    (r"cast\((\"[^\"]*\"|None), ", "a type for the checker alone"),
+    (r",? ?(kw_only|eq|repr)=(True|False|None)", "a convenience of a value"),
+)
+"""Mutants that no test can notice, by what differs in the changed line, and why."""
+EVIDENCE = ("*/claims.py", "*/workloads.py", "*/improvements.py", "*/evidence/*", "*/plugin.py")
+"""Figures of papers, requests to try, and descriptions: no algorithms."""
+KILLED = {1, 3, 24, -24, 36, 152, 255, -9, -11}
+"""Exit codes of a worker whose tests failed, ran out of time, or crashed."""
+
+
+@attrs.frozen
+class Part:
+    """Code that is mutated, and the tests that have to notice; patterns of files, below `src`, and of tests."""
+
+    code: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def package(name: str, *code: str, tests: str) -> Part:
+    """Folders or files of one import package."""
+    return Part(tuple(f"src/{name}/{each}" for each in code or ("*",)), (tests,))
+
+
+ROOMS = ("model", "documents", "problem", "toolbox", "plugins", "control")
+PARTS = {
+    "core": Part(tuple(f"src/headgate/{each}/*" for each in ROOMS), tuple(f"tests/sdk/{each}" for each in ROOMS)),
+    "baselines": package("headgate_baselines", tests="tests/plugins/baselines"),
+    "dstorm": package("headgate_dstorm", tests="tests/plugins/dstorm"),
+    "exact": package("headgate_exact", tests="tests/plugins/exact"),
+    "hetero": package("headgate_hetero", tests="tests/plugins/hetero"),
+    "nstorm": package("headgate_nstorm", tests="tests/plugins/nstorm"),
+    "priority": package("headgate_priority", tests="tests/plugins/priority"),
+    "storm": package("headgate_storm", "nimbus/[!b]*", "workers/*", tests="tests/adapters/storm"),
+    "spark": package("headgate_spark", "events/[!r]*", tests="tests/adapters/spark"),
+    "pipeline": package("headgate_pipeline", "fit.py", "drift.py", "clean.py", tests="tests/adapters/pipeline"),
+    "sim": package("headgate_sim", "steady.py", "migration.py", "stalls.py", tests="tests/adapters/sim"),
+}
+
+
+def lay_out(folder: Path, part: Part) -> None:
+    """Packages in `src`, the tests, and mutmut's configuration."""
+    for root in ("sdk", "plugins", "adapters", "schemas"):
+        shutil.copytree(ROOT / root, folder / "src", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tests", folder / "tests", dirs_exist_ok=True)
+    shutil.rmtree(folder / "mutants" / "tests", ignore_errors=True)
+    table = f"""
+[tool.mutmut]
+source_paths = ["src"]
+only_mutate = {json.dumps(part.code)}
+do_not_mutate = {json.dumps(EVIDENCE)}
+pytest_add_cli_args_test_selection = {json.dumps(part.tests)}
+pytest_add_cli_args = ["-m", "not ({NEEDLESS})", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
+process_isolation = "forkserver"
+use_git_change_detection = false
+on_dependency_change = "ignore"
+timeout_multiplier = 3.0
+timeout_constant = 10.0
+"""
+    (folder / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + table)
+
+
+def mutmut(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run mutmut in the folder."""
+    # processes that a test starts have to find the mutated packages too
+    environment = {**os.environ, "PYTHONPATH": str(folder / "mutants" / "src")}
+    command = [str(Path(sys.executable).with_name("mutmut")), *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def results(folder: Path) -> dict[str, int | None]:
+    """Exit code by mutant, None for those that were not tried."""
+    files = sorted((folder / "mutants" / "src").rglob("*.py.meta"))
+    return {name: code for each in files for name, code in json.loads(each.read_text())["exit_code_by_key"].items()}
+
+
+def run(folder: Path, part: Part, sample: int, seed: int, children: int) -> dict[str, int | None]:
+    """Try mutants; the exit codes of those that were to be tried."""
+    lay_out(folder, part)
+    first = mutmut(folder, "run", "--max-children", str(children), "no mutant has this name")
+    names = sorted(results(folder))
+    if "nothing matches" not in first.stderr + first.stdout or not names:
+        sys.exit(f"mutmut could not begin:\n{(first.stdout + first.stderr)[-6000:]}")
+    chosen = random.Random(seed).sample(names, min(sample, len(names))) if sample else names
+    done = mutmut(folder, "run", "--max-children", str(children), *(chosen if sample else ()))
+    found = {name: code for name, code in results(folder).items() if name in set(chosen)}
+    if None in found.values():
+        sys.exit(f"mutmut did not end:\n{(done.stdout + done.stderr)[-6000:]}")
+    return found
+
+
+def difference(folder: Path, name: str) -> list[str]:
+    """The lines that differ."""
+    lines = mutmut(folder, "show", name).stdout.splitlines()
+    return [each for each in lines if re.match(r"[-+](?![-+])", each)]
+
+
+def reason(lines: list[str]) -> str:
+    """Why a mutant is equal to the code, "" if it is not known to be."""
+    for pattern, why in EQUAL:
+        before, after = (
+            [re.sub(pattern, "", each[1:]).replace(", )", ")") for each in lines if each[0] == sign] for sign in "-+"
+        )
+        if before == after:
+            return why
+    return ""
+
+
+def main() -> None:
+    """Try the mutants of the parts, say which ones live, and fail where too many do."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--part", action="append", choices=PARTS, help="all if none is named; may be repeated")
+    parser.add_argument("--sample", type=int, default=0, help="mutants of each part; 0 takes all")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the sample")
+    parser.add_argument("--folder", type=Path, help="where copies and results are kept; by default none are")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    given = parser.parse_args()
+    bad = []
+    for name in given.part or PARTS:
+        print(f"{name}: sample {given.sample or 'of all'}, seed {given.seed}", flush=True)
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = (given.folder or Path(temporary)).resolve() / name
+            folder.mkdir(parents=True, exist_ok=True)
+            codes = run(folder, PARTS[name], given.sample, given.seed, given.jobs)
+            alive = {each: difference(folder, each) for each, code in sorted(codes.items()) if code not in KILLED}
+        equal = {each for each, lines in alive.items() if reason(lines)}
+        for each in alive.keys() - equal:
+            print("\n".join([f"lives: {each}", *alive[each]]))
+        tried, killed = len(codes) - len(equal), len(codes) - len(alive)
+        share = 100 * killed / tried if tried else 100.0
+        print(f"{name}: {killed} of {tried} killed ({share:.1f} %), {len(equal)} more are equal", flush=True)
+        if share < LEAST:
+            bad.append(name)
+    if bad:
+        sys.exit(f"below {LEAST:g} %: {', '.join(bad)}")
+
+
+if __name__ == "__main__":
+    main()
