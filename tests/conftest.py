@@ -40,6 +40,7 @@ LONGEST = (
 """Groups that take minutes, the longest first: begun early, none of them is what the other processes wait for."""
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist writes the group into the name of a test in the same hook
 def pytest_collection_modifyitems(config, items):
     """With `--dist loadgroup`, tests of one shared cluster are one group, and every other file is one of its own."""
     here, places = config.rootpath / "tests", {}
