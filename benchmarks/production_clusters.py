@@ -1,10 +1,11 @@
 """All schedulers on the three production clusters of Storm's own tests, and Storm's own beside them in the same run.
 
 Every scheduler runs in a process of its own; Storm's resource-aware scheduler in a JVM, with Storm's classes, data and
-supervisors, as Storm's own test drives it. The seconds are those from request to plan, the documents read before, by
-the wall clock and of processor time; the peak is that of the process, documents and language included. Nodes, workers
-and traffic are computed by the same code for all. `--no-jvm` leaves Storm out; with it, the sources of the tests and a
-JDK are needed.
+supervisors, as Storm's own test drives it. Headgate's are asked as `headgate plan` asks them, through the host with the
+default deadline; one that overruns it is `held`. The seconds are those from request to checked plan, the documents read
+before, by the wall clock and of processor time; the peak is that of the process, documents and language included.
+Nodes, workers and traffic are computed by the same code for all. `--no-jvm` leaves Storm out; with it, the sources of
+the tests and a JDK are needed.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ import attrs
 import numpy as np
 
 from headgate import PluginHost
+from headgate.api import limited
 from headgate.cli.output import console, table
-from headgate.model import Cluster, FrozenMap, Node, Plan, Request, Resources, Slot, Task
+from headgate.model import Cluster, FrozenMap, Node, Request, Resources, Slot, Status, Task
 from headgate.problem import Problem
 from headgate.problem.score import score
 from headgate_storm.client.clusterconf import NAMES, read_request
@@ -64,16 +66,16 @@ def figures(request: Request, assignment: FrozenMap[str, Slot]) -> dict[str, Any
     }
 
 
-def one(cluster: str, scheduler: str) -> dict[str, Any]:
-    """Plan in this process."""
-    request = read_request(resolve(SERVER_TESTS), cluster)
+def one(cluster: str, scheduler: str, deadline: float | None = None) -> dict[str, Any]:
+    """Plan in this process, by default with the deadline that a user has who names none."""
+    request = limited(read_request(resolve(SERVER_TESTS), cluster), deadline=deadline)
     host = PluginHost.load()
-    schedule = host.plugins[scheduler].caller.headgate_schedule
+    options = host.options(scheduler)
     begin, cpu = time.perf_counter(), time.process_time()
-    plan: Plan = schedule(request=request, options=host.options(scheduler, FrozenMap()))
+    plan = host.schedule(scheduler, request, options)
     spent = {"seconds": time.perf_counter() - begin, "cpu_seconds": time.process_time() - cpu}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {**spent, "peak": peak, "status": plan.status, **figures(request, plan.assignment)}
+    return {**spent, "peak": peak, "status": plan.label, **figures(request, plan.assignment)}
 
 
 def apart(cluster: str, scheduler: str) -> dict[str, Any]:
@@ -117,13 +119,13 @@ def shapes(nodes: Iterable[Node]) -> Counter[tuple[float, float, int]]:
 
 
 def row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
-    """A line of the table."""
+    """A line of the table; a plan that is held has no figures but what it cost."""
+    spent = (name, f"{found['seconds']:.2f}", f"{found['cpu_seconds']:.2f}", f"{found['peak']:,.0f}")
+    if found["status"] == Status.HELD:
+        return (*spent, *"----", "held")
     status = f"{found['unplaced']:,} unplaced" if found["unplaced"] else found["status"]
     return (
-        name,
-        f"{found['seconds']:.2f}",
-        f"{found['cpu_seconds']:.2f}",
-        f"{found['peak']:,.0f}",
+        *spent,
         f"{found['nodes']:,}",
         f"{found['workers']:,}",
         "-" if found["edge_share"] is None else f"{found['edge_share']:.2f}",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import attrs
 import pytest
 
-from headgate.evidence.claims import reproduce
+from doc_tables import block, tables
+from headgate.evidence.claims import STATUSES, counted, reproduce, summary
 from headgate.evidence.variants import improve
 from headgate.model import Status
 from headgate.plugins.host import PluginHost
@@ -29,9 +31,15 @@ def named(pairs, attribute):
     return [f"{name}:{getattr(each, attribute)}" for name, each in pairs]
 
 
+@cache
+def recomputed(name, number):
+    """The result of a plugin's claim; each is computed once for all tests of this module."""
+    return reproduce(EVIDENCE[name].claims[number], name)
+
+
 @pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=named(CLAIMS, "id"))
 def test_a_figure_is_what_its_plugin_says_of_it(name, claim):
-    result = reproduce(claim, name)
+    result = recomputed(name, EVIDENCE[name].claims.index(claim))
     assert result.status != "differs", result
     assert result.note or result.status != "not reproducible"
     assert claim.tolerance <= WIDEST
@@ -63,6 +71,18 @@ def test_claims_have_names_of_their_own():
 def test_points_of_a_chart_are_there_once():
     points = Counter((name, claim.point) for name, claim in CLAIMS if claim.point is not None)
     assert not [point for point, number in points.items() if number > 1]
+
+
+def test_the_documents_count_these_figures():
+    results = {name: [recomputed(name, at) for at in range(len(found.claims))] for name, found in EVIDENCE.items()}
+    text = block("reproduce")
+    ((_, rows),) = tables(text)
+    found = {row["plugin"]: [int(cell) for cell in list(row.values())[1:]] for row in rows}
+    assert found == {name: list(counted(each)) for name, each in results.items() if each}
+    assert list(rows[0])[2:] == list(STATUSES)
+    said = " ".join(text.split())
+    assert summary([each for found in results.values() for each in found]) in said
+    assert f"{len(IMPROVEMENTS)} improvements; optimum: " in said
 
 
 def test_workloads_have_names_of_their_own():

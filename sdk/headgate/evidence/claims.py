@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ClaimStatus = Literal["exact", "predicted", "calibrated", "follows", "worked by hand", "not reproducible", "differs"]
 STATUSES: tuple[ClaimStatus, ...] = get_args(ClaimStatus)
+PROSE = {"follows": "follow from others"}
+"""Statuses that read otherwise in a sentence."""
 ROUNDING = 1e-9
 """Absolute distance at which two figures are one whatever the tolerance: sums end in other last bits elsewhere."""
 
@@ -126,7 +128,7 @@ def summary(results: Sequence[Result]) -> str:
     counts = count(results)
     by_hand = sum(each.printed is None for each in distinct(results))
     parts = [
-        f"{number} {status}{_numbers(fitted(results)) if status == 'calibrated' else ''}"
+        f"{number} {PROSE.get(status, status)}{_numbers(fitted(results)) if status == 'calibrated' else ''}"
         for status, number in counts.items()
         if status != "worked by hand" and (number or status == "differs")
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from doc_tables import block, number, tables
 from headgate.problem import Problem
 from headgate_spark.demo.flights import FEEDS, FlightsQuery, flights
 from headgate_spark.demo.murmur import partition
@@ -69,6 +70,17 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
     assert phases["dstorm at 20% load"]["bytes_between_nodes"] == 0
     page = (tmp_path / "headgate-demo" / "demo.html").read_text()
     assert page.count("<svg") == len(found["phases"])
+    as_documented(found["phases"])
+
+
+def as_documented(phases):
+    """The README's table is of such a run: the same placements on as many nodes, shares within 15 points."""
+    ((_, rows),) = tables(block("demo"))
+    assert [row["placement"] for row in rows] == [phase["placement"] for phase in phases]
+    for row, phase in zip(rows, phases, strict=True):
+        assert int(row["nodes"]) == phase["nodes_used"]
+        assert number(row["measured"]) == pytest.approx(100 * phase["measured_share"], abs=15)
+        assert row["hits / asked"] == (f"{phase['hits']} / {phase['asked']}" if phase["asked"] else "-")
 
 
 @pytest.mark.spark

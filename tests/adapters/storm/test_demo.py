@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from doc_tables import block, number, tables
 from shell import HEADGATE, gone, interrupted, running
 from storm_cluster import RELEASE
 
@@ -56,6 +57,11 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
             )  # shuffle grouping prefers tasks near by
     assert phases["dstorm"]["measured_share"] < alone["measured_share"]
     assert (light["nodes_used"], light["bytes_between_nodes"]) == (1, 0)
+    ((_, rows),) = tables(block("demo-storm"))
+    assert [row["placement"] for row in rows] == list(phases)
+    for row, phase in zip(rows, phases.values(), strict=True):  # the README's table is of such a run
+        assert int(row["nodes"]) == phase["nodes_used"]
+        assert number(row["measured"]) == pytest.approx(100 * phase["measured_share"], abs=15)
     page = (tmp_path / "headgate-demo" / "storm.html").read_text()
     assert page.count("<svg") == len(phases)
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")

@@ -8,9 +8,8 @@ from baseline_cases import ask
 from headgate.model import Status
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
-from headgate_baselines.even import EvenOptions, even
+from headgate_baselines.even import EvenOptions
 from headgate_baselines.isolation import isolation
-from headgate_baselines.resource_aware import ResourceAwareOptions, resource_aware
 from headgate_storm.client.clusterconf import NAMES, read_request
 from headgate_storm.release.artefacts import SERVER_TESTS, resolve
 
@@ -29,15 +28,6 @@ def planned(scheduler, options, name):
     assert check_plan(problem, plan) == ()
     assert (plan.status is Status.OK) == (plan.scores.unplaced == 0)
     return plan.scores
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_resource_aware_packs_what_round_robin_spreads(name):
-    packed = planned(resource_aware, ResourceAwareOptions(), name)
-    spread = planned(even, EvenOptions(), name)
-    assert packed.unplaced == spread.unplaced == 0
-    assert packed.nodes_used <= spread.nodes_used == len(cluster(name).cluster.nodes)
-    assert packed.inter_node < spread.inter_node
 
 
 @pytest.mark.parametrize("name", NAMES)
