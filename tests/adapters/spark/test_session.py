@@ -113,13 +113,6 @@ def test_a_connect_session_is_refused(java: None) -> None:
     assert "refused: this is a Spark Connect session" in done.stdout, done.stderr
 
 
-def test_a_session_class_of_connect_is_refused() -> None:
-    """What can be told without a Connect server: its sessions come from another module."""
-    kind = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})
-    with pytest.raises(EngineError, match="classic session"):
-        level_of(kind())
-
-
 @pytest.mark.parametrize("address", ["127.0.0.2:41234", "127.0.0.2"])
 def test_an_executor_without_a_port_yet_has_a_host(address):
     assert host_of(address) == "127.0.0.2"
