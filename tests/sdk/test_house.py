@@ -55,3 +55,14 @@ def test_no_docstring_begins_with_a_question(path):
     nodes = [each for each in ast.walk(TREES[path]) if isinstance(each, Function | ast.ClassDef | ast.Module)]
     first = [(ast.get_docstring(node) or "").split(" ", 1)[0] for node in nodes]
     assert {"What", "How", "Where", "Whether", "Which", "When", "Who", "Why"}.isdisjoint(first)
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_an_import_in_a_function_has_its_reason_beside_it(path):
+    lines = (SOURCE / path).read_text().splitlines()
+    functions = [node for node in ast.walk(TREES[path]) if isinstance(node, Function)]
+    inner = {n.lineno for each in functions for n in ast.walk(each) if isinstance(n, ast.Import | ast.ImportFrom)}
+    begins = [line for line in sorted(inner) if line - 1 not in inner]
+    assert [
+        line for line in begins if "#" not in lines[line - 1] and not lines[line - 2].lstrip().startswith("#")
+    ] == []

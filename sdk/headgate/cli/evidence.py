@@ -6,6 +6,9 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
+from rich.text import Text
+
 from headgate.cli.output import WIDTH, Markup, table
 from headgate.evidence.claims import (
     FIGURES,
@@ -35,8 +38,6 @@ STATEMENT = 30
 
 def evidence(found: Mapping[str, Sequence[Result]], improved: Sequence[Improved]) -> Iterator[Any]:
     """Tables of every plugin's figures by source with notes below, then variants and optima, then the counts."""
-    from rich.text import Text
-
     for plugin, results in found.items():
         notes = number_notes(results)
         for title, column, group in apart(plugin, results):
@@ -55,8 +56,6 @@ def evidence(found: Mapping[str, Sequence[Result]], improved: Sequence[Improved]
 
 
 def _footnotes(notes: Mapping[str, int]) -> Iterator[Any]:
-    from rich.text import Text
-
     if notes:
         yield Text("\n".join([*map(_footnote, notes.values(), notes), ""]))
 
@@ -73,14 +72,10 @@ def _variants(title: str, improved: Sequence[Improved], notes: Mapping[str, int]
 
 
 def _coloured(status: str, text: str) -> Markup:
-    from rich.markup import escape
-
     return Markup(f"[{COLOUR.get(status, 'green')}]{escape(text)}[/]")
 
 
 def _figures(title: str, column: str, results: Sequence[Result], notes: Mapping[str, int]) -> Any:
-    from rich.markup import escape
-
     rows: list[tuple[object, ...]] = []
     for source, group in groupby(results, key=lambda each: each.source):
         rows.append(("", Markup(f"[bold]{escape(source)}[/]"), "", "", "", "", ""))
@@ -97,8 +92,6 @@ def _figures(title: str, column: str, results: Sequence[Result], notes: Mapping[
 
 def _fit(columns: Sequence[Any]) -> None:
     """Set widths: figures are cut at `FIGURE`, the status is whole, the statement has the rest."""
-    from rich.text import Text
-
     for column in columns:
         column.width = max(Text.from_markup(str(cell)).cell_len for cell in (column.header, *column.cells))
     for column in columns[2:4]:

@@ -39,6 +39,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, sorted."""
+        # Plugins' entry points are read only where a command is none of the core's, or all are listed.
         from headgate.cli.plugin_commands import names
 
         return sorted({*BUILT_IN, *names(), *super().list_commands(ctx)})
@@ -48,6 +49,7 @@ class Commands(click.Group):
         if cmd_name in BUILT_IN:
             found: click.Command = importlib.import_module(BUILT_IN[cmd_name]).command
             return found
+        # Plugins' entry points are read only where a command is none of the core's, or all are listed.
         from headgate.cli.plugin_commands import find
 
         return super().get_command(ctx, cmd_name) or find(cmd_name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import click
 
 from headgate.cli.host import plugins
@@ -14,8 +15,6 @@ from headgate.cli.output import emit, json_option, say, table
 @json_option
 def command(*, as_json: bool) -> None:
     """List plugins: what each one is, its options, and the workloads it names."""
-    import attrs
-
     host = plugins()
     data = [
         {

@@ -16,6 +16,7 @@ from headgate.documents.schema import schema_id
 from headgate.documents.strict_json import parse
 from headgate.errors import DocumentError
 from headgate.model import Flow, Observation, Profile, Request, Stream
+from headgate.model.validate import check_places, check_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,8 +53,6 @@ def structure(data: Any, kind: type[T]) -> T:
         DocumentError: The data break the schema of the class, or a request or observation contradicts itself; a
             request also when a task is assigned to a node or slot that is not there.
     """
-    from headgate.model.validate import check_places
-
     value = restore(data, kind)
     if isinstance(value, Request):
         check_places(value)
@@ -66,8 +65,6 @@ def restore(data: Any, kind: type[T]) -> T:
     Raises:
         DocumentError: The data break the schema of the class, or contradict themselves in another way.
     """
-    from headgate.model.validate import check_request
-
     if isinstance(data, dict):
         data = {key: value for key, value in data.items() if key != "$schema"}
     try:

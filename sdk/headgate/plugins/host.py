@@ -135,6 +135,7 @@ class PluginHost:
             OptionError: An option does not fit.
             PluginError: There is no such scheduler.
         """
+        # The sandbox needs numpy, 0.1 s that commands which do not plan save.
         from headgate.plugins.sandbox import run_scheduler
 
         plugin = self._get(name, "headgate_schedule")
@@ -172,8 +173,8 @@ class PluginHost:
 
         Args:
             name: Name of the plugin.
-            application: Words that name the application, as on the command line.
-            address: Address of the engine, None for its default.
+            application: File to run there and its arguments; empty to attach.
+            address: Address of the engine, None to start one on this machine.
         """
         reached: AbstractContextManager[Any] = self._call(
             name, "headgate_open", application=tuple(application), address=address

@@ -55,6 +55,7 @@ def _fault(note: cattrs.AttributeValidationNote, given: Mapping[str, Any]) -> st
 @cache
 def text_converter() -> cattrs.Converter:
     """The converter that takes text for any value: a number, a word to choose, true and false, none, a,b,c."""
+    # cattrs costs 60 ms, which a command without documents does not need.
     import cattrs
 
     made = cattrs.Converter()

@@ -148,6 +148,7 @@ class Keeper:
 
 def _pyarrow() -> Any:
     try:
+        # pyarrow costs 0.2 s, and is an extra.
         import pyarrow
     except ImportError:
         raise EngineError("pyarrow is not installed: `pip install pyarrow`") from None
@@ -156,6 +157,7 @@ def _pyarrow() -> Any:
 
 def _write(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:
     schema = arrow_schema()
+    # pyarrow costs 0.2 s, and is an extra.
     from pyarrow import Table, parquet
 
     keys = sorted({(row["engine"], row["origin"], row["number"]) for row in rows})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def headgate_host() -> PluginHost:
     """Every installed plugin, loaded once."""
+    # pytest loads this module in every project: numpy and the core cost 0.2 s.
     from headgate.plugins.host import PluginHost
 
     return PluginHost.load()
@@ -25,6 +26,7 @@ def headgate_host() -> PluginHost:
 @pytest.fixture(scope="session")
 def headgate_cases() -> Cases:
     """The seeded requests that `headgate conform` uses."""
+    # pytest loads this module in every project: numpy and the core cost 0.2 s.
     from headgate.testing.cases import make_cases
 
     return make_cases()
@@ -33,6 +35,7 @@ def headgate_cases() -> Cases:
 @pytest.fixture(scope="session")
 def headgate_remembering(headgate_cases: Cases) -> Callable[[PluginHost], PluginHost]:
     """The twin of a host that asks a scheduler once for each of the seeded requests."""
+    # pytest loads this module in every project: numpy and the core cost 0.2 s.
     from headgate.testing.memory import RememberingHost
 
     return functools.cache(lambda host: RememberingHost(host, headgate_cases))
