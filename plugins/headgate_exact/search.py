@@ -25,7 +25,12 @@ EXTRA = "optimal needs OR-Tools: pip install 'headgate[exact]'"
 
 
 def search(request: Request, options: Options) -> Plan:
-    """Answer a request with the best plan that the budget allows."""
+    """Answer a request with the best plan that the budget allows.
+
+    Args:
+        request: The request.
+        options: Options of `optimal`.
+    """
     if find_spec("ortools") is None:
         return _without_solver(request)
     budget = Budget.of(request.limits.deadline, options)
@@ -42,7 +47,13 @@ def _without_solver(request: Request) -> Plan:
 
 
 def least_traffic(problem: Problem, options: Options, budget: Budget) -> Plan:
-    """The placement with the least traffic between nodes; what runs stays if it is as good."""
+    """The placement with the least traffic between nodes; what runs stays if it is as good.
+
+    Args:
+        problem: The request as arrays.
+        options: Options of `optimal`.
+        budget: Work and time that are left.
+    """
     greedy = start(problem)
     found = place(problem, greedy, options, budget)
     if found is None:

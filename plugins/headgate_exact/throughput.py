@@ -40,7 +40,13 @@ and the nearer sums come to the limit of 64 bits."""
 
 
 def most_throughput(request: Request, options: Options, budget: Budget) -> Plan:
-    """The plan of highest throughput that was found, with the bound that stands."""
+    """The plan of highest throughput that was found, with the bound that stands.
+
+    Args:
+        request: The request.
+        options: Options of `optimal`.
+        budget: Work and time that are left.
+    """
     instances = InstanceCounts.of(request)
     if not len(instances.parts):
         return instances.others("no component has a profile, so there is no throughput to compute")
@@ -92,12 +98,22 @@ def _bisect(instances: InstanceCounts, limit: float, options: Options, budget: B
 
 
 def most(instances: InstanceCounts, options: Options) -> int:
-    """Tasks that a component may have."""
+    """Tasks that a component may have.
+
+    Args:
+        instances: The choice of instance counts.
+        options: Options of `optimal`.
+    """
     return max(options.instances * len(instances.free), int(instances.floor.sum(axis=1).max(initial=1)))
 
 
 def rate_of(instances: InstanceCounts, counts: Counts) -> float:
-    """The highest factor of the stated rates that counts sustain."""
+    """The highest factor of the stated rates that counts sustain.
+
+    Args:
+        instances: The choice of instance counts.
+        counts: Tasks by component and machine, shape (K, m).
+    """
     return instances.profiled.max_factor(counts, np.maximum(instances.free, 0.0))
 
 
@@ -130,7 +146,13 @@ def _start(instances: InstanceCounts, limit: float, options: Options) -> Counts 
 
 
 def fill(instances: InstanceCounts, factor: float, options: Options) -> Counts | None:
-    """Place tasks of about a fifth of a machine each, largest first, where the least of a machine is used."""
+    """Place tasks of about a fifth of a machine each, largest first, where the least of a machine is used.
+
+    Args:
+        instances: The choice of instance counts.
+        factor: Factor of the stated rates.
+        options: Options of `optimal`.
+    """
     model = instances.profiled
     work = np.where(model.covers, model.e * (factor * model.gain)[:, None], np.inf).min(axis=1)
     wanted = np.clip(np.ceil(work / 20.0), 1, most(instances, options)).astype(np.int64)

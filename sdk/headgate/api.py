@@ -93,7 +93,12 @@ def compare(
 ) -> Comparison:
     """Plan one request with several schedulers, all installed ones by default; see `plan`.
 
-    `options` maps a scheduler's name to its options.
+    Args:
+        request: The request, in any form that `plan` takes.
+        schedulers: Names of the schedulers; all that are installed by default.
+        options: Options by name, of each scheduler by name.
+        deadline: Seconds to plan; None keeps the limit.
+        host: The plugins to choose from; all that are installed by default.
 
     Raises:
         DocumentError: The request breaks its schema or contradicts itself.
@@ -122,7 +127,12 @@ def tightest(plans: Iterable[Plan]) -> Bound | None:
 
 
 def gap_to(bound: Bound | None, plan: Plan) -> float | None:
-    """Relative gap of a whole plan to a bound; see `Row.gap`."""
+    """Relative gap of a whole plan to a bound; see `Row.gap`.
+
+    Args:
+        bound: The bound, None if there is none.
+        plan: The plan.
+    """
     if bound is None or plan.status is not Status.OK:
         return None
     if bound.figure == "throughput":
@@ -182,7 +192,14 @@ def limited(
     max_moves: int | None = None,
     seed: int | None = None,
 ) -> Request:
-    """The request with some of its limits replaced."""
+    """The request with some of its limits replaced.
+
+    Args:
+        request: The request.
+        deadline: Seconds to plan; None keeps the limit.
+        max_moves: Running tasks that may move; None keeps the limit.
+        seed: Seed; None keeps the request's.
+    """
     limits = request.limits
     if deadline is not None:
         limits = attrs.evolve(limits, deadline=deadline)

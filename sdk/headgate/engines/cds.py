@@ -37,7 +37,13 @@ class ClassData:
 
     @classmethod
     def of(cls, java: Path, jars: Path, *, cache: Path | None = None) -> ClassData:
-        """The archive for this `java` program and these jars, in the user's cache by default."""
+        """The archive for this `java` program and these jars, in the user's cache by default.
+
+        Args:
+            java: The Java that starts.
+            jars: Where the jars of its class path lie.
+            cache: Folder of the archives, the user's cache by default.
+        """
         parts = "\n".join(f"{each} {_changed(each)}" for each in (java.resolve(), jars))
         name = hashlib.sha256(parts.encode()).hexdigest()[:16]
         return cls(file=(cache or cache_folder()) / "classes" / f"{name}.jsa", jars=jars)
