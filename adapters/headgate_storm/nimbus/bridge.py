@@ -101,14 +101,16 @@ class Bridge:
 
 def _listen(planner: _Planner, port: int, token: str) -> Any:
     try:
-        from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+        from py4j.clientserver import JavaParameters, PythonParameters
         from py4j.protocol import Py4JNetworkError
+
+        from headgate_storm.nimbus.listener import Listener
     except ImportError:
         raise EngineError("py4j is not installed: `pip install 'headgate[storm]'`") from None
     logging.getLogger("py4j").addHandler(logging.NullHandler())  # it logs tracebacks, which Nimbus is told in a line
     python = PythonParameters(address=HOST, port=port, auth_token=token, daemonize=True, daemonize_connections=True)
     try:
-        server = ClientServer(JavaParameters(auto_convert=False), python, python_server_entry_point=planner)
+        server = Listener(JavaParameters(auto_convert=False), python, python_server_entry_point=planner)
     except (Py4JNetworkError, OSError) as error:
         raise EngineError(f"port {port} of {HOST} cannot be listened on: {error}") from None
     server.get_callback_server().server_socket.listen()  # py4j does so in its thread, some time after this

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 
 import pytest
 
@@ -20,3 +21,18 @@ def test_who_finds_the_endpoint_file_is_let_in(tmp_path):
         with Bridge(str.upper, file), socket.create_connection(("127.0.0.1", Endpoint.read(file).port), timeout=10):
             pass
         assert not file.exists()
+
+
+@pytest.mark.parametrize("sent", [b"", b"A", b"A\nnot the token"], ids=["nothing", "half a line", "half a token"])
+def test_a_caller_that_never_ends_its_line_does_not_hold_the_end(tmp_path, sent):
+    file = tmp_path / "endpoint.json"
+    bridge = Bridge(str.upper, file)
+    bridge.__enter__()
+    with socket.create_connection(("127.0.0.1", Endpoint.read(file).port), timeout=30) as caller:
+        caller.sendall(sent)
+        end = threading.Thread(target=bridge.__exit__, daemon=True)
+        end.start()
+        end.join(timeout=30)
+        assert not end.is_alive()
+        assert caller.recv(1) == b""
+    assert not file.exists()
