@@ -23,7 +23,7 @@ import psutil
 from headgate.cli.output import console, table
 from headgate_spark import session
 from headgate_spark.driver.gateway import running_gateway
-from headgate_spark.driver.listening import PythonEars, listen
+from headgate_spark.driver.listening import PythonEventQueue, listen
 from headgate_spark.events import recorder as recording
 from headgate_spark.events.event import parse
 from headgate_spark.events.history import History
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TASKS = 1_000
 WARM_UP = 3
 LISTENING = ("spark-listener-group-shared", "Thread-")
-KINDS = {"queue in the driver (level hard)": listen, "listener in Python (level soft)": PythonEars}
+KINDS = {"queue in the driver (level hard)": listen, "listener in Python (level soft)": PythonEventQueue}
 
 
 def cpu(cluster: LocalSpark) -> float:
@@ -68,19 +68,19 @@ def job(spark: SparkSession) -> None:
 
 
 @contextlib.contextmanager
-def listening(spark: SparkSession, ears: Any) -> Iterator[EventRecorder | None]:
-    """A recorder with these ears; None listens to nothing."""
-    if ears is None:
+def listening(spark: SparkSession, queue: Any) -> Iterator[EventRecorder | None]:
+    """A recorder with this queue; None listens to nothing."""
+    if queue is None:
         yield None
         return
-    recording.listen = ears
+    recording.listen = queue
     with EventRecorder(spark) as found:
         yield found
 
 
-def measure(spark: SparkSession, cluster: LocalSpark, ears: Any) -> tuple[float, float, float]:
+def measure(spark: SparkSession, cluster: LocalSpark, queue: Any) -> tuple[float, float, float]:
     """CPU seconds of everything and of what listens alone, and wall seconds of the job."""
-    with listening(spark, ears) as recorder:
+    with listening(spark, queue) as recorder:
         since, began = time.time(), time.perf_counter()
         before, own, threads = cpu(cluster), time.process_time(), listening_threads()
         job(spark)
@@ -94,9 +94,9 @@ def measure(spark: SparkSession, cluster: LocalSpark, ears: Any) -> tuple[float,
         return cpu(cluster) - before, alone, wall
 
 
-def taken(spark: SparkSession, ears: Any) -> tuple[int, float, float]:
+def taken(spark: SparkSession, queue: Any) -> tuple[int, float, float]:
     """Events of a job that wait until it is over, and CPU seconds to take and parse them: driver, this process."""
-    heard, history, events = ears(spark.sparkContext, CAPACITY), History(), 0
+    heard, history, events = queue(spark.sparkContext, CAPACITY), History(), 0
     job(spark)
     time.sleep(2.0)
     before, own = _cpu(running_gateway().proc.pid), time.process_time()
@@ -114,12 +114,12 @@ def quartiles(values: list[float]) -> str:
     return f"{middle:.3f} ({low:.2f}-{high:.2f})"
 
 
-def compare(spark: SparkSession, cluster: LocalSpark, ears: Any, pairs: int) -> list[str]:
+def compare(spark: SparkSession, cluster: LocalSpark, queue: Any, pairs: int) -> list[str]:
     """A row of the table."""
     with_it, without = [], []
     for number in range(pairs):
         for kind, rows in sorted([(1, with_it), (0, without)], reverse=bool(number % 2), key=lambda each: each[0]):
-            rows.append(measure(spark, cluster, ears if kind else None))
+            rows.append(measure(spark, cluster, queue if kind else None))
         one, other = with_it[-1], without[-1]
         console(stderr=True).print(
             f"pair {number}: CPU {other[0]:.2f} s, with {one[0]:.2f}; wall {other[2]:.2f}, {one[2]:.2f}"
@@ -142,9 +142,9 @@ def main() -> None:
         alone = [taken(spark, listen) for _ in range(3)]
         console(stderr=True).print(alone)
         rows = [
-            [name, *compare(spark, cluster, ears, words.pairs)]
-            for name, ears in KINDS.items()
-            if words.soft or ears is listen
+            [name, *compare(spark, cluster, queue, words.pairs)]
+            for name, queue in KINDS.items()
+            if words.soft or queue is listen
         ]
         spark.stop()
     columns = ("listening", "CPU s without", "with", "threads", "CPU ratio", "wall ratio")

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 PATIENCE = 120.0
-"""Seconds that an application may take to start its streaming query."""
+"""Seconds that an application may take to start its streaming query: if larger, a file that starts none is told later;
+if smaller, one that prepares its data first is given up."""
 
 
 @contextlib.contextmanager
@@ -52,12 +53,14 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="headgate-run-")))
         cluster = stack.enter_context(LocalSpark()) if address is None else None
         address = cluster.master_url if cluster is not None else str(address)
+        # Spark's start writes to the terminal's stdout, which belongs to the rounds and to JSON.
         with output_to(folder / "driver.log"):
             spark = session(address, Path(application[0]).stem)
         stack.callback(spark.stop)
         recorder = stack.enter_context(EventRecorder(spark))
         query = _start(application, spark)
         stack.callback(query.stop)
+        # Callbacks run backwards: the query ends before the recorder, the session, and the cluster.
         yield attrs.evolve(_target(spark, recorder, query), cluster=cluster)
 
 
@@ -69,6 +72,7 @@ def _target(spark: SparkSession, recorder: EventRecorder, query: StreamingQuery)
 
 def _start(application: Sequence[str], spark: SparkSession) -> StreamingQuery:
     """Run the file in a thread of its own, as it usually ends by waiting, until a query is active."""
+    # Its `getOrCreate()` finds the session made above, which is the active one of this process.
     script = _Script(application)
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:

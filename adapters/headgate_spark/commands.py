@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.errors import EngineError
+
 if TYPE_CHECKING:
     from headgate_spark.local.state import SparkState
 
@@ -28,6 +30,7 @@ def spark() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def up(cores: tuple[int, ...], *, as_json: bool) -> None:
     """Start a Master and Workers, and leave them running."""
+    # The list of all commands imports this module, and needs none of the 0.2 s that clusters take to import.
     from headgate_spark.local.cluster import worker_specs
     from headgate_spark.local.state import up as start
 
@@ -41,6 +44,7 @@ def up(cores: tuple[int, ...], *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print whether it is there as JSON.")
 def prepare(*, as_json: bool) -> None:
     """Make the class data archive of this Spark and Java, once: its JVMs start in less of the CPU then."""
+    # 0.15 s that a list of commands does not need.
     from headgate_spark.driver.jar import spark_home
     from headgate_spark.driver.jvm import make_class_data
 
@@ -57,6 +61,7 @@ def prepare(*, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
 def down(*, as_json: bool) -> None:
     """End the cluster that `up` started; without effect if there is none."""
+    # 0.2 s that a list of commands does not need.
     from headgate_spark.local.state import SparkState
 
     ended = SparkState.end()
@@ -70,12 +75,14 @@ def down(*, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def add(cores: int, *, as_json: bool) -> None:
     """Add a Worker to the cluster that `up` started, on the next free address."""
+    # 0.2 s that a list of commands does not need.
     from headgate_spark.local.state import note
 
     cluster = _running_state().cluster()
     spec = cluster.add_worker(cores)
     state = note(cluster)
     state.write()
+    # Written first: from then on `headgate spark down` ends the Worker, and the reaper of this process need not.
     state.release()
     click.echo(f"added the Worker on {spec.host}", err=True)
     _show(state.describe(), as_json=as_json)
@@ -93,6 +100,7 @@ def add(cores: int, *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def drain(host: str, *, timeout: float, as_json: bool) -> None:
     """Decommission the Worker on HOST: its executors end their tasks, then it goes."""
+    # 0.2 s that a list of commands does not need.
     from headgate_spark.local.state import note
 
     cluster = _running_state().cluster()
@@ -105,7 +113,7 @@ def drain(host: str, *, timeout: float, as_json: bool) -> None:
 
 
 def _running_state() -> SparkState:
-    from headgate.errors import EngineError
+    # 0.2 s that a list of commands does not need.
     from headgate_spark.local.state import SparkState
 
     running = SparkState.read()
@@ -118,6 +126,7 @@ def _running_state() -> SparkState:
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def status(*, as_json: bool) -> None:
     """Show the cluster that `up` started; exit code 1 if there is none."""
+    # 0.2 s that a list of commands does not need.
     from headgate_spark.local.state import SparkState
 
     running = SparkState.read()

@@ -1,4 +1,4 @@
-"""One line in an existing application: `headgate_spark.connect(spark)` says what can be placed, and places it."""
+"""Connection to a session of an existing application, by one line in it: `headgate_spark.connect(spark)`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
+from headgate.control.loop import Loop
+from headgate.plugins.host import PluginHost
 from headgate_spark.discovery import discover
 from headgate_spark.driver.gateway import scala_context
 from headgate_spark.driver.session import HARD, SOFT, level_of
 from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.placement.rescue import BOUNDED, WAIT, Watchdog
 from headgate_spark.placement.state import StatePlacement
-from headgate_spark.placement.table import Placement
+from headgate_spark.placement.table import PlacementTable
 from headgate_spark.target import SparkTarget
 
 if TYPE_CHECKING:
@@ -22,21 +24,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from headgate.control.loop import Control, Loop
+    from headgate.control.loop import Control
     from headgate.control.round import Round
 
 LOG = logging.getLogger("headgate.spark")
+"""The adapter's logger; what fails beside a user's query goes here and nowhere else."""
 
 
 class Connection:
-    """What Headgate does in a session: it listens, and places the queries that it is told to follow.
+    """Headgate's part of a session: a recorder of its events, and the placement of the queries that are followed.
 
     A context manager; `close` leaves every task to Spark again. Nothing that a scheduler, the loop or a listener
     does reaches a query as an error.
 
     Attributes:
         level: `hard`: every stage of every job, by Headgate's task scheduler; `soft`: preferred locations.
-        warnings: What the session's settings make of that level.
+        warnings: Settings of the session that weaken level soft, one sentence each; none at level hard.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -49,11 +52,12 @@ class Connection:
         self.spark = spark
         self.warnings = () if self.level == HARD else _warnings(spark)
         self._stack = ExitStack()
-        self._placement: Placement | StatePlacement
+        self._placement: PlacementTable | StatePlacement
         if self.level == HARD:
-            self._placement = Placement.of(spark)
+            self._placement = PlacementTable.of(spark)
         else:
             self._placement = StatePlacement(spark)
+            # Closed in reverse order: watchdog and bounded wait go before the places that they make safe.
             self._stack.callback(self._placement.close)
             self._stack.enter_context(_bounded(spark))
             self._stack.enter_context(Watchdog(spark))
@@ -61,6 +65,10 @@ class Connection:
 
     def target(self, query: StreamingQuery, *, timeout: float = 120.0) -> SparkTarget:
         """The handle of a query for monitor and executor; waits for a batch with data to learn its shape.
+
+        Args:
+            query: A streaming query of this session.
+            timeout: Seconds to wait for that batch.
 
         Raises:
             EngineError: No batch with data ended in time, or at level soft: it keeps no state.
@@ -90,8 +98,8 @@ class Connection:
         Args:
             query: A streaming query of this session.
             control: Scheduler, options, limits and guards; its `engine` has to be "spark".
-            interval: Seconds between rounds.
-            on_round: Is given every round.
+            interval: Seconds from the end of a round to the next.
+            on_round: Called with every round, in the follower's thread.
         """
         follower = Follower(self, query, control, interval, on_round)
         self._stack.callback(follower.stop)
@@ -119,7 +127,15 @@ class Follower:
         interval: float,
         on_round: Callable[[Round], None] | None,
     ) -> None:
-        """Begin."""
+        """Begin, in a thread of its own.
+
+        Args:
+            connection: The session.
+            query: A streaming query of it.
+            control: Scheduler, options, limits and guards.
+            interval: Seconds from the end of a round to the next.
+            on_round: Called with every round, in that thread.
+        """
         self.rounds = 0
         self._interval = interval
         self._on_round = on_round
@@ -131,7 +147,7 @@ class Follower:
 
     @property
     def alive(self) -> bool:
-        """Whether there will be another round."""
+        """True while there may be another round."""
         return self._thread.is_alive() and not self._ended.is_set()
 
     def stop(self, timeout: float = 60.0) -> None:
@@ -140,9 +156,6 @@ class Follower:
         self._thread.join(timeout)
 
     def _run(self, connection: Connection, query: StreamingQuery, control: Control) -> None:
-        from headgate.control.loop import Loop
-        from headgate.plugins.host import PluginHost
-
         try:
             target = connection.target(query)
             self._go_round(Loop(PluginHost.load(), control, target))
@@ -161,7 +174,7 @@ class Follower:
 
 
 def _bounded(spark: SparkSession) -> ExitStack:
-    """Set how long Spark waits for a location, which it reads for each stage; the context restores it."""
+    """Bound Spark's wait for a preferred location, a setting that it reads for each stage; the context restores it."""
     conf = scala_context(spark.sparkContext).conf()
     before = conf.getOption(WAIT)
     conf.set(WAIT, BOUNDED)

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from headgate_spark.events.recorder import EventRecorder
 
 TIMEOUT = 120.0
-"""Seconds that a query may take for its first batch."""
+"""Seconds that a query may take for its first batch: if larger, a source without data is told later; if smaller, a slow
+first batch (Python workers start in it) is given up."""
 DEMAND = Resources(cpu=10.0)
-"""What a task is taken to need before it was measured: Storm's default for an executor."""
+"""Demand of a task that was not measured yet, in points: Storm's default for an executor. If larger, fewer tasks fit on
+a node until the first window has been measured."""
 
 
 @attrs.frozen(kw_only=True)
@@ -58,6 +60,7 @@ def discover(
 
 
 def _stateful(found: Discovered) -> Discovered:
+    # State lies behind a shuffle, and level soft places the first stateful operator alone.
     readers = {stream.target for stream in found.topology.streams}
     if not readers:
         raise EngineError(f"{found.topology.id!r} has no stage that reads a shuffle, and level soft can place no other")
@@ -68,12 +71,18 @@ def _stateful(found: Discovered) -> Discovered:
 
 
 def shape(job: JobStart, name: str) -> Discovered:
-    """Name the stages of a job `stage-0`, `stage-1` ... in the order in which they are placed."""
+    """The topology of a job: its stages are components `stage-0`, `stage-1` ... by ordinal, its shuffles streams.
+
+    Args:
+        job: Start of a job whose stages all have tasks.
+        name: Id of the topology.
+    """
     stages = FrozenMap({f"stage-{job.ordinal(each.stage)}": job.ordinal(each.stage) for each in job.stages})
     ids = {each.stage: f"stage-{job.ordinal(each.stage)}" for each in job.stages}
     components = tuple(
         Component(
             id=ids[each.stage],
+            # A stage that reads no shuffle reads a source.
             kind=Kind.BOLT if each.parents else Kind.SPOUT,
             parallelism=each.tasks,
             demand=DEMAND,
@@ -84,6 +93,6 @@ def shape(job: JobStart, name: str) -> Discovered:
         Stream(source=ids[parent], target=ids[each.stage], grouping="fields")
         for each in job.stages
         for parent in each.parents
-        if parent in ids
+        if parent in ids  # Spark skips a stage whose shuffle is there from an earlier job
     )
     return Discovered(topology=Topology(id=name, components=components, streams=streams), stages=stages)

@@ -1,4 +1,4 @@
-"""Executors that come and go while an application runs: added, drained, and ended when they do not go by themselves."""
+"""Scaling of a running application: executors added, decommissioned, and killed when they do not end in time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from headgate_spark.target import SparkTarget
 
 T = TypeVar("T")
+"""Whatever a look finds."""
 TIMEOUT = 60.0
-"""Seconds that executors may take to come, and to go by themselves."""
+"""Seconds that executors may take to come, and to go by themselves: if larger, a task that hangs holds up the loop
+longer; if smaller, long tasks are killed, and Spark runs them again elsewhere."""
 
 
 def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float = TIMEOUT) -> Receipt:
@@ -25,6 +27,15 @@ def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float
 
     On a cluster that was started here the Workers go and come with their executors; on any other the Master chooses
     where a new executor starts, and a drained Worker stays, empty, for other applications.
+
+    Args:
+        target: The application.
+        add: Number of executors to add.
+        drain: Hosts to empty.
+        timeout: Seconds for each of these steps.
+
+    Returns:
+        A receipt with one step for each host and for each new executor, in that order; it cannot be undone.
     """
     steps = [drain_node(target, host, timeout=timeout) for host in drain]
     steps += [add_node(target, timeout=timeout) for _ in range(add)]
@@ -32,11 +43,21 @@ def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float
 
 
 def drain_node(target: SparkTarget, host: str, *, timeout: float = TIMEOUT) -> Step:
-    """Let the executors of a host end their tasks and go; kill those that are left after `timeout` seconds."""
+    """Decommission the executors of a host: they end their tasks and go.
+
+    Args:
+        target: The application.
+        host: Host of the executors.
+        timeout: Seconds after which those that are left are killed.
+
+    Returns:
+        A step that is not done if no executor is there, or if one cannot be ended.
+    """
     spark = target.spark
     leaving = [executor for executor, where in executors(spark).items() if where == host]
     if not leaving:
         return Step(action="drain", subject=host, done=False, message="no executor is alive there")
+    # First the smaller total: otherwise the Master starts another executor for each one that goes.
     request_total(spark, len(executors(spark)) - len(leaving))
     began = time.monotonic()
     for executor in leaving:
@@ -55,9 +76,18 @@ def drain_node(target: SparkTarget, host: str, *, timeout: float = TIMEOUT) -> S
 
 
 def add_node(target: SparkTarget, *, timeout: float = TIMEOUT) -> Step:
-    """Ask for one more executor, and see it alive."""
+    """Ask for one more executor, and see it alive.
+
+    Args:
+        target: The application.
+        timeout: Seconds that it may take.
+
+    Returns:
+        A step with the host of the new executor; not done if none came.
+    """
     spark, cluster = target.spark, target.cluster
     before = executors(spark)
+    # A cluster of our own has a Worker whose cores are free only if one was drained before: it is started again.
     if cluster is not None:
         stopped = sorted({each.host for each in cluster.workers} - set(cluster.alive_workers()))
         if stopped:
@@ -75,7 +105,15 @@ def _others(spark: Any, known: Collection[str]) -> dict[str, str]:
 
 
 def request_total(spark: Any, number: int) -> None:
-    """Set how many executors the application may have; ends none."""
+    """Set the number of executors that the application may have; ends none.
+
+    Args:
+        spark: A classic session.
+        number: Executors in all.
+
+    Raises:
+        EngineError: The cluster manager refuses.
+    """
     jvm = running_gateway().jvm
     nothing = jvm.PythonUtils.toScalaMap(jvm.java.util.HashMap())
     if not scala_context(spark.sparkContext).requestTotalExecutors(number, 0, nothing):
@@ -97,7 +135,7 @@ def _kill(spark: Any, leaving: Collection[str]) -> None:
 
 
 def _until(look: Callable[[], T], timeout: float) -> T:
-    """What was last seen: the first that is true, or what there was when the time was over."""
+    """The last finding of a repeated look: the first that is true, or the one when the time was over."""
     deadline = time.monotonic() + timeout
     while not (found := look()) and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Make a plan true on Spark: push its places, say what was done, and take it back."""
+"""Executor of plans on Spark: places pushed to the driver, a receipt of what was done, and its rollback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
-    """What the session cannot enforce of a plan, one sentence each."""
+    """Parts of a plan that the session cannot enforce, one sentence each.
+
+    Args:
+        target: The application.
+        plan: The plan that is to be carried out.
+    """
     if target.placement is None:
         level = level_of(target.spark)
         return (f"tasks cannot be placed at level {level}: make the session with headgate_spark.session(...)",)
@@ -32,6 +37,13 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
     A task of the topology that the plan leaves out is left to Spark. The steps are the plan's moves of this
     topology, in order; whether tasks then ran there is for the monitor to say. A plan for other numbers of tasks is
     refused: Spark's are its partitions.
+
+    Args:
+        target: The application.
+        plan: A plan, of which tasks of other topologies are passed over.
+
+    Returns:
+        A receipt whose `undo` is what was asked before.
     """
     level = level_of(target.spark)
     if refused := rescale_refusals(plan, (target.topology,)):
@@ -50,7 +62,12 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
 
 
 def rollback(target: SparkTarget, receipt: Receipt) -> Receipt:
-    """Ask for what was asked before the receipt's plan. Without effect if that plan was not carried out."""
+    """Ask for what was asked before the receipt's plan. Without effect if that plan was not carried out.
+
+    Args:
+        target: The application.
+        receipt: What `execute` returned.
+    """
     level = level_of(target.spark)
     if not receipt.done:
         return Receipt(level=level)

@@ -1,4 +1,4 @@
-"""What a placed application did: an observation for schedulers, totals for comparing placements."""
+"""Monitor of a placed application: an observation for schedulers, totals for comparing placements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headgate.model import (
 from headgate_spark.driver.gateway import scala_context
 from headgate_spark.driver.session import executors, host_of
 from headgate_spark.driver.usage import node_usage, read_usage
-from headgate_spark.events.shuffle import exchanges
+from headgate_spark.events.shuffle import shuffle_traffic
 from headgate_spark.target import PORT
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from headgate_spark.target import SparkTarget
 
 BUDGET = 30.0
-"""Seconds beyond the window that `observe` may wait for one complete micro-batch."""
+"""Seconds beyond the window that `observe` may wait for one complete micro-batch: if larger, a round with a stuck query
+takes longer; if smaller, a query with long batches is not measured."""
 
 
 def observe(target: SparkTarget, window: float) -> Observation:
@@ -45,6 +46,10 @@ def observe(target: SparkTarget, window: float) -> Observation:
 
     Batches that were running already are left out: they may be half in an earlier placement. Without a batch in that
     time tasks are where the last one ran them, and nothing is measured; the cluster is there in any case.
+
+    Args:
+        target: The application.
+        window: Seconds.
 
     Raises:
         EngineEndedError: The query has ended.
@@ -56,6 +61,7 @@ def observe(target: SparkTarget, window: float) -> Observation:
     before = read_usage()
     time.sleep(window)
     jobs = recorder.wait(target.scope, 1, since=since, timeout=BUDGET)
+    # A query that ended meanwhile is over, and not one without data.
     if not jobs:
         _refuse_ended(target)
     earlier = [job.end.time for job in recorder.jobs(target.scope) if job.end.time <= since]
@@ -79,7 +85,12 @@ def _refuse_ended(target: SparkTarget) -> None:
 
 
 def batch_notes(target: SparkTarget, jobs: Sequence[Job]) -> Iterator[str]:
-    """Hits and misses of each batch against what is asked now, one sentence a batch."""
+    """Hits and misses of each batch against what is asked now, one sentence a batch.
+
+    Args:
+        target: The application.
+        jobs: Its batches; none of them makes a sentence while nothing is asked.
+    """
     asked = target.asked()
     for job in jobs if asked else ():
         done = totals(target, [job], asked)
@@ -93,17 +104,18 @@ def _seen(target: SparkTarget, jobs: Sequence[Job]) -> FrozenMap[str, Slot]:
 
 
 def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None = None) -> Observation:
-    """What some finished jobs of a target say, and the nodes that are alive now.
+    """Observation from some finished jobs of a target, with the nodes that are alive now.
 
     Args:
-        target: What was watched.
+        target: The application.
         jobs: Consecutive jobs, oldest first.
-        begin: When the time that they stand for began, the end of the job before; by default the first one's start.
-            Rates are averages from then to the end of the last.
+        begin: Begin of the time that they stand for (seconds since the epoch), the end of the job before; by default
+            the first one's start. Rates are averages from then to the end of the last.
     """
     cluster = Cluster(nodes=nodes(target.spark))
     if not jobs:
         return Observation(cluster=cluster, topologies=(target.topology,))
+    # Pauses between batches are part of it: a query that is idle half of the time has half of the rate and of the CPU.
     period = max(jobs[-1].end.time - (begin or jobs[0].start.time), 1e-3)
     metrics = Metrics(
         window=period,
@@ -135,10 +147,10 @@ def nodes(spark: Any) -> tuple[Node, ...]:
 
 @attrs.frozen(kw_only=True)
 class Totals:
-    """What some consecutive batches measured, to compare one placement with another.
+    """Totals of some consecutive batches, to compare one placement with another.
 
     Attributes:
-        batches: How many. `seconds`: of all of them, from start to end of each job.
+        batches: Number of batches. `seconds`: of all of them, from start to end of each job.
         rows: Rows that crossed an exchange. `remote`, `local`: their bytes between nodes and within one.
         asked: Task runs that had a wish. `hits`: those that ran where asked.
         failed: Task attempts that failed.
@@ -161,7 +173,13 @@ class Totals:
 
 
 def totals(target: SparkTarget, jobs: Sequence[Job], wanted: Mapping[str, Slot] | None = None) -> Totals:
-    """Add up what some jobs measured; hits are counted against `wanted`, an assignment by task id."""
+    """Totals of some jobs.
+
+    Args:
+        target: The application.
+        jobs: Jobs of its scope.
+        wanted: Assignment by task id, against which hits are counted; None counts none.
+    """
     ends = [end for job in jobs for end in job.tasks]
     wishes = (
         [(end.host, wanted[task].node) for job in jobs for task, end in _placed(target, job) if task in (wanted or ())]
@@ -181,7 +199,12 @@ def totals(target: SparkTarget, jobs: Sequence[Job], wanted: Mapping[str, Slot] 
 
 
 def next_batches(target: SparkTarget, count: int, *, timeout: float = 120.0) -> tuple[Job, ...]:
-    """The next `count` batches that begin from now on, when they are done.
+    """The next batches that begin from now on, when they are done.
+
+    Args:
+        target: The application.
+        count: Number of batches.
+        timeout: Seconds to wait for all of them.
 
     Raises:
         EngineError: They were not done in time, or events were lost meanwhile.
@@ -251,13 +274,14 @@ def _flows(target: SparkTarget, jobs: Sequence[Job], period: float) -> Iterator[
     component = {ordinal: name for name, ordinal in target.stages.items()}
     sums: dict[tuple[str, str], Any] = {}
     for job in read:
-        for each in exchanges(job):
+        for each in shuffle_traffic(job):
             if each.source in component and each.target in component:
                 pair = component[each.source], component[each.target]
                 rows, size = sums.get(pair, (0.0, 0.0))
                 sums[pair] = rows + each.rows, size + each.bytes
     for (source, sink), matrices in sorted(sums.items()):
         rows, size = (matrix * len(jobs) / len(read) / period for matrix in matrices)
+        # Batches whose shuffles could not be read are taken to be like the others: sums are scaled up to all jobs.
         for i, j in zip(*size.nonzero(), strict=True):
             yield Flow(
                 source=Task(target.topology.id, source, int(i)).id,

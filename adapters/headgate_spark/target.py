@@ -10,7 +10,7 @@ import attrs
 from headgate.errors import EngineError
 from headgate.model import Slot, Task, Topology
 from headgate_spark.placement.state import StatePlacement
-from headgate_spark.placement.table import Placement
+from headgate_spark.placement.table import PlacementTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headgate_spark.placement.table import Place
 
 PORT = 0
-"""Every task of a node is in the one slot of the node's executor."""
+"""Port of every slot: Spark has none, and all tasks of a node are in the one slot of the node's executor."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -30,11 +30,11 @@ class SparkTarget:
 
     Attributes:
         spark: The classic session it runs in.
-        topology: What Headgate calls it, one component a stage.
+        topology: The application in Headgate's words, one component a stage.
         scope: Id of the streaming query, job group, or local property `headgate.scope`.
         stages: Stage ordinal of each component id.
-        placement: Where its tasks are asked to run; None in a session that cannot place.
-        recorder: What listens to the session, for the monitor.
+        placement: Table of the hosts that are asked for; None in a session that cannot place.
+        recorder: Recorder of the session's events, for the monitor.
         cluster: The local cluster that was started for it, whose Workers come and go with its executors.
         query: The streaming query; None of a job group, and then nobody notices that it is over.
     """
@@ -43,7 +43,7 @@ class SparkTarget:
     topology: Topology
     scope: str
     stages: Mapping[str, int]
-    placement: Placement | StatePlacement | None = None
+    placement: PlacementTable | StatePlacement | None = None
     recorder: Any = None
     query: Any = None
     cluster: Any = None
@@ -54,10 +54,17 @@ class SparkTarget:
     ) -> Self:
         """The handle for monitor and executor, in a session that can place tasks.
 
+        Args:
+            spark: A session at level hard.
+            recorder: A started recorder of it.
+            topology: The application in Headgate's words, one component a stage.
+            scope: Id of the streaming query, job group, or local property `headgate.scope`.
+            stages: Stage ordinal of each component id.
+
         Raises:
             EngineError: The session cannot.
         """
-        placement = Placement.of(spark)
+        placement = PlacementTable.of(spark)
         return cls(spark=spark, topology=topology, scope=scope, stages=stages, placement=placement, recorder=recorder)
 
     def place(self, task: Task) -> Place | None:
@@ -72,7 +79,7 @@ class SparkTarget:
         return {task: place for task, place in places.items() if place is not None}
 
     def asked(self) -> dict[str, Slot]:
-        """Where tasks are asked to run now, by task id."""
+        """The assignment that is asked for now, by task id."""
         table = self.placement.read(self.scope) if self.placement else {}
         return {task: Slot(table[place], PORT) for task, place in self.tasks().items() if place in table}
 

@@ -24,13 +24,15 @@ def scala_context(context: Any) -> Any:
 
 def running_gateway() -> Any:
     """The py4j gateway to this process's driver JVM, None before the first session; sessions share it."""
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
     from pyspark import SparkContext
 
     return SparkContext._gateway  # noqa: SLF001 - PySpark offers no other way
 
 
 def session_runs() -> bool:
-    """Whether a session runs in this process; there can be one."""
+    """True if a session runs in this process; Spark allows one SparkContext in a JVM."""
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context is not None  # noqa: SLF001 - getOrCreate would start one
@@ -42,24 +44,34 @@ def java_rdd(rdd: Any) -> Any:
 
 
 def to_rdd(spark: Any, scala_rdd: Any, like: Any) -> Any:
-    """A Python RDD over a Scala one, with a serializer or with that of another RDD."""
+    """A Python RDD over a Scala one.
+
+    Args:
+        spark: The session of both.
+        scala_rdd: RDD of pickled elements.
+        like: Serializer of the elements, or a Python RDD whose serializer is taken.
+    """
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
     from pyspark import RDD
 
+    # Elements cross the gateway as bytes; a wrong serializer is noticed only when the first one is read back.
     serializer = getattr(like, "_jrdd_deserializer", like)
     return RDD(scala_rdd.toJavaRDD(), spark.sparkContext, serializer)
 
 
 def to_dataframe(frame: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The rows of a DataFrame as a Scala RDD, and what makes a DataFrame of an RDD of such rows.
+    """The rows of a DataFrame as a Scala RDD, and the constructor of a DataFrame from an RDD of such rows.
 
     The RDD is computed by the plan that the DataFrame has now.
     """
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
     from pyspark.sql import DataFrame
 
     java, spark = frame._jdf, frame.sparkSession  # noqa: SLF001 - PySpark offers no other way
     session = spark._jsparkSession  # noqa: SLF001 - PySpark offers no other way
 
     def wrap(rdd: Any) -> Any:
+        # Spark's internal rows are kept as they are: `createDataFrame` would turn each into Python and back.
         return DataFrame(session.internalCreateDataFrame(rdd, java.schema(), False), spark)
 
     return java.queryExecution().toRdd(), wrap
@@ -71,6 +83,6 @@ def stream_execution(query: Any) -> Any:
 
 
 def state_coordinator(spark: Any) -> Any:
-    """What knows on which executor each partition of a streaming query's state is."""
+    """The StateStoreCoordinatorRef: Spark's registry of the executor that holds each partition of a query's state."""
     state = spark._jsparkSession.sessionState()  # noqa: SLF001 - PySpark offers no other way
     return state.streamingQueryManager().stateStoreCoordinator()

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from headgate.engines.java import Java
 
 SOURCES = Path(__file__).parents[1] / "java"
+"""Folder of the Java sources; each change of them is another digest, and so another jar in the cache."""
 SERVICE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
+"""Entry by which Java's ServiceLoader, and so Spark, finds the cluster manager in the jar."""
 MANAGER = "headgate.spark.ClusterManager"
+"""The class that Spark asks for the task scheduler of master URLs that begin with `local-cluster-hg://`."""
 JANINO = "org.codehaus.commons.compiler.samples.CompilerDemo"
+"""Main class of the compiler among Spark's own jars, for machines with a JRE and no JDK."""
 
 
 @attrs.frozen(kw_only=True)
@@ -57,10 +61,12 @@ def spark_home() -> SparkHome:
         EngineError: PySpark is not installed, or there is no Spark where it looks.
     """
     try:
+        # PySpark is optional: where it is missing, the error says how to install it.
         from pyspark.find_spark_home import _find_spark_home
     except ImportError:
         raise EngineError("PySpark is not installed: `pip install 'headgate[spark]'`") from None
     path = Path(_find_spark_home())
+    # A file name tells both versions; asking Spark itself would start a JVM.
     for jar in (path / "jars").glob("spark-core_*.jar"):
         if match := re.fullmatch(r"spark-core_([\d.]+)-(.+)\.jar", jar.name):
             return SparkHome(path=path, scala=match[1], version=match[2])
@@ -84,6 +90,7 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
     jar = (cache or cache_folder()) / "spark" / name
     if not jar.is_file():
         jar.parent.mkdir(parents=True, exist_ok=True)
+        # Compiled beside its place and renamed: two first runs at once leave one whole jar.
         with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
             classes = Path(folder, "classes")
             classes.mkdir()
@@ -100,6 +107,7 @@ def _compile(home: SparkHome, java: Java, sources: list[Path], classes: Path) ->
     else:
         command = [java.program, "-cp", path, JANINO, "-d", classes, "-classpath", path]
     env = os.environ | environment()
+    # The return code of Janino's demo is not trusted alone: classes have to be there.
     done = subprocess.run([*command, *sources], capture_output=True, text=True, check=False, env=env)
     if done.returncode or not any(classes.rglob("*.class")):
         raise EngineError(

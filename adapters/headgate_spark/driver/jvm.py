@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from headgate_spark.driver.jar import SparkHome
 
 SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""Every node of a local cluster shares this machine's few cores."""
+"""One collector thread and the quick compiler alone: every node of a local cluster shares this machine's few cores."""
 SECONDS = 600.0
-"""An application that has not ended by then is given up."""
+"""Time limit of the training run: if smaller, a slow machine gets no archive; if larger, one that hangs is waited
+for."""
 APPLICATION = """
 import sys
 from pyspark.sql import SparkSession
@@ -59,7 +60,7 @@ def make_class_data(home: SparkHome) -> bool:
     """Make the archive for this Spark and its Java if it is not there; it takes the time of two sessions.
 
     Returns:
-        Whether it is there.
+        True if the archive is there now, False if none could be made: everything goes on without it.
 
     Raises:
         EngineError: There is no Java.
@@ -74,6 +75,7 @@ def _class_data(home: SparkHome) -> ClassData:
 def _train(home: SparkHome, options: tuple[str, ...]) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", APPLICATION, " ".join((*SMALL, *options)), folder]
+        # Settings of the caller are meant for another cluster, and would put other classes into the archive.
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
         own = {"SPARK_HOME": str(home.path), "SPARK_CONF_DIR": f"{folder}/none", "PYSPARK_PYTHON": sys.executable}
         env = kept | own | environment()

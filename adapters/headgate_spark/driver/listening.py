@@ -1,4 +1,4 @@
-"""Two ways to hear Spark's events: a queue in the driver's JVM, from the adapter's jar, or a listener in Python."""
+"""Queues of Spark's listener events: in the driver's JVM, from the adapter's jar, or behind a listener in Python."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST = 2_000
-"""Events that are taken in one call."""
+"""Events that are taken in one call: if larger, one call holds py4j longer; if smaller, a large job costs more
+calls."""
 WAIT = 0.5
-"""Seconds that a call waits for an event."""
+"""Seconds that a call waits for the first event: if larger, closing takes longer; if smaller, an idle session is asked
+more often."""
 LINGER = 0.5
-"""Seconds that it then waits for others, unless the end of a stage, a job or a micro-batch comes first."""
+"""Seconds that it then waits for others, unless the end of a stage, a job or a micro-batch comes first: if larger, ends
+of tasks are known later; if smaller, a job costs more calls."""
 HEARD = frozenset(
     {
         "onTaskEnd",
@@ -27,11 +30,13 @@ HEARD = frozenset(
         "onOtherEvent",
     }
 )
+"""Callbacks of a SparkListener that say something about placement or load."""
 INTERFACE = "org.apache.spark.scheduler.SparkListenerInterface"
+"""Spark's listener interface; PySpark has none of its own for a SparkContext."""
 
 
-class Ears(Protocol):
-    """A bounded queue of events that a SparkContext fills."""
+class EventQueue(Protocol):
+    """A bounded queue of listener events that a SparkContext fills."""
 
     @property
     def dropped(self) -> int:
@@ -44,18 +49,33 @@ class Ears(Protocol):
         """Hear no more; what is in the queue can still be taken."""
 
 
-def listen(context: Any, capacity: int) -> Ears:
-    """Hear the events of a session from now on: in the JVM where the adapter's jar is, else in Python."""
+def listen(context: Any, capacity: int) -> EventQueue:
+    """Subscribe to the events of a session from now on: in the JVM where the adapter's jar is, else in Python.
+
+    Args:
+        context: The Python SparkContext.
+        capacity: Events that may wait; further ones are dropped and counted.
+    """
+    # py4j is optional: a list of plugins imports this module without it.
     from py4j.java_gateway import JavaClass
 
+    # py4j gives a JavaPackage for a class that the driver does not have, and raises nothing.
     kind = running_gateway().jvm.headgate.spark.EventQueue
-    return DriverEars(context, kind(capacity)) if isinstance(kind, JavaClass) else PythonEars(context, capacity)
+    if isinstance(kind, JavaClass):
+        return DriverEventQueue(context, kind(capacity))
+    return PythonEventQueue(context, capacity)
 
 
-class DriverEars:
+class DriverEventQueue:
     """The queue of the jar: a job pays for an offer to a queue, and a call from here takes thousands of events."""
 
     def __init__(self, context: Any, java: Any) -> None:
+        """Subscribe.
+
+        Args:
+            context: The Python SparkContext.
+            java: A `headgate.spark.EventQueue` of its JVM.
+        """
         self._scala = scala_context(context)
         self._java = java
         self._scala.addSparkListener(java)
@@ -76,10 +96,17 @@ class DriverEars:
         self._java.close()
 
 
-class PythonEars:
-    """A listener in Python: no jar, but a call from the JVM for every event, and some 0.2 ms of it."""
+class PythonEventQueue:
+    """The queue of a listener in Python: no jar, but a call from the JVM for every event, of some 0.2 ms each."""
 
     def __init__(self, context: Any, capacity: int) -> None:
+        """Subscribe.
+
+        Args:
+            context: The Python SparkContext.
+            capacity: Events that may wait; further ones are dropped and counted.
+        """
+        # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
         from pyspark.java_gateway import ensure_callback_server_started
 
         gateway = running_gateway()
@@ -88,6 +115,7 @@ class PythonEars:
         self._context = context
         self._queue: queue.Queue[str] = queue.Queue(capacity)
         self._to_json = gateway.jvm.org.apache.spark.util.JsonProtocol.sparkEventToJsonString
+        # py4j makes a new proxy each time it passes a Python object; one in an array keeps its identity (see `_call`).
         holder = gateway.jvm.java.util.ArrayList()
         self._listener = _Listener(self._hear)
         holder.add(self._listener)
@@ -110,6 +138,7 @@ class PythonEars:
         self._call("removeSparkListener")
 
     def _hear(self, event: Any) -> None:
+        # This is Spark's listener thread: it must never block, or Spark drops events for every listener.
         try:
             self._queue.put_nowait(self._to_json(event))
         except queue.Full:
@@ -132,7 +161,7 @@ class _Listener:
     """A SparkListener in Python. Spark calls it on one thread of its own, not on the job's."""
 
     class Java:
-        """What py4j implements on the JVM's side."""
+        """Interfaces that py4j's proxy implements in the JVM; py4j reads this name."""
 
         implements: ClassVar[list[str]] = [INTERFACE]
 

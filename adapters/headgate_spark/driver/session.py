@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PREFIX = "local-cluster-hg://"
+"""Master URLs with it are given Headgate's cluster manager, with Spark's own backend of a standalone cluster. It begins
+as Spark's local-cluster does: under any other, Spark gives an executor one core instead of all cores of its Worker."""
 SCHEDULER = "headgate.spark.PlacingScheduler"
+"""Class of the task scheduler that makes a session level hard."""
 HARD = "hard"
+"""Level of a session whose task scheduler looks up each task's host: no place is missed while its executor lives."""
 SOFT = "soft"
+"""Level of any other classic session: preferred locations, which Spark's delay scheduling may miss."""
 
 SETTINGS = {
     "spark.speculation": "false",
@@ -73,6 +78,7 @@ def session(
     loopback = _loopback(home) if address.startswith(("127.", "localhost")) else {}
     plugin = {"spark.plugins": PLUGIN, "spark.jars": jar} if usage else {}
     settings = SETTINGS | loopback | plugin | conf
+    # The class path of a driver JVM is read once, at its start: the jar has to be in the environment by then.
     with _behind(jar):
         spark = _start(home, PREFIX + address, app_name, settings)
     try:
@@ -136,12 +142,14 @@ def _behind(jar: str) -> Iterator[None]:
 
 
 def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]) -> SparkSession:
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and starts no session.
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName(app_name)
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
+        # A JVM that is started in this block has the reaper's mark, and ends with this process.
         with bound():
             return builder.getOrCreate()
     except Exception as error:
@@ -157,8 +165,10 @@ def _refuse_running(jar: str) -> None:
     gateway = running_gateway()
     if gateway is None:
         return
+    # py4j is optional: a list of plugins imports this module without it.
     from py4j.protocol import Py4JJavaError
 
+    # The JVM of a session that was stopped lives on, and serves the next one with the class path that it has.
     try:
         gateway.jvm.java.lang.Class.forName(MANAGER)
     except Py4JJavaError:

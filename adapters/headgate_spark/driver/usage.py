@@ -1,4 +1,4 @@
-"""What executors use of their machines, Python workers included: read from the executor plugin in the adapter's jar.
+"""CPU and memory of executors with their Python workers, read from the executor plugin in the adapter's jar.
 
 `spark.plugins` has to name it (`session(..., usage=True)` does). Spark's own CPU metric knows the JVM alone.
 """
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PLUGIN = "headgate.spark.UsagePlugin"
+"""The SparkPlugin of the jar, whose executor side sends its figures to the driver."""
 SOURCE = "processes"
+"""The `source` of samples that were measured on operating-system processes."""
 
 
 @attrs.frozen(kw_only=True)
@@ -38,15 +40,17 @@ class Usage:
 
 
 def read_usage() -> dict[str, Usage]:
-    """What each executor last said, by id; nothing without the plugin."""
+    """The last report of each executor, by executor id; empty without the plugin."""
+    # py4j is optional: a list of plugins imports this module without it.
     from py4j.java_gateway import JavaClass
 
+    # py4j gives a JavaPackage for a class that the driver does not have, and raises nothing.
     plugin = running_gateway().jvm.headgate.spark.UsagePlugin
     return parse_usage(plugin.read()) if isinstance(plugin, JavaClass) else {}
 
 
 def parse_usage(text: str) -> dict[str, Usage]:
-    """Read lines of "executor milliseconds cpu-milliseconds rss-kilobytes processes"."""
+    """Parse lines of "executor milliseconds cpu-milliseconds rss-kilobytes processes"."""
     found = {}
     for line in text.splitlines():
         executor, *figures = line.split()
@@ -58,12 +62,19 @@ def parse_usage(text: str) -> dict[str, Usage]:
 def node_usage(
     before: Mapping[str, Usage], after: Mapping[str, Usage], hosts: Mapping[str, str]
 ) -> tuple[NodeSample, ...]:
-    """CPU in points and memory in MB of each host between two looks; `hosts` names the host of each live executor."""
+    """Samples of each host between two readings: CPU in points (100 is one core), memory in MB.
+
+    Args:
+        before: Usage by executor id at the first reading.
+        after: Usage by executor id at the second; one that is in only one of them does not count.
+        hosts: Host of each live executor, by executor id.
+    """
     cpu: dict[str, float] = defaultdict(float)
     memory: dict[str, float] = defaultdict(float)
     for executor, host in hosts.items():
         first, last = before.get(executor), after.get(executor)
         if first is not None and last is not None and last.time > first.time:
+            # Each executor's own clock: readings of two executors are never subtracted from each other.
             cpu[host] += 100.0 * (last.cpu - first.cpu) / (last.time - first.time)
             memory[host] += last.memory
     return tuple(NodeSample(node=host, cpu=cpu[host], memory=memory[host], source=SOURCE) for host in sorted(cpu))

@@ -25,7 +25,7 @@ class TaskEnd:
 
     Attributes:
         task: Id of the attempt, unique in the application; the map output tracker calls it the map id.
-        partition: Which partition it computed: the task's index in its component.
+        partition: The partition that it computed: the task's index in its component.
         run: Seconds on the executor. `cpu`: CPU seconds of the JVM thread, without Python workers.
         python: Wall seconds in Python workers; None if the stage has none or Spark is older than 4.0.
         local: Shuffle bytes read from the executor's own host. `remote`: from other hosts.
@@ -122,7 +122,7 @@ class ExecutorRemoved:
 
 
 @attrs.frozen(kw_only=True)
-class Progress:
+class QueryProgress:
     """A streaming query has ended a micro-batch.
 
     Attributes:
@@ -153,7 +153,7 @@ class QueryEnded:
 
 
 Event: TypeAlias = (
-    TaskEnd | JobStart | JobEnd | StageCompleted | ExecutorAdded | ExecutorRemoved | Progress | QueryEnded
+    TaskEnd | JobStart | JobEnd | StageCompleted | ExecutorAdded | ExecutorRemoved | QueryProgress | QueryEnded
 )
 
 
@@ -180,6 +180,7 @@ def _task_end(document: dict[str, Any]) -> TaskEnd:
         started=info["Launch Time"] / 1e3,
         ended=info["Finish Time"] / 1e3,
         locality=info["Locality"],
+        # A map task whose output died with its executor ends a second time, as Resubmitted, with neither flag.
         failed=info["Failed"] or info["Killed"] or document["Task End Reason"]["Reason"] != "Success",
         python=_python(info["Accumulables"]),
         **_measured(document.get("Task Metrics")),
@@ -188,6 +189,7 @@ def _task_end(document: dict[str, Any]) -> TaskEnd:
 
 def _partition(info: dict[str, Any]) -> int:
     """A stage that is tried again runs the missing partitions alone; its indices start at 0 then."""
+    # A log of an older Spark has no "Partition ID", or -1.
     partition: int = info.get("Partition ID", -1)
     return partition if partition >= 0 else int(info["Index"])
 
@@ -211,6 +213,7 @@ def _measured(metrics: dict[str, Any] | None) -> dict[str, Any]:
 
 def _python(accumulables: list[dict[str, Any]]) -> float | None:
     """Seconds in Python workers; several Python operators of one stage add up."""
+    # The two accumulators overlap where a Spark has both: the first that is found counts alone.
     for name in PYTHON_TIMES:
         found = [float(each["Update"]) for each in accumulables if each.get("Name") == name and "Update" in each]
         if found:
@@ -261,10 +264,10 @@ def _executor_removed(document: dict[str, Any]) -> ExecutorRemoved:
     )
 
 
-def _progress(document: dict[str, Any]) -> Progress:
+def _progress(document: dict[str, Any]) -> QueryProgress:
     found = document["progress"]
     sources, duration = found["sources"], found["durationMs"]
-    return Progress(
+    return QueryProgress(
         query=found["id"],
         run=found["runId"],
         name=found.get("name") or "",

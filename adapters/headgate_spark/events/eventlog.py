@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
+import pyarrow as pa
 
 from headgate.errors import EngineError
 from headgate_spark.events.event import parse
@@ -17,14 +18,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CODECS = {".zstd": "zstd", ".lz4": "lz4"}
+"""pyarrow's codec for each suffix that Spark gives a compressed log."""
 BLOCK = 1 << 16
 """Bytes that are decompressed at once: at the end of a log that was cut off, less than this is lost."""
 ROLLED = re.compile(r"events_(\d+)_")
+"""Name of a part of a rolling log; its number is the order, which names do not sort in."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Replay:
-    """What a log holds: finished jobs and queries' batches, and the lines that could not be read."""
+    """The content of a log.
+
+    Attributes:
+        history: Finished jobs and the batches of queries.
+        lines: Lines of the log. `unread`: those that are no event, mostly the last one of a log that was cut off.
+    """
 
     history: History
     lines: int
@@ -35,6 +43,10 @@ def replay(path: Path, *, kept: int = 1_000_000) -> Replay:
     """Read a log: one file, plain or compressed, or the folder of a rolling one.
 
     Sizes of single shuffle blocks are not in a log, so its jobs have no `shuffles`.
+
+    Args:
+        path: File or folder.
+        kept: Jobs and batches that are remembered, the latest; older ones are forgotten.
 
     Raises:
         EngineError: There is no log, or its compression is not known.
@@ -71,6 +83,7 @@ def _rolled(folder: Path) -> list[Path]:
 
 
 def _lines(file: Path) -> Iterator[str]:
+    # A log that is written has `.inprogress`, one that Spark has compacted `.compact`, after the codec's suffix.
     suffix = file.name.removesuffix(".inprogress").removesuffix(".compact")
     codec = next((CODECS[each] for each in CODECS if suffix.endswith(each)), None)
     if codec is None and suffix.endswith((".snappy", ".lzf")):
@@ -79,8 +92,6 @@ def _lines(file: Path) -> Iterator[str]:
         with file.open(encoding="utf-8", errors="replace") as text:
             yield from text
         return
-    import pyarrow as pa
-
     with pa.OSFile(str(file)) as raw, pa.CompressedInputStream(raw, codec) as stream:
         yield from io.StringIO(_decompress(stream))
 

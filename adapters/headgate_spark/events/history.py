@@ -14,14 +14,15 @@ from headgate_spark.events.event import (
     ExecutorRemoved,
     JobEnd,
     JobStart,
-    Progress,
     QueryEnded,
+    QueryProgress,
     StageCompleted,
     TaskEnd,
 )
 
 KEPT = 256
-"""Finished jobs that are remembered."""
+"""Finished jobs, and batches, that are remembered: if larger, a long application takes more memory of its driver; if
+smaller, a window may have more batches than can be averaged."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -48,11 +49,12 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Duration, from the submission of the job to its end."""
         return self.end.time - self.start.time
 
     def stage(self, ordinal: int) -> tuple[TaskEnd, ...]:
         """The tasks of one stage, by partition; none if Spark skipped it."""
+        # Stage ids grow from batch to batch; their rank in the job stays, as long as the query's plan does.
         stages = sorted(each.stage for each in self.start.stages)
         wanted = stages[ordinal] if ordinal < len(stages) else None
         return tuple(task for task in self.tasks if task.stage == wanted)
@@ -70,11 +72,12 @@ class History:
     """Finished jobs and live executors, as far as the events so far tell."""
 
     def __init__(self, kept: int = KEPT) -> None:
+        """Begin with nothing; `kept` jobs and batches are remembered."""
         self.jobs: deque[Job] = deque(maxlen=kept)
         """Finished jobs, the latest last."""
         self.executors: dict[str, ExecutorAdded] = {}
         """Live executors by id."""
-        self.progress: deque[Progress] = deque(maxlen=kept)
+        self.progress: deque[QueryProgress] = deque(maxlen=kept)
         """Micro-batches as their queries reported them, the latest last."""
         self.ended: dict[str, QueryEnded] = {}
         """Queries that have ended, by the id of their run; the latest hundred."""
@@ -95,16 +98,17 @@ class History:
                 self.executors[event.executor] = event
             case ExecutorRemoved():
                 self.executors.pop(event.executor, None)
-            case Progress():
+            case QueryProgress():
                 self.progress.append(event)
             case QueryEnded():
                 self.ended = dict([*self.ended.items(), (event.run, event)][-100:])
 
-    def exchanges(self, event: StageCompleted) -> tuple[tuple[int, int, dict[int, int]], ...]:
-        """What a stage that just ended wrote for others: (reading stage, its tasks, partition by map id)."""
+    def shuffles_written(self, event: StageCompleted) -> tuple[tuple[int, int, dict[int, int]], ...]:
+        """Shuffles that a stage which just ended wrote: (reading stage, number of its tasks, partition by map id)."""
         running = self._of(event.stage)
         if running is None or event.reason:
             return ()
+        # The map output tracker knows map tasks by the id of the attempt, not by their partition.
         maps = {task.task: task.partition for task in running.tasks.values() if task.stage == event.stage}
         readers = [each for each in running.start.stages if event.stage in each.parents]
         return tuple((each.stage, each.tasks, maps) for each in readers if maps)
@@ -122,6 +126,7 @@ class History:
         running = self._of(event.stage)
         if running is None:
             return
+        # Of several attempts at a partition the last success counts: it is its output that the next stage reads.
         if event.failed:
             running.failed += 1
         else:
@@ -134,5 +139,6 @@ class History:
         for each in running.start.stages:
             self._job_of.pop(each.stage, None)
         tasks = tuple(running.tasks[key] for key in sorted(running.tasks))
+        # A stage that was tried again wrote its shuffle again: the later sizes replace the earlier ones.
         shuffles = tuple({(each.source, each.target): each for each in running.shuffles}.values())
         self.jobs.append(Job(start=running.start, end=event, tasks=tasks, failed=running.failed, shuffles=shuffles))

@@ -1,4 +1,4 @@
-"""Listens to a running Spark application without slowing it down."""
+"""Recorder of a running Spark application's events, which does not slow it down."""
 
 from __future__ import annotations
 
@@ -7,34 +7,41 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from headgate_spark.driver.listening import listen
-from headgate_spark.events.event import JobEnd, Progress, QueryEnded, StageCompleted, parse
+from headgate_spark.events.event import JobEnd, QueryEnded, QueryProgress, StageCompleted, parse
 from headgate_spark.events.history import History, Shuffle
 from headgate_spark.events.shuffle import read_sizes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headgate_spark.driver.listening import Ears
+    from headgate_spark.driver.listening import EventQueue
     from headgate_spark.events.event import ExecutorAdded
     from headgate_spark.events.history import Job
 
 CAPACITY = 20_000
-"""Events that may wait to be parsed; further ones are dropped and counted."""
+"""Events that may wait to be parsed, further ones are dropped and counted: if larger, the driver needs more memory
+while Python is busy; if smaller, a job of many short tasks loses events."""
 
 
 class EventRecorder:
-    """Keeps the history of an application while it runs; a context manager.
+    """The history of an application, kept while it runs; a context manager.
 
     Spark drops events for everybody if a listener is slow, so a listener only queues them; a thread of the recorder
     takes them, parses them, and asks the map output tracker while the job that reads the shuffle still holds it.
     """
 
     def __init__(self, spark: SparkSession, *, capacity: int = CAPACITY) -> None:
+        """Prepare; `start` begins.
+
+        Args:
+            spark: A classic session.
+            capacity: Events that may wait to be parsed.
+        """
         self._context: Any = spark.sparkContext
         self._capacity = capacity
         self._changed = threading.Condition(threading.RLock())
         self._history = History()
-        self._ears: Ears | None = None
+        self._queue: EventQueue | None = None
         self._thread: threading.Thread | None = None
         self._lost = 0
         self._open = False
@@ -44,27 +51,28 @@ class EventRecorder:
     @property
     def dropped(self) -> int:
         """Events lost because the queue was full."""
-        return self._lost + (self._ears.dropped if self._ears else 0)
+        return self._lost + (self._queue.dropped if self._queue else 0)
 
     def start(self) -> Self:
         """Begin to listen; does nothing if it listens already."""
-        if self._ears is not None:
+        if self._queue is not None:
             return self
-        self._ears = listen(self._context, self._capacity)
+        self._queue = listen(self._context, self._capacity)
         self._open = True
-        self._thread = threading.Thread(target=self._run, args=[self._ears], name="headgate-recorder", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=[self._queue], name="headgate-recorder", daemon=True)
         self._thread.start()
         return self
 
     def stop(self) -> None:
         """Stop listening, before the session is stopped; what was recorded stays. Idempotent."""
-        if self._ears is None or self._thread is None:
+        if self._queue is None or self._thread is None:
             return
-        self._ears.close()
+        # Closed first, then told to end: the thread takes what is left in the queue before it goes.
+        self._queue.close()
         self._open = False
         self._thread.join()
         self._lost = self.dropped
-        self._ears = None
+        self._queue = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -87,7 +95,14 @@ class EventRecorder:
             )
 
     def wait(self, scope: str | None, count: int, *, since: float, timeout: float) -> tuple[Job, ...]:
-        """The jobs since a time, as soon as there are `count` of them or `timeout` seconds are over."""
+        """The jobs since a time, as soon as there are `count` of them or the time is over.
+
+        Args:
+            scope: Only jobs under this scope; None takes all.
+            count: Jobs to wait for.
+            since: Only jobs that started at this time (seconds since the epoch) or later.
+            timeout: Seconds to wait; there may be fewer jobs then.
+        """
         deadline = time.monotonic() + timeout
         with self._changed:
             self._changed.wait_for(
@@ -100,27 +115,27 @@ class EventRecorder:
         with self._changed:
             return dict(self._history.executors)
 
-    def progress(self, query: str) -> tuple[Progress, ...]:
+    def progress(self, query: str) -> tuple[QueryProgress, ...]:
         """The remembered micro-batches of a query as it reported them, oldest first."""
         with self._changed:
             return tuple(each for each in self._history.progress if each.query == query)
 
     def ended(self, run: str) -> QueryEnded | None:
-        """How a run of a query ended, None if nothing was heard of it."""
+        """The end of a run of a query, None if nothing was heard of it."""
         with self._changed:
             return self._history.ended.get(run)
 
-    def _run(self, ears: Ears) -> None:
-        while (texts := self._next(ears)) or self._open:
+    def _run(self, queue: EventQueue) -> None:
+        while (texts := self._next(queue)) or self._open:
             for text in texts:
                 try:
                     self._take(text)
                 except Exception as error:  # noqa: BLE001 - one unreadable event must not end the recording
                     self.failures = [*self.failures[-99:], f"{type(error).__name__}: {error} in {text[:80]}"]
 
-    def _next(self, ears: Ears) -> list[str]:
+    def _next(self, queue: EventQueue) -> list[str]:
         try:
-            return ears.take()
+            return queue.take()
         except Exception as error:  # noqa: BLE001 - the driver's JVM is gone, or going
             self.failures = [*self.failures[-99:], f"the driver cannot be heard any more: {error}"]
             self._open = False
@@ -134,11 +149,12 @@ class EventRecorder:
             self._history.add(event)
             if isinstance(event, JobEnd):  # what `wait` waits for
                 self._changed.notify_all()
+        # At once: Spark may forget the sizes of a shuffle as soon as the job that reads it is over.
         if isinstance(event, StageCompleted):
             self._ask_tracker(event)
 
     def _ask_tracker(self, event: StageCompleted) -> None:
-        for target, reduces, maps in self._history.exchanges(event):
+        for target, reduces, maps in self._history.shuffles_written(event):
             sizes = read_sizes(maps, reduces)
             if sizes is not None:
                 self._history.add_shuffle(Shuffle(source=event.stage, target=target, sizes=sizes))

@@ -1,4 +1,4 @@
-"""Who sent how much to whom: the driver's map output tracker joined with where and what tasks read.
+"""Traffic from task to task: sizes of shuffle blocks in the driver's map output tracker, scaled to what tasks read.
 
 The tracker knows, for every map task, the bytes of each reduce partition, but rounds them (a byte on a log scale);
 the tasks' own metrics are exact, but name no sender. Sizes scaled to the metrics are both.
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from headgate_spark.events.history import Job
 
 MAX_CELLS = 1_000_000
-"""A larger exchange (map tasks x reduce partitions) is not read; its flows are left out."""
+"""Shuffles with more blocks (map tasks x reduce partitions) are not read, and their flows left out: if larger, one call
+to the driver may take seconds and 8 bytes a block."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Exchange:
-    """What one shuffle moved, scaled to what the reading tasks measured.
+class ShuffleTraffic:
+    """Bytes and rows that one shuffle moved from task to task, scaled to what the reading tasks measured.
 
     Attributes:
         bytes, rows: float64 (maps, reduces). Rows follow the bytes of each reading task.
@@ -49,11 +50,14 @@ def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float64] | N
         float64 (maps, reduces), or None: it is too large, Spark has forgotten it, or the driver lacks the adapter's jar
         (level soft).
     """
+    # py4j is optional: a list of plugins imports this module without it.
     from py4j.java_gateway import JavaClass
 
+    # py4j gives a JavaPackage for a class that the driver does not have, and raises nothing.
     helper = running_gateway().jvm.headgate.spark.ShuffleSizes
     if len(maps) * reduces > MAX_CELLS or not isinstance(helper, JavaClass):
         return None
+    # One row a map task: its id, then the bytes of each reduce partition, as Java writes longs (big-endian).
     rows = np.frombuffer(helper.read(max(maps), reduces), dtype=">i8").reshape(-1, reduces + 1)
     sizes = np.zeros((max(maps.values()) + 1, reduces))
     for row in rows:
@@ -62,8 +66,8 @@ def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float64] | N
     return sizes if len(rows) else None
 
 
-def exchanges(job: Job) -> Iterator[Exchange]:
-    """What each shuffle of a job moved from task to task.
+def shuffle_traffic(job: Job) -> Iterator[ShuffleTraffic]:
+    """Traffic of each shuffle of a job.
 
     A stage that reads several shuffles has one measured sum for all of them: each gets its share by the tracker's
     sizes. Reduce partitions have to be 1:1 with tasks (no adaptive coalescing); a shuffle where they are not is
@@ -75,10 +79,11 @@ def exchanges(job: Job) -> Iterator[Exchange]:
         measured = _measured(job, target, width)
         if measured is None:
             continue
+        # factor[k, j] = measured[k, j] / sum over shuffles and maps of size[i, j]: columns add up to the metrics.
         offered = sum(shuffle.sizes.sum(axis=0) for shuffle in shuffles)
         factor = np.divide(measured, offered, out=np.zeros_like(measured), where=np.asarray(offered) > 0)
         for shuffle in shuffles:
-            yield Exchange(
+            yield ShuffleTraffic(
                 source=job.start.ordinal(shuffle.source),
                 target=job.start.ordinal(target),
                 bytes=shuffle.sizes * factor[0],
@@ -89,7 +94,7 @@ def exchanges(job: Job) -> Iterator[Exchange]:
 def executor_bytes(job: Job) -> dict[tuple[str, str], float]:
     """Bytes that each executor read of what each executor wrote, in all shuffles of a job."""
     found: dict[tuple[str, str], float] = {}
-    for each in exchanges(job):
+    for each in shuffle_traffic(job):
         writers = {task.partition: task.executor for task in job.stage(each.source)}
         readers = {task.partition: task.executor for task in job.stage(each.target)}
         for i, j in zip(*each.bytes.nonzero(), strict=True):

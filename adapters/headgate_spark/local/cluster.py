@@ -28,10 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 MASTER = "org.apache.spark.deploy.master.Master"
+"""Main class of the Master; the scripts in Spark's `sbin` start it in the background, out of reach."""
 WORKER = "org.apache.spark.deploy.worker.Worker"
+"""Main class of a Worker."""
 MASTER_HOST = "127.0.0.1"
+"""Address of the Master; the Workers have those after it."""
 MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
+"""Line of the Master's log that tells its free port, for which it was asked to look itself."""
 MASTER_UI = re.compile(r"Successfully started service 'MasterUI' on port (\d+)")
+"""Line of the Master's log that tells the port of its web page."""
 
 
 @attrs.frozen(kw_only=True)
@@ -76,7 +81,17 @@ class LocalSpark(LocalCluster):
 
     @classmethod
     def attach(cls, folder: Path, master_url: str, ui_port: int, daemons: Sequence[Daemon]) -> Self:
-        """The handle of a cluster that another process started; leaving it running is up to the caller."""
+        """The handle of a cluster that another process started; leaving it running is up to the caller.
+
+        Args:
+            folder: Where its logs and scratch files are.
+            master_url: `spark://host:port`.
+            ui_port: Port of the Master's web page.
+            daemons: Its processes: `master`, and `worker-HOST` of each Worker.
+
+        Raises:
+            OSError: The Master does not answer.
+        """
         hosts = {each.name.removeprefix("worker-"): each for each in daemons}
         state = {each["host"]: each for each in master_state(ui_port)["workers"] if each["state"] == "ALIVE"}
         workers = tuple(
@@ -118,6 +133,7 @@ class LocalSpark(LocalCluster):
 
     def stop(self) -> None:
         """End every process that was started, and remove the temporary folder."""
+        # A second Ctrl-C must not leave half a cluster: signals wait until all of it has ended.
         with held():
             end(self.daemons)
             end_group(self.group)
@@ -126,7 +142,11 @@ class LocalSpark(LocalCluster):
                 shutil.rmtree(self._work, ignore_errors=True)
 
     def kill_worker(self, host: str) -> None:
-        """Kill a Worker and its executors at once, as a machine that loses power."""
+        """Kill a Worker and its executors at once, as a machine that loses power.
+
+        Raises:
+            EngineError: No Worker runs there.
+        """
         daemon = self._daemons.pop(host, None)
         if daemon is None or host == MASTER_HOST:
             raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
@@ -134,7 +154,7 @@ class LocalSpark(LocalCluster):
         end([daemon], grace=0)
 
     def add_worker(self, cores: int) -> WorkerSpec:
-        """Start a Worker on the next free address, and wait until the Master knows it.
+        """Start a Worker with so many cores on the next free address, and wait until the Master knows it.
 
         Raises:
             EngineError: It did not come up.
@@ -149,6 +169,10 @@ class LocalSpark(LocalCluster):
     def drain_worker(self, host: str, *, timeout: float = 60.0) -> bool:
         """Decommission a Worker: its executors take no new task, end those they have, and it goes.
 
+        Args:
+            host: Address of the Worker.
+            timeout: Seconds that its executors may take; those that are left are killed.
+
         Returns:
             True if its executors went by themselves, False if they were ended after `timeout` seconds.
 
@@ -159,6 +183,7 @@ class LocalSpark(LocalCluster):
         if daemon is None or host == MASTER_HOST:
             raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
         decommission(self.ui_port, host)
+        # The Master calls a Worker decommissioned at once; only processes tell when its executors are gone.
         deadline = time.monotonic() + timeout
         while (busy := _executors_below(daemon)) and time.monotonic() < deadline:
             time.sleep(0.2)
@@ -184,7 +209,11 @@ class LocalSpark(LocalCluster):
         return tuple(sorted({each["host"] for each in self.state()["workers"] if each["state"] == "ALIVE"}))
 
     def state(self) -> dict[str, Any]:
-        """What the Master says of itself, its Workers and applications."""
+        """Status of the Master, its Workers and applications, as its `/json/` page has it.
+
+        Raises:
+            OSError: The Master does not answer.
+        """
         return master_state(self.ui_port)
 
     def _hosts(self) -> list[str]:
@@ -205,7 +234,7 @@ class LocalSpark(LocalCluster):
     def _spawn(self, name: str, host: str, command: list[str]) -> Daemon:
         program = str(self._home.path / "bin" / "spark-class")
         log = self._work / f"{name}.log"
-        log.unlink(missing_ok=True)
+        log.unlink(missing_ok=True)  # the Master's port is read from it: an earlier one's must not be found
         self.group = self.group or lifetime().group()
         daemon = Daemon.start(name, [program, *command], log=log, env=self._environment(host), group=self.group)
         self._daemons[host] = daemon
@@ -246,7 +275,11 @@ class LocalSpark(LocalCluster):
 
 
 def decommission(ui_port: int, host: str) -> None:
-    """Tell the Master on this port to decommission the Workers of a host.
+    """Tell a Master to decommission the Workers of a host, by the request that its web page sends.
+
+    Args:
+        ui_port: Port of the Master's web page.
+        host: Address of the Workers.
 
     Raises:
         EngineError: It does not answer, or does not take it.
@@ -266,12 +299,16 @@ def decommission(ui_port: int, host: str) -> None:
 
 
 def _executors_below(daemon: Daemon) -> bool:
-    """Whether a Worker has an executor, by the command lines of the processes that it started."""
+    """True while a Worker has an executor, by the command lines of the processes that it started."""
     return any("--executor-id" in command_line(pid) for pid in daemon.members())
 
 
 def master_state(ui_port: int) -> dict[str, Any]:
-    """What the Master on this port says; raises `OSError` if it does not answer."""
+    """Status of the Master whose web page has this port, of its Workers and applications.
+
+    Raises:
+        OSError: It does not answer.
+    """
     connection = http.client.HTTPConnection(MASTER_HOST, ui_port, timeout=10)
     try:
         connection.request("GET", "/json/")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class SparkState(ClusterState):
-    """What the state file says of a cluster: where its Master is, and which processes are its own."""
+    """State file of a cluster that was left running: where its Master is, and which processes are its own."""
 
     engine: ClassVar[str] = "spark"
 
@@ -71,5 +71,5 @@ def up(workers: tuple[WorkerSpec, ...]) -> AbstractContextManager[SparkState]:
 
 
 def note(cluster: LocalSpark) -> SparkState:
-    """What the state file says of a cluster."""
+    """State of a cluster as it is now, for the state file."""
     return SparkState(master_url=cluster.master_url, ui_port=cluster.ui_port, daemons=cluster.daemons)

@@ -1,4 +1,4 @@
-"""Frees stages that wait for executors that are gone, in a session without Headgate's task scheduler.
+"""Watchdog that frees stages which wait for executors that are gone, in a session without Headgate's task scheduler.
 
 Spark's delay scheduling counts tasks that prefer a dead executor as runnable there, and waits twice
 `spark.locality.wait` for them. The watchdog lets such a stage go on at once; its tasks then run anywhere.
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOG = logging.getLogger("headgate.spark")
+"""The adapter's logger; what fails beside a user's query goes here and nowhere else."""
 WAIT = "spark.locality.wait"
+"""Spark's setting of delay scheduling, which it reads anew for every stage."""
 BOUNDED = "15s"
-"""How long a preferred location is waited for at level soft."""
+"""Wait for a preferred location at level soft: if larger, a busy executor holds up a stage longer; if smaller, more
+tasks miss the place that was asked."""
 
 
 @attrs.frozen(kw_only=True)
@@ -39,24 +42,45 @@ class Standstill:
 def standstills(
     before: Mapping[tuple[int, int], Standstill], now: float, stages: Mapping[tuple[int, int], tuple[int, int]]
 ) -> dict[tuple[int, int], Standstill]:
-    """What is known of each active (stage, attempt) after a look at its (begun, waiting) tasks."""
+    """State of each active (stage, attempt) after another look at it.
+
+    Args:
+        before: States after the look before.
+        now: Time of this look, seconds of a monotonic clock.
+        stages: (begun, waiting) tasks of each active (stage, attempt).
+    """
     found = {}
     for key, (begun, waiting) in stages.items():
         old = before.get(key)
+        # The time starts again with every task that begins: a slow stage is none that stands still.
         since = old.since if old is not None and old.begun == begun else now
         found[key] = Standstill(begun=begun, waiting=waiting, since=since)
     return found
 
 
 def stuck(found: Mapping[tuple[int, int], Standstill], now: float, patience: float) -> list[tuple[int, int]]:
-    """The stages that have waiting tasks and began none for `patience` seconds."""
+    """The (stage, attempt) pairs that have waiting tasks and began none for a while, in order.
+
+    Args:
+        found: State of each active (stage, attempt).
+        now: Time, on the clock of `found`.
+        patience: Seconds without a beginning.
+    """
     return sorted(key for key, each in found.items() if each.waiting and now - each.since >= patience)
 
 
 class Watchdog:
-    """Looks at the active stages once a second; armed by the first executor that is lost. A context manager."""
+    """Thread that looks for stages that stand still; armed by the first executor that is lost. A context manager."""
 
     def __init__(self, spark: SparkSession, *, patience: float = 5.0, interval: float = 1.0) -> None:
+        """Prepare; the block begins.
+
+        Args:
+            spark: A classic session.
+            patience: Seconds without a beginning after which a stage with waiting tasks is freed: if larger, a lost
+                executor costs a batch more; if smaller, stages that only wait for a busy place are freed too.
+            interval: Seconds between two looks.
+        """
         self._spark = spark
         self._patience = patience
         self._interval = interval
@@ -85,6 +109,7 @@ class Watchdog:
         while not self._ended.wait(self._interval):
             try:
                 alive = set(executors(self._spark))
+                # Without a loss, delay scheduling works as it should, and is not interfered with.
                 armed = armed or bool(known - alive)
                 known |= alive
                 seen = standstills(seen, time.monotonic(), active_stages(self._spark))
@@ -109,11 +134,21 @@ def active_stages(spark: Any) -> dict[tuple[int, int], tuple[int, int]]:
 
 
 def rescue(spark: Any, stage: int, attempt: int) -> bool:
-    """Let the waiting tasks of a stage run anywhere, from now on; False if it is not there any more."""
+    """Let the waiting tasks of a stage run anywhere from now on.
+
+    Args:
+        spark: A classic session.
+        stage: Id of the stage.
+        attempt: Number of its attempt.
+
+    Returns:
+        False if that attempt is not there any more.
+    """
     scala = scala_context(spark.sparkContext)
     manager = scala.taskScheduler().taskSetManagerForAttempt(stage, attempt)
     if manager.isEmpty():
         return False
+    # The task set reads the wait when it computes its locality levels: set, recompute, restore.
     conf = scala.conf()
     before = conf.getOption(WAIT)
     conf.set(WAIT, "0s")

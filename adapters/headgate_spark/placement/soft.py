@@ -1,4 +1,4 @@
-"""Places without a jar, for what a program hands to Spark itself: sources, RDDs, DataFrames and micro-batches.
+"""Preferred locations, without a jar, of what a program hands to Spark: sources, RDDs, DataFrames and micro-batches.
 
 Preferred locations are a wish: Spark waits for the place as long as `spark.locality.wait` says, then runs the task
 anywhere. An RDD's locations hold for every narrow operation after it, up to the next shuffle.
@@ -10,6 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from pyspark import CPickleSerializer
 
 from headgate.errors import EngineError
 from headgate_spark.driver.gateway import java_rdd, running_gateway, scala_context, to_dataframe, to_rdd
@@ -26,9 +27,14 @@ def locations(spark: SparkSession, hosts: Iterable[str | None]) -> list[str | No
     """Spark's name of a live executor on each host, the executors of one host in turn.
 
     None stays None, and a host without an executor becomes None: a wish for the dead holds up all others.
+
+    Args:
+        spark: A classic session.
+        hosts: Host of each partition; None leaves it to Spark.
     """
     alive: dict[str, list[str]] = {}
     for executor, host in sorted(executors(spark).items()):
+        # TaskLocation's form for one executor: a host alone is a weaker wish, met by any executor there.
         alive.setdefault(host, []).append(f"executor_{host}_{executor}")
     turns = {host: count() for host in alive}
     return [alive[host][next(turns[host]) % len(alive[host])] if host in alive else None for host in hosts]
@@ -37,29 +43,33 @@ def locations(spark: SparkSession, hosts: Iterable[str | None]) -> list[str | No
 def place_source(spark: SparkSession, items: Sequence[Any], hosts: Sequence[str | None]) -> RDD[Any]:
     """An RDD with one element a partition, element i computed on host i.
 
+    Args:
+        spark: A classic session.
+        items: The elements; they are pickled.
+        hosts: Host of each element; None leaves it to Spark.
+
     Raises:
         EngineError: There are not as many hosts as items.
     """
-    from pyspark import CPickleSerializer
-
     _same_length(len(items), hosts)
     jvm, serializer = running_gateway().jvm, CPickleSerializer()
     pairs = [
         jvm.scala.Tuple2(bytearray(serializer.dumps(item)), _seq([place] if place else []))
         for item, place in zip(items, locations(spark, hosts), strict=True)
     ]
+    # The one method of SparkContext that takes preferred locations; PySpark's `parallelize` does not hand them on.
     made = scala_context(spark.sparkContext).makeRDD(_seq(pairs), _any_class())
     return to_rdd(spark, made, serializer)
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Pinned:
-    """What was pinned: its partitions ask for hosts, others from the next stage on after each `ask`.
+    """An RDD or DataFrame whose partitions ask for hosts; each `ask` holds from the next stage on.
 
     Attributes:
         rdd: The RDD to go on with, None of a DataFrame.
         frame: The DataFrame to go on with, None of an RDD.
-        partitions: How many hosts it takes.
+        partitions: Number of its partitions, and so of the hosts that `ask` takes.
     """
 
     partitions: int
@@ -84,13 +94,24 @@ class Pinned:
             group[0] = index
             wish = jvm.scala.Option.apply(place)
             array[index] = jvm.org.apache.spark.rdd.CoalescedRDDPartition(index, self._parent, group, wish)
+        # RDD.partitions_ caches the partitions: replaced, the next stage asks for other places. It is private, and
+        # Spark has no method that does this; a coalesced RDD with one group a partition is the same data.
         field = jvm.java.lang.Class.forName("org.apache.spark.rdd.RDD").getDeclaredField("partitions_")
         field.setAccessible(True)
         field.set(self._coalesced, array)
 
 
 def pin(spark: SparkSession, rdd: RDD[Any], hosts: Sequence[str | None]) -> Pinned:
-    """Pin an existing RDD, also after a shuffle: partition i runs on host i."""
+    """Pin an existing RDD, also after a shuffle: partition i runs on host i.
+
+    Args:
+        spark: The session of the RDD.
+        rdd: The RDD.
+        hosts: Host of each partition; None leaves it to Spark.
+
+    Raises:
+        EngineError: There are not as many hosts as partitions.
+    """
     parent = java_rdd(rdd)
     coalesced = _coalesced(parent)
     pinned = Pinned(
@@ -105,6 +126,13 @@ def pin_frame(frame: DataFrame, hosts: Sequence[str | None]) -> Pinned:
     """Pin a DataFrame as it is now: partition i of its plan runs on host i.
 
     With adaptive execution this runs the shuffles before it, and the number of partitions is Spark's choice then.
+
+    Args:
+        frame: A DataFrame of a classic session, not a streaming one.
+        hosts: Host of each partition; None leaves it to Spark.
+
+    Raises:
+        EngineError: There are not as many hosts as partitions.
     """
     spark = frame.sparkSession
     parent, wrap = to_dataframe(frame)
@@ -121,7 +149,7 @@ def placed_batches(
     """A function for `foreachBatch` that gives `work` each batch pinned.
 
     Args:
-        work: What the query does with a batch.
+        work: The query's own function of a batch: its frame, and its number.
         hosts: The host of each of n partitions; it is asked anew for each batch. What it raises leaves the batch to
             Spark: a placement never stops a query.
     """
@@ -157,6 +185,7 @@ def _coalesced(parent: Any) -> Any:
 
 def _any_class() -> Any:
     jvm = running_gateway().jvm
+    # scala.reflect.ClassTag$.MODULE$: `$` is no letter of a Python name.
     tags = getattr(getattr(jvm.scala.reflect, "ClassTag$"), "MODULE$")
     return tags.apply(jvm.java.lang.Class.forName("java.lang.Object"))
 

@@ -1,4 +1,4 @@
-"""Places without a jar for the stateful stage of a streaming query: Spark is told that its state is there already.
+"""Preferred locations, without a jar, of a streaming query's stateful stage: the state-store coordinator is told them.
 
 A state task runs where the state-store coordinator says that the partition was last. Every task reports itself there
 when it runs, so the table is told again after each batch. The wish is a preferred location: it can be missed.
@@ -35,13 +35,15 @@ class StatePlacement:
     level = SOFT
 
     def __init__(self, spark: SparkSession) -> None:
+        """Listen to the queries of a classic session; `close` ends that."""
+        # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
         from pyspark.sql.streaming import StreamingQueryListener
 
         self._spark = spark
         self._tables: dict[str, dict[Place, str]] = {}
         self._lock = threading.Lock()
         self.failures: list[str] = []
-        """Why a table could not be told, latest last, at most 100."""
+        """Reasons why a table could not be told, latest last, at most 100."""
         placement = self
 
         class Again(StreamingQueryListener):  # type: ignore[misc]  # PySpark's types are not read
@@ -71,6 +73,10 @@ class StatePlacement:
 
     def push(self, scope: str, hosts: Mapping[Place, str]) -> None:
         """Replace the table of a query; it holds from the next batch on.
+
+        Args:
+            scope: Id of the streaming query.
+            hosts: Host of each (stage ordinal, partition); partitions that are not in it are left to Spark.
 
         Raises:
             EngineError: There is no such query, or it keeps no state.
@@ -104,9 +110,11 @@ class StatePlacement:
             self.failures = [*self.failures[-99:], f"{type(error).__name__}: {error}"]
 
     def _assert(self, scope: str) -> None:
+        """Report the partitions as active where the table has them, as their tasks would."""
         table, query = self._tables.get(scope), self._query(scope)
         if not table or query is None:
             return
+        # Of several executors on a host the first by id, so that a partition stays where it is from batch to batch.
         alive = {host: executor for executor, host in sorted(executors(self._spark).items(), reverse=True)}
         jvm, coordinator = running_gateway().jvm, state_coordinator(self._spark)
         state = jvm.org.apache.spark.sql.execution.streaming.state
@@ -115,6 +123,7 @@ class StatePlacement:
         none = jvm.PythonUtils.toSeq(jvm.java.util.ArrayList())
         for (_, partition), host in sorted(table.items()):
             for store in _stores(query) if host in alive else ():
+                # Operator 0 of the query; the run id tells the stores of this start of the query from earlier ones.
                 store_id = state.StateStoreId(root, 0, partition, store)
                 provider = state.StateStoreProviderId(store_id, run)
                 coordinator.reportActiveInstance(provider, host, alive[host], none)

@@ -20,8 +20,8 @@ Place = tuple[int, int]
 
 
 @attrs.frozen(eq=False)
-class Placement:
-    """The host of each (stage ordinal, partition), by scope.
+class PlacementTable:
+    """The host of each (stage ordinal, partition), by scope: the table of the same name in the driver's JVM.
 
     A scope is the local property `headgate.scope` of the thread that starts a job, else the id of its streaming
     query, else its job group. A change holds from the next stage on, so from the next micro-batch on. Hosts are
@@ -32,8 +32,8 @@ class Placement:
     _table: Any
 
     @classmethod
-    def of(cls, spark: SparkSession) -> Placement:
-        """The placement of a session.
+    def of(cls, spark: SparkSession) -> PlacementTable:
+        """The table of a session.
 
         Raises:
             EngineError: The session does not have Headgate's task scheduler.
@@ -47,7 +47,13 @@ class Placement:
         return cls(running_gateway().jvm.headgate.spark.PlacementTable)
 
     def push(self, scope: str, hosts: Mapping[Place, str]) -> None:
-        """Replace the table of a scope, in one call to the driver."""
+        """Replace the table of a scope, in one call to the driver.
+
+        Args:
+            scope: Id of a streaming query, job group, or local property `headgate.scope`.
+            hosts: Host of each (stage ordinal, partition); tasks that are not in it are left to Spark.
+        """
+        # One text instead of a Java map: filling a map over py4j is a call for each entry.
         rows = (f"{stage} {partition} {host}" for (stage, partition), host in hosts.items())
         self._table.replace(scope, "\n".join(rows))
 

@@ -11,7 +11,7 @@ import pytest
 
 from headgate.errors import EngineError
 from headgate_spark.driver.usage import Usage, node_usage, parse_usage
-from headgate_spark.events.event import Progress, QueryEnded, parse
+from headgate_spark.events.event import QueryEnded, QueryProgress, parse
 from headgate_spark.events.eventlog import read_lines, replay
 
 RECORDED = Path(__file__).with_name("events-4.3.jsonl")
@@ -95,7 +95,7 @@ def test_the_batches_of_a_query_are_read_and_its_end():
         ],
     }
     event = parse(json.dumps({"Event": f"{QUERY}QueryProgressEvent", "progress": progress}))
-    assert event == Progress(
+    assert event == QueryProgress(
         query="q",
         run="r",
         name="",

@@ -21,7 +21,7 @@ from headgate_spark.events.event import (
     parse,
 )
 from headgate_spark.events.history import History, Shuffle
-from headgate_spark.events.shuffle import exchanges
+from headgate_spark.events.shuffle import shuffle_traffic
 
 LINES = Path(__file__).with_name("events-4.3.jsonl").read_text().splitlines()
 EVENTS = [parse(line) for line in LINES]
@@ -239,10 +239,10 @@ def words():
     return job
 
 
-def test_exchanges_of_a_stage_name_the_successful_map_ids():
+def test_shuffles_of_a_stage_name_the_successful_map_ids():
     job = words()
     before = EVENTS[: next(i for i, event in enumerate(EVENTS) if isinstance(event, StageCompleted))]
-    (exchange,) = history(before).exchanges(StageCompleted(stage=job.stage(0)[0].stage, attempt=0))
+    (exchange,) = history(before).shuffles_written(StageCompleted(stage=job.stage(0)[0].stage, attempt=0))
     target, tasks, maps = exchange
     assert (target, tasks) == (job.stage(1)[0].stage, 6)
     assert maps == {end.task: end.partition for end in job.stage(0)}
@@ -252,7 +252,7 @@ def test_a_stage_that_failed_names_nothing_as_it_is_tried_again():
     job = words()
     before = EVENTS[: next(i for i, event in enumerate(EVENTS) if isinstance(event, StageCompleted))]
     broken = StageCompleted(stage=job.stage(0)[0].stage, attempt=0, reason="lost a block")
-    assert history(before).exchanges(broken) == ()
+    assert history(before).shuffles_written(broken) == ()
 
 
 def test_attempts_that_failed_are_counted_and_only_the_successful_one_is_kept():
@@ -285,7 +285,7 @@ def shuffled(sizes):
 def test_an_exchange_is_scaled_to_what_the_readers_measured():
     sizes = np.random.default_rng(1).uniform(1, 100, (6, 6))
     job = shuffled(sizes)
-    (exchange,) = exchanges(job)
+    (exchange,) = shuffle_traffic(job)
     assert (exchange.source, exchange.target) == (0, 1)
     assert exchange.bytes.sum(axis=0) == pytest.approx([end.local + end.remote for end in job.stage(1)])
     assert exchange.rows.sum(axis=0) == pytest.approx([end.read for end in job.stage(1)])
@@ -293,9 +293,9 @@ def test_an_exchange_is_scaled_to_what_the_readers_measured():
 
 
 def test_an_exchange_whose_partitions_are_not_its_tasks_is_left_out():
-    assert list(exchanges(shuffled(np.ones((6, 12))))) == []
+    assert list(shuffle_traffic(shuffled(np.ones((6, 12))))) == []
 
 
 def test_an_empty_shuffle_moves_nothing():
-    (exchange,) = exchanges(shuffled(np.zeros((6, 6))))
+    (exchange,) = shuffle_traffic(shuffled(np.zeros((6, 6))))
     assert not exchange.bytes.any()

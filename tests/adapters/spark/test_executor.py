@@ -23,7 +23,7 @@ from headgate.model import (
     Topology,
 )
 from headgate.problem import Problem
-from headgate_spark.placement.table import Placement
+from headgate_spark.placement.table import PlacementTable
 from headgate_spark.plugin import spark as plugin
 from headgate_spark.target import SparkTarget
 
@@ -50,7 +50,7 @@ NODES = tuple(Node(id=host, capacity=Resources(cpu=100.0, memory=512.0)) for hos
 
 @pytest.fixture
 def target(spark: SparkSession) -> SparkTarget:
-    placement = Placement.of(spark)
+    placement = PlacementTable.of(spark)
     placement.clear("job")
     return SparkTarget(spark=spark, topology=TOPOLOGY, scope="job", stages=STAGES, placement=placement)
 

@@ -19,11 +19,11 @@ from headgate_spark.driver.jar import SERVICE, SparkHome, scheduler_jar, spark_h
 PLACE_THREE_STAGES = """
 from adapters.spark.spark_jobs import HOSTS, rotation, three_stages
 from headgate_spark.local.cluster import LocalSpark, worker_specs
-from headgate_spark.placement.table import Placement
+from headgate_spark.placement.table import PlacementTable
 from headgate_spark.driver.session import level_of, session
 with LocalSpark(worker_specs((1, 1, 1))) as cluster:
     spark = session(cluster.master_url, hosts=HOSTS)
-    Placement.of(spark).push("group", rotation(1, 3))
+    PlacementTable.of(spark).push("group", rotation(1, 3))
     hits = three_stages(spark, "group") == rotation(1, 3)
     manager = spark.sparkContext._jvm.java.lang.Class.forName("headgate.spark.ClusterManager")
     place = manager.getProtectionDomain().getCodeSource().getLocation().getPath()

@@ -18,7 +18,7 @@ from adapters.spark.spark_jobs import (
     three_stages,
 )
 from headgate_spark.driver.session import executors
-from headgate_spark.placement.table import Placement
+from headgate_spark.placement.table import PlacementTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,12 +33,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 @pytest.fixture
-def placement(spark: SparkSession) -> Placement:
-    return Placement.of(spark)
+def placement(spark: SparkSession) -> PlacementTable:
+    return PlacementTable.of(spark)
 
 
 @pytest.fixture
-def query(spark: SparkSession, placement: Placement, tmp_path: Path) -> Iterator[StreamingQuery]:
+def query(spark: SparkSession, placement: PlacementTable, tmp_path: Path) -> Iterator[StreamingQuery]:
     query = counting_query(spark, str(tmp_path))
     yield query
     query.stop()
@@ -60,20 +60,20 @@ def wait_for(spark: SparkSession, hosts: set[str]) -> None:
             return
 
 
-def test_every_task_of_three_stages_runs_where_asked(spark: SparkSession, placement: Placement) -> None:
+def test_every_task_of_three_stages_runs_where_asked(spark: SparkSession, placement: PlacementTable) -> None:
     for shift in range(3):
         placement.push("three", rotation(shift, 3))
         assert three_stages(spark, "three") == rotation(shift, 3)
 
 
-def test_a_table_is_read_as_it_was_pushed_and_cleared(placement: Placement) -> None:
+def test_a_table_is_read_as_it_was_pushed_and_cleared(placement: PlacementTable) -> None:
     placement.push("a scope with spaces", rotation(0, 2))
     assert placement.read("a scope with spaces") == rotation(0, 2)
     placement.clear("a scope with spaces")
     assert placement.read("a scope with spaces") == {}
 
 
-def test_tasks_outside_the_table_are_left_to_spark(spark: SparkSession, placement: Placement) -> None:
+def test_tasks_outside_the_table_are_left_to_spark(spark: SparkSession, placement: PlacementTable) -> None:
     """All on the one core of the last host, then only partition 0 there: the others do not queue behind it."""
     placement.push("part", {(0, index): HOSTS[2] for index in range(PARTITIONS)})
     assert set(slow_stage(spark, "part", 0.2).values()) == {HOSTS[2]}
@@ -83,14 +83,14 @@ def test_tasks_outside_the_table_are_left_to_spark(spark: SparkSession, placemen
     assert set(ran.values()) != {HOSTS[2]}
 
 
-def test_an_unknown_host_does_not_hang_a_job(spark: SparkSession, placement: Placement) -> None:
+def test_an_unknown_host_does_not_hang_a_job(spark: SparkSession, placement: PlacementTable) -> None:
     placement.push("unknown", {(0, 0): "10.255.0.1", (0, 1): HOSTS[1]})
     ran = slow_stage(spark, "unknown", 0.0)
     assert ran[1] == HOSTS[1]
     assert set(ran) == set(range(PARTITIONS))
 
 
-def test_a_local_property_names_the_scope(spark: SparkSession, placement: Placement) -> None:
+def test_a_local_property_names_the_scope(spark: SparkSession, placement: PlacementTable) -> None:
     placement.push("mine", rotation(1, 3))
     spark.sparkContext.setLocalProperty("headgate.scope", "mine")
     try:
@@ -100,7 +100,7 @@ def test_a_local_property_names_the_scope(spark: SparkSession, placement: Placem
 
 
 def test_a_running_query_moves_without_restart(
-    spark: SparkSession, placement: Placement, query: StreamingQuery
+    spark: SparkSession, placement: PlacementTable, query: StreamingQuery
 ) -> None:
     run = query.runId
     for shift in range(3):
@@ -111,7 +111,7 @@ def test_a_running_query_moves_without_restart(
 
 
 def test_a_stage_goes_on_when_a_worker_dies_under_it(
-    cluster: LocalSpark, spark: SparkSession, placement: Placement, restored: None
+    cluster: LocalSpark, spark: SparkSession, placement: PlacementTable, restored: None
 ) -> None:
     """Tasks that run on the dead node and tasks that wait for it go elsewhere; the others stay."""
     asked = {(0, index): HOSTS[2] if index % 2 else HOSTS[0] for index in range(PARTITIONS)}
@@ -125,7 +125,7 @@ def test_a_stage_goes_on_when_a_worker_dies_under_it(
 
 
 def test_a_query_survives_a_worker_and_returns_to_it(
-    cluster: LocalSpark, spark: SparkSession, placement: Placement, query: StreamingQuery, restored: None
+    cluster: LocalSpark, spark: SparkSession, placement: PlacementTable, query: StreamingQuery, restored: None
 ) -> None:
     """One push: hosts are looked up when tasks are queued, so a node that is back has its tasks again."""
     asked = rotation(0, 2)

@@ -12,7 +12,7 @@ from headgate_spark.driver.gateway import scala_context
 from headgate_spark.driver.session import executors
 from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.events.shuffle import executor_bytes, read_sizes
-from headgate_spark.placement.table import Placement
+from headgate_spark.placement.table import PlacementTable
 
 pytestmark = pytest.mark.spark
 
@@ -87,7 +87,7 @@ def test_a_full_queue_drops_and_counts(spark):
 
 def test_bytes_go_from_the_executors_that_wrote_to_those_that_read(spark):
     """All readers on one host: what its own executor wrote is read locally, what the others wrote is not."""
-    placement = Placement.of(spark)
+    placement = PlacementTable.of(spark)
     places = {(0, index): HOSTS[index % 3] for index in range(4)} | {(1, index): HOSTS[0] for index in range(4)}
     placement.push("bytes", places)
     try:
@@ -111,16 +111,16 @@ def test_a_shuffle_that_spark_does_not_know_has_no_sizes(spark):
 
 def test_the_driver_s_queue_tells_what_spark_s_own_json_tells(spark):
     """Both ways to hear, side by side on one job."""
-    from headgate_spark.driver.listening import DriverEars, PythonEars, listen
+    from headgate_spark.driver.listening import DriverEventQueue, PythonEventQueue, listen
     from headgate_spark.events.event import parse
 
     context = spark.sparkContext
-    ears = [listen(context, 1000), PythonEars(context, 1000)]
-    assert isinstance(ears[0], DriverEars)
+    queues = [listen(context, 1000), PythonEventQueue(context, 1000)]
+    assert isinstance(queues[0], DriverEventQueue)
     count(spark, "both")
     scala_context(context).listenerBus().waitUntilEmpty()
     heard = []
-    for each in ears:
+    for each in queues:
         each.close()
         texts = [text for _ in range(3) for text in each.take()]
         heard.append([event for event in map(parse, texts) if event is not None])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ORDINARY_SESSION = """
 from pyspark.sql import SparkSession
 from headgate.errors import EngineError
-from headgate_spark.placement.table import Placement
+from headgate_spark.placement.table import PlacementTable
 from headgate_spark.driver.session import level_of, session
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 print("level:", level_of(spark))
@@ -34,7 +34,7 @@ def refuse(action):
         action()
     except EngineError as error:
         print("refused:", error)
-refuse(lambda: Placement.of(spark))
+refuse(lambda: PlacementTable.of(spark))
 spark.stop()
 refuse(lambda: level_of(spark))
 refuse(lambda: session("spark://127.0.0.1:1"))
