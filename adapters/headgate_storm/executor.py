@@ -1,4 +1,4 @@
-"""Carrying a plan out on Storm: wish it, see it stored by Nimbus, see it alive."""
+"""The executor of plans on Storm: wish an assignment, see it stored by Nimbus, see its executors alive in workers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,21 @@ if TYPE_CHECKING:
     from headgate_storm.workers.measures import Life
 
 LEVEL = "nimbus"
-"""Nimbus stores the assignment, supervisors restart the workers that it changes."""
+"""Level of enforcement in receipts: Nimbus stores the assignment, supervisors restart the workers that it changes."""
 POLL = 0.5
-"""Seconds between two looks at workers."""
+"""Seconds between two looks at workers. With more, a change takes longer; reports come once a second at most."""
 
 
 def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
-    """Say what the plan costs: Storm moves executors by restarting their workers whole; and what is not carried out."""
+    """Warn of what a plan costs, and of what is not carried out: Storm moves executors by restarting whole workers.
+
+    Args:
+        target: The cluster.
+        plan: The plan that may follow.
+
+    Returns:
+        Sentences for the operator, none if only executors restart that move.
+    """
     snapshot = target.rounds.latest(target.patience)
     return (*rescale_differences(plan, snapshot.observation().topologies), *_bystanders(snapshot, plan))
 
@@ -40,7 +48,12 @@ def _bystanders(snapshot: Snapshot, plan: Plan) -> Sequence[str]:
 
 
 def restarted(before: Mapping[str, Slot], after: Mapping[str, Slot]) -> tuple[Slot, ...]:
-    """The slots in use before whose executors change: Storm ends these workers."""
+    """The slots in use before whose executors change: Storm ends these workers.
+
+    Args:
+        before: Slot by task id that Nimbus has.
+        after: Slot by task id that is asked for.
+    """
     tasks = before.keys() | after.keys()
     changed = [task for task in tasks if before.get(task) != after.get(task)]
     touched = {slot for task in changed for slot in (before.get(task), after.get(task)) if slot is not None}
@@ -48,7 +61,11 @@ def restarted(before: Mapping[str, Slot], after: Mapping[str, Slot]) -> tuple[Sl
 
 
 def execute(target: StormTarget, plan: Plan) -> Receipt:
-    """Make the assignment of a plan true, and see that it is.
+    """Carry out the assignment of a plan, and check that it holds.
+
+    Args:
+        target: The cluster; waited for up to its patience, for Nimbus and again for workers.
+        plan: The plan.
 
     Returns:
         A receipt whose steps are: stored by Nimbus; alive where asked. Executors that a plan does not name stay. A
@@ -60,19 +77,26 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
 
 
 def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
-    """Wish the assignment from before the plan; without effect where there was none."""
+    """Carry out the assignment from before a plan; without effect where there was none.
+
+    Args:
+        target: The cluster.
+        receipt: Of the plan; its `undo` is that assignment.
+    """
     if not receipt.undo:
         return Receipt(level=LEVEL)
     return _reach(target, receipt.undo)
 
 
 def _reach(target: StormTarget, wanted: Mapping[str, Slot]) -> Receipt:
+    """Wish an assignment, then look twice: at what Nimbus stored, and at what workers report."""
     snapshot = target.rounds.latest(target.patience)
     before, past = snapshot.assignment, _ending(target, snapshot, wanted)
     target.rounds.wish(wanted)
     try:
         stored = target.rounds.until(lambda each: not _astray(each.assignment, each, wanted), target.patience)
     finally:
+        # A wish that stays would put executors back that a later repair has placed elsewhere.
         target.rounds.wish({})
     steps = [_stored(target, wanted, stored)]
     if stored is not None and target.watch is not None:

@@ -1,4 +1,4 @@
-"""The state of a Storm cluster as Nimbus and its workers tell it."""
+"""The observation of a Storm cluster: its state by Nimbus, its load by the reports of workers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 
 
 def observe(target: StormTarget, window: float) -> Observation:
-    """Measure for `window` seconds, and say what the newest round of Nimbus shows.
+    """Measure for a window of time, and read the newest round of Nimbus after it.
 
-    Executors are where workers report them; where nobody looks at workers, or an executor is silent, where Nimbus
-    says. Takes the window, and for the first round of Nimbus up to the target's patience.
+    Executors are where Nimbus says. Takes the window, and for the first round of Nimbus up to the target's patience.
+
+    Args:
+        target: The cluster.
+        window: Seconds to measure.
+
+    Returns:
+        The cluster, its topologies, their assignment and metrics; without a watch on workers no metrics.
 
     Raises:
         EngineError: Nimbus has never asked.
@@ -30,4 +36,5 @@ def observe(target: StormTarget, window: float) -> Observation:
     metrics = target.watch.measure(snapshot, window)
     snapshot = target.rounds.latest(target.patience)
     seen = snapshot.observation()
+    # Measured before the round was read: a topology that was killed meanwhile may be in the metrics alone.
     return attrs.evolve(seen, metrics=known_metrics(metrics, seen))

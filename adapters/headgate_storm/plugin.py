@@ -43,22 +43,42 @@ class Storm:
 
     @hookimpl
     def headgate_observe(self, target: StormTarget, window: float) -> Observation:
-        """See `headgate_storm.monitor.observe`."""
+        """Observe a cluster; see `headgate_storm.monitor.observe`.
+
+        Args:
+            target: The cluster.
+            window: Seconds to measure.
+        """
         return observe(target, window)
 
     @hookimpl
     def headgate_preflight(self, target: StormTarget, plan: Plan) -> Sequence[str]:
-        """See `headgate_storm.executor.preflight`."""
+        """Warn of what a plan costs; see `headgate_storm.executor.preflight`.
+
+        Args:
+            target: The cluster.
+            plan: The plan that may follow.
+        """
         return preflight(target, plan)
 
     @hookimpl
     def headgate_execute(self, target: StormTarget, plan: Plan) -> Receipt:
-        """See `headgate_storm.executor.execute`."""
+        """Carry out a plan; see `headgate_storm.executor.execute`.
+
+        Args:
+            target: The cluster.
+            plan: The plan.
+        """
         return execute(target, plan)
 
     @hookimpl
     def headgate_rollback(self, target: StormTarget, receipt: Receipt) -> Receipt:
-        """See `headgate_storm.executor.rollback`."""
+        """Undo a plan; see `headgate_storm.executor.rollback`.
+
+        Args:
+            target: The cluster.
+            receipt: Of the plan.
+        """
         return rollback(target, receipt)
 
     @hookimpl
@@ -73,7 +93,7 @@ class Storm:
 
     @hookimpl
     def headgate_examine(self, installation: Path) -> Sequence[Finding]:
-        """See `headgate_storm.install.examine.examine`."""
+        """Examine an installation of Storm; see `headgate_storm.install.examine.examine`."""
         from headgate_storm.install.examine import examine  # brings asyncio, 50 ms that only this hook needs
 
         return examine(installation)

@@ -1,4 +1,4 @@
-"""The process beside Nimbus, put together: rounds, the bridge, the collector of reports, the archive of samples."""
+"""The service beside Nimbus, put together: rounds, the bridge, the collector of reports, the writer of samples."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.target import StormTarget
 from headgate_storm.workers.collector import Collector
-from headgate_storm.workers.sample_writer import Archive
-from headgate_storm.workers.watch import Workers
+from headgate_storm.workers.sample_writer import SampleWriter
+from headgate_storm.workers.watch import CollectorWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,14 +28,14 @@ HOOKS: dict[str, list[Any]] = {
     "topology.auto.task.hooks": ["headgate.storm.monitor.TaskHook"],
     "topology.metrics.reporters": [{"class": "headgate.storm.monitor.QueueReporter"}],
 }
-"""Settings of `storm.yaml` by which workers report."""
+"""Settings of `storm.yaml` by which workers report; without the jar on their classpath, workers do not start."""
 SCHEDULER = {"storm.scheduler": "headgate.storm.HeadgateScheduler"}
-"""Settings of Nimbus by which it asks."""
+"""Settings of Nimbus by which it asks; without the jar on its classpath, it does not start."""
 
 
 @attrs.frozen(kw_only=True)
-class Places:
-    """Where a service listens and writes.
+class ServiceSettings:
+    """Addresses that a service listens on, and files that it writes.
 
     Attributes:
         endpoint: The file by which Nimbus finds it (`headgate.endpoint`).
@@ -43,7 +43,7 @@ class Places:
         collector: Address for the reports of workers (`headgate.collector`); None takes none.
         token: File with the secret of workers (`headgate.collector.token.file`), made if it is not there; by default
             `collector.token` beside the endpoint.
-        samples: Folder for what workers report, as Parquet; None writes none.
+        samples: Folder for the reports of workers, as Parquet; None writes none.
     """
 
     endpoint: Path
@@ -65,18 +65,18 @@ class Service:
     target: StormTarget
     bridge: Bridge
     collector: Collector | None
-    places: Places
+    settings: ServiceSettings
 
     def nimbus_conf(self) -> dict[str, Any]:
-        """What `storm.yaml` of Nimbus has to say."""
-        return {**SCHEDULER, "headgate.endpoint": str(self.places.endpoint.absolute())}
+        """Settings that `storm.yaml` of Nimbus has to hold."""
+        return {**SCHEDULER, "headgate.endpoint": str(self.settings.endpoint.absolute())}
 
     def worker_conf(self) -> dict[str, Any]:
-        """What `storm.yaml` of supervisors has to say; nothing without a collector."""
+        """Settings that `storm.yaml` of supervisors has to hold; none without a collector."""
         if self.collector is None:
             return {}
         address = "{}:{}".format(*self.collector.address)
-        secret = {"headgate.collector.token.file": str(self.places.token_file.absolute())}
+        secret = {"headgate.collector.token.file": str(self.settings.token_file.absolute())}
         return {**HOOKS, "headgate.collector": address, **secret}
 
 
@@ -85,33 +85,43 @@ def serve(
     host: PluginHost,
     scheduler: str,
     options: Mapping[str, Any],
-    places: Places,
+    settings: ServiceSettings,
     *,
     shadow: bool = False,
     on_decision: Callable[[Snapshot, Decision], None] | None = None,
 ) -> Iterator[Service]:
     """Answer Nimbus with a scheduler, and take the reports of workers.
 
+    Args:
+        host: The plugins.
+        scheduler: Name of the one that places executors without a slot.
+        options: Its options by name.
+        settings: Addresses and files.
+        shadow: Plan, but let Storm's own scheduler act.
+        on_decision: Hears of every round in which something was planned.
+
     Raises:
         EngineError: A port is taken, a file cannot be written, or a library is missing.
     """
     with contextlib.ExitStack() as stack:
-        collector = _collector(places, stack)
-        watch = Workers(collector) if collector is not None else None
+        collector = _collector(settings, stack)
+        watch = CollectorWatch(collector) if collector is not None else None
         rounds = Rounds(
             lambda request: host.schedule(scheduler, request, options),
             shadow=shadow,
             metrics=lambda: watch.latest if watch is not None else Metrics(),
             on_decision=on_decision,
         )
-        if collector is not None and places.samples is not None:
-            stack.enter_context(Archive(collector, places.samples, rounds))
+        if collector is not None and settings.samples is not None:
+            stack.enter_context(SampleWriter(collector, settings.samples, rounds))
         host.schedule(scheduler, Request(), options)  # the first plan of a process imports half of it: not in a round
-        bridge = stack.enter_context(Bridge(rounds.answer, places.endpoint, port=places.port))
-        yield Service(target=StormTarget(rounds=rounds, watch=watch), collector=collector, bridge=bridge, places=places)
+        # Last, for its endpoint file lets Nimbus in: all that a round needs is there.
+        bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port))
+        target = StormTarget(rounds=rounds, watch=watch)
+        yield Service(target=target, collector=collector, bridge=bridge, settings=settings)
 
 
-def _collector(places: Places, stack: contextlib.ExitStack) -> Collector | None:
-    if places.collector is None:
+def _collector(settings: ServiceSettings, stack: contextlib.ExitStack) -> Collector | None:
+    if settings.collector is None:
         return None
-    return stack.enter_context(Collector(*places.collector, token=read_or_make_secret(places.token_file)))
+    return stack.enter_context(Collector(*settings.collector, token=read_or_make_secret(settings.token_file)))

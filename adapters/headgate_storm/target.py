@@ -17,18 +17,25 @@ if TYPE_CHECKING:
 
 
 class Watch(Protocol):
-    """Who looks at workers."""
+    """Monitor of the workers of a cluster, beside Nimbus: it sees processes where Nimbus knows only slots."""
 
     def measure(self, snapshot: Snapshot, window: float) -> Metrics:
-        """What executors did in the next `window` seconds; returns after them."""
+        """Measure executors for a window of time; returns after it.
+
+        Args:
+            snapshot: The round of Nimbus that names them.
+            window: Seconds to watch.
+        """
 
     def lives(self, snapshot: Snapshot) -> FrozenMap[Life, Slot]:
         """The worker processes that are seen now, each with its slot."""
 
     def alive(self, snapshot: Snapshot, *, past: Collection[Life] = ()) -> FrozenMap[str, Slot]:
-        """Where executors are seen to be alive now, by task id; those that nobody sees are left out.
+        """Slots in which executors are seen to be alive now, by task id; those that nobody sees are left out.
 
-        What a process of the `past` said does not count: it was to end.
+        Args:
+            snapshot: The round of Nimbus that names them.
+            past: Processes that were to end: what they say does not count.
         """
 
 
@@ -37,9 +44,10 @@ class StormTarget:
     """A cluster whose Nimbus asks this process.
 
     Attributes:
-        rounds: What Nimbus asks and is answered.
-        watch: What looks at workers; None believes Nimbus and measures nothing.
-        patience: Seconds that a plan may take to be stored by Nimbus, and again to be alive.
+        rounds: The scheduling rounds of Nimbus, by which it is read and told.
+        watch: The monitor of workers; None believes Nimbus and measures nothing.
+        patience: Seconds that a plan may take to be stored by Nimbus, and again to be alive. With less, a plan fails
+            where workers are slow to start; with more, a failure is noticed later.
     """
 
     rounds: Rounds

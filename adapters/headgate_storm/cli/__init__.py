@@ -1,1 +1,1 @@
-"""The command line of the Storm adapter."""
+"""The commands of the Storm adapter: `headgate storm`, `headgate serve storm` and `headgate import`."""

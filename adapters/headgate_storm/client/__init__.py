@@ -1,1 +1,1 @@
-"""Nimbus asked through Storm's own client, and what it answers read."""
+"""Nimbus reached through Storm's own client, its Thrift structs read as values, and topologies of Storm's test data."""

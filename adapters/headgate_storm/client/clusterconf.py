@@ -28,7 +28,7 @@ NAMES = tuple(BATCHES)
 """The clusters that can be imported."""
 CODE, CONF = "code.ser", "conf.ser"
 MAX_BYTES = 16 << 20
-"""A file that unpacks to more than this is taken for garbage."""
+"""Bytes to which a file may unpack. With more, a broken jar may fill the memory; the largest of Storm has 6 MB."""
 
 
 def read_request(jar: Path, name: str) -> Request:
@@ -36,6 +36,13 @@ def read_request(jar: Path, name: str) -> Request:
 
     Topologies without executors are left out, as Storm's test does. Settings that the model has no word for
     (favoured nodes, constraints, one component a worker) are dropped. Acker executors are in no file.
+
+    Args:
+        jar: The test jar of storm-server.
+        name: One of `NAMES`, the folder in the jar.
+
+    Returns:
+        A request with the supervisors of that test, and nothing running.
 
     Raises:
         DocumentError: The jar, or a file in it, is not what it should be.
@@ -62,7 +69,7 @@ def _topologies(archive: zipfile.ZipFile, name: str) -> Iterable[Topology]:
 
 
 def _topology(path: str, code: bytes, conf: bytes) -> Topology:
-    name = path.rpartition("/")[2].rpartition("-")[0]
+    name = path.rpartition("/")[2].rpartition("-")[0]  # clusterconf/CLUSTER/NAME-stormcode.ser
     try:
         settings: Any = json.loads(conf)
     except ValueError as error:
@@ -73,7 +80,7 @@ def _topology(path: str, code: bytes, conf: bytes) -> Topology:
 def _unpack(archive: zipfile.ZipFile, member: str) -> bytes:
     try:
         with archive.open(member) as packed, gzip.GzipFile(fileobj=packed) as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)  # one byte more tells a file of that size from a longer one
     except (OSError, EOFError, zlib.error) as error:
         raise DocumentError("", f"{member} is not compressed with gzip: {error}") from None
     if len(data) > MAX_BYTES:

@@ -1,4 +1,4 @@
-"""Nimbus through Storm's own client: a JVM beside this process that speaks for it, and ends with it."""
+"""The gateway to Nimbus: Storm's own Thrift client in a JVM beside this process, which ends with it."""
 
 from __future__ import annotations
 
@@ -29,28 +29,30 @@ HASTE = {
     "storm.nimbus.retry.interval.millis": 200,
     "storm.nimbus.retry.intervalceiling.millis": 400,
 }
-"""How soon the client gives up on a Nimbus that does not answer, where the settings of the cluster do not say."""
+"""Retries of the client on a Nimbus that does not answer, where the settings of the cluster do not say: Storm's own
+5 retries, 2 s apart at first, make a command without a cluster look stuck."""
 
 FLAGS = (*SMALL_JVM, "-Xmx128m")
+"""Options of the JVM. With less heap, the structs of a cluster of thousands of executors may not fit."""
 SERVER = ("--die-on-broken-pipe", "--enable-auth", "0")
 """The gateway listens on a port of 127.0.0.1 that the system gives, and ends when this process has ended."""
 
 LOST = ("NimbusLeaderNotFoundException", "TTransportException", "UnknownHostException")
-"""What Storm's client throws if it finds no Nimbus, or none that leads."""
+"""Exceptions of Storm's client that mean: there is no Nimbus, or none that leads."""
 
 GONE = "the JVM that reaches Nimbus for this process has died: start the gateway again"
 
 
 @attrs.define(eq=False)
 class NimbusGateway:
-    """Storm's `NimbusClient` in a JVM of its own, reached by py4j: loopback only, with a token.
+    """Storm's `NimbusClient` in a JVM of its own, called through py4j: loopback only, with a token.
 
     Each call finds the leader anew, so a Nimbus that restarts or hands over is no matter. The JVM ends when `stop` is
     called, and also when this process dies in any way.
 
     Attributes:
         lib: Folder with the jars of a Storm installation (`$STORM_HOME/lib`).
-        conf: What `storm.yaml` says; at least `nimbus.seeds` and `nimbus.thrift.port`.
+        conf: Settings as in `storm.yaml`; at least `nimbus.seeds` and `nimbus.thrift.port`.
         java: The program that runs the JVM.
     """
 
@@ -68,6 +70,7 @@ class NimbusGateway:
             EngineError: py4j is missing, or the JVM does not start.
         """
         try:
+            # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
             from py4j.java_gateway import GatewayParameters, JavaGateway, find_jar_path
         except ImportError:
             raise EngineError("py4j, which reaches Nimbus, is not installed: pip install 'headgate[storm]'") from None
@@ -75,9 +78,10 @@ class NimbusGateway:
             port, token = self._launch(find_jar_path())
             parameters = GatewayParameters(port=port, auth_token=token, auto_convert=True)
             self._gateway = JavaGateway(gateway_parameters=parameters)
+            # A Java map that stays in the JVM: every client is made from it.
             self._java_conf = self._storm.utils.Utils.readDefaultConfig()
             self._java_conf.putAll(HASTE | dict(self.conf))
-        except BaseException:
+        except BaseException:  # a signal too: the JVM must not outlive a start that failed
             self.stop()
             raise
         return self
@@ -90,7 +94,7 @@ class NimbusGateway:
                 gc.collect()  # py4j tells the JVM of each object that goes: later there is none to tell
                 self._gateway.close()
             if self._process:
-                with self._process as process:
+                with self._process as process:  # closes its pipes and waits for it, so that no zombie is left
                     process.kill()
             self._gateway = self._process = None
 
@@ -101,12 +105,12 @@ class NimbusGateway:
         self.stop()
 
     def read_conf(self, file: Path) -> dict[str, Any]:
-        """What a `storm.yaml` says, read by Storm itself, as plain data.
+        """Read a `storm.yaml` by Storm itself, as plain data.
 
         Raises:
             EngineError: It is no YAML.
         """
-        from py4j.protocol import Py4JJavaError
+        from py4j.protocol import Py4JJavaError  # of the extra `storm`, which is there once `start` succeeded
 
         try:
             return dict(_plain(self._storm.utils.Utils.findAndReadConfigFile(str(file.absolute()), True)))
@@ -143,17 +147,20 @@ class NimbusGateway:
         """
         with self._nimbus(name) as nimbus:
             identity = nimbus.getTopologySummaryByName(name).get_id().encode()
+            # Nimbus hands assignments out by supervisor: ask for one that has executors of the topology.
             hosts = {each.host for each in TopologyInfo.of(self._read(nimbus.getTopologyInfoByName(name))).executors}
             for each in ClusterSummary.of(self._read(nimbus.getClusterInfo())).supervisors:
                 if each.host in hosts:
+                    # Field 1 of SupervisorAssignments: topology id -> Assignment.
                     stored = dict(self._read(nimbus.getSupervisorAssignments(each.id)).get(1, ()))
                     if identity in stored:
                         return StoredAssignment.of(stored[identity])
         return StoredAssignment(slots={}, started={})
 
     def blobs(self) -> dict[str, int]:
-        """How many Nimbuses hold each file of the topologies (jar, code, settings), by its key."""
+        """Replication of the blobs of topologies (jar, code, settings): number of Nimbuses that hold each, by key."""
         with self._nimbus("blobs") as nimbus:
+            # Nimbus lists keys page by page; an empty page is the end.
             page = nimbus.listBlobs("")
             copies: dict[str, int] = {}
             while keys := list(page.get_keys()):
@@ -172,7 +179,12 @@ class NimbusGateway:
             nimbus.deactivate(name)
 
     def kill(self, name: str, *, wait: int | None = None) -> None:
-        """Kill a topology, its spouts paused `wait` seconds before; by default the topology's message timeout."""
+        """Kill a topology after its spouts have paused for a while.
+
+        Args:
+            name: The topology.
+            wait: Seconds of the pause; by default the topology's message timeout, in which tuples under way are done.
+        """
         options = self._storm.generated.KillOptions()
         if wait is not None:
             options.set_wait_secs(wait)
@@ -213,12 +225,14 @@ class NimbusGateway:
         command = [os.fspath(self.java), *flags, "-cp", path, "py4j.GatewayServer", *SERVER]
         env = os.environ | environment()
         try:
+            # A session of its own: Ctrl-C in the terminal reaches this process alone, which still needs Nimbus to end.
             with held():
                 self._process = Popen(
                     command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, start_new_session=True, env=env
                 )
         except OSError as error:
             raise EngineError(f"{self.java} does not run: {error}") from None
+        # py4j's server prints the port that it got and, with --enable-auth, the token; nothing if the JVM failed.
         port, token = (self._process.stdout.readline().strip() for _ in range(2))
         if not port.isdigit():
             raise EngineError(f"{self.java} does not run Storm's client with the jars of {self.lib}")
@@ -241,15 +255,17 @@ class NimbusGateway:
         return self.jvm.org.apache.storm
 
     def _read(self, struct: Any) -> Struct:
+        """Fetch a Thrift struct in one call, as bytes: py4j would make a call for each field of each executor."""
         thrift = self._storm.thrift
         return read_struct(bytes(thrift.TSerializer(thrift.protocol.TBinaryProtocol.Factory()).serialize(struct)))
 
     @contextlib.contextmanager
     def _nimbus(self, subject: str) -> Iterator[Any]:
-        """The leader's interface; what goes wrong with it, also in the block, becomes an EngineError."""
-        from py4j.protocol import Py4JError, Py4JJavaError
+        """Connect to the leader; an error of it, also in the block, becomes an EngineError."""
+        from py4j.protocol import Py4JError, Py4JJavaError  # of the extra `storm`
 
         try:
+            # A connection a call: Nimbus may restart or hand over between two calls, and this finds the new leader.
             client = self._storm.utils.NimbusClient.getConfiguredClient(self._java_conf)
             try:
                 yield client.getClient()
@@ -261,6 +277,7 @@ class NimbusGateway:
             raise EngineError(GONE) from None
 
     def _told(self, thrown: Any, subject: str) -> str:
+        """Put an exception of Storm's client into a sentence with the next step."""
         kind = str(thrown.getClass().getSimpleName())
         if kind in LOST:
             port = self.conf.get("nimbus.thrift.port", self._java_conf["nimbus.thrift.port"])
@@ -268,12 +285,13 @@ class NimbusGateway:
             return f"no Nimbus that leads answers at {seeds}: is it up, and has its election ended?"
         if kind == "NotAliveException":
             return f"no topology {subject!r} runs on this cluster"
+        # Thrift's exceptions hold their text in a field `msg`, those of Java in `getMessage`.
         said = thrown.get_msg() if hasattr(thrown, "get_msg") else thrown.getMessage()
         return f"Nimbus refuses what was asked of {subject!r}: {said or kind}"
 
 
 def _drain(output: IO[str]) -> None:
-    """Read what the JVM says: Storm's client logs there, and would wait for a reader once the pipe is full."""
+    """Read and drop the JVM's output: Storm's client logs there, and would wait for a reader once the pipe is full."""
     with contextlib.suppress(ValueError, OSError):  # the gateway was stopped
         for _ in output:
             pass

@@ -1,4 +1,4 @@
-"""What Nimbus says of a cluster and its topologies, as values.
+"""Summaries of a cluster and its topologies by Nimbus, as values.
 
 Each is read from a struct of Storm's Thrift interface in its own wire format; the numbers are the field ids of
 `storm.thrift`, equal in Storm 2.6 and 2.8, which are as stable as that interface.
@@ -32,6 +32,7 @@ class SupervisorSummary:
     @classmethod
     def of(cls, struct: Struct) -> Self:
         """Read the struct."""
+        # Field 7 is total_resources: amount by Storm's normalised name.
         total = {key.decode(): amount for key, amount in struct.get(7, ())}
         return cls(
             id=struct[5].decode(),
@@ -154,7 +155,12 @@ class ComponentError:
 
     @classmethod
     def of(cls, component: str, struct: Struct) -> Self:
-        """Read the struct `ErrorInfo`."""
+        """Read the struct `ErrorInfo`.
+
+        Args:
+            component: Id of the component: the key under which Nimbus lists the error.
+            struct: The struct by field id.
+        """
         return cls(
             component=component,
             message=struct[1].decode(),
@@ -194,7 +200,12 @@ class TopologyInfo:
 
 @attrs.frozen(kw_only=True)
 class StoredAssignment:
-    """An assignment as Nimbus stored it: the slot, supervisor id and port, of each executor `(start, end)`."""
+    """An assignment as Nimbus stored it, which supervisors follow.
+
+    Attributes:
+        slots: Supervisor id and port by executor `(start, end)`.
+        started: When each executor was assigned, seconds since 1970.
+    """
 
     slots: dict[tuple[int, int], tuple[str, int]]
     started: dict[tuple[int, int], int]
@@ -203,6 +214,7 @@ class StoredAssignment:
     def of(cls, struct: Struct) -> Self:
         """Read the struct `Assignment`."""
         return cls(
+            # A key is the list [start, end]; a NodeInfo has supervisor id (1) and a set of ports (2), of one here.
             slots={(key[0], key[-1]): (node[1].decode(), node[2][0]) for key, node in struct.get(3, ())},
             started={(key[0], key[-1]): seconds for key, seconds in struct.get(4, ())},
         )

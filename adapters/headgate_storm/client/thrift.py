@@ -17,9 +17,10 @@ Struct = dict[int, Any]
 """Field id to value. Text and binary look alike on the wire, so both are bytes."""
 
 MAX_DEPTH = 64
-"""Structs and containers nested deeper than this are taken for garbage."""
+"""Levels of structs and containers. With many more, garbage could exhaust Python's stack; topologies have 7."""
 
 STOP, STRING, STRUCT, MAP, SET, LIST = 0, 11, 12, 13, 14, 15
+"""Type codes of the protocol."""
 SCALARS = {2: ">?", 3: ">b", 4: ">d", 6: ">h", 8: ">i", 10: ">q"}
 """Type code of each fixed-size value, and how `struct` unpacks it: bool, i8, double, i16, i32, i64."""
 
@@ -56,6 +57,7 @@ class _Reader:
         return len(self._data) - self.at
 
     def struct(self, depth: int) -> Struct:
+        """Fields of type (1 byte), id (2 bytes) and value, until the type STOP."""
         fields: Struct = {}
         while (kind := self._scalar(">B")) != STOP:
             field = self._scalar(">h")
@@ -75,10 +77,12 @@ class _Reader:
         return read(depth)
 
     def _list(self, depth: int) -> list[Any]:
+        """Type of the elements, their number, and the elements."""
         kind = self._scalar(">B")
         return [self._value(kind, depth - 1) for _ in range(self._size(1))]
 
     def _map(self, depth: int) -> list[tuple[Any, Any]]:
+        """Types of keys and of values, their number, and the pairs."""
         key, value = self._scalar(">B"), self._scalar(">B")
         return [(self._value(key, depth - 1), self._value(value, depth - 1)) for _ in range(self._size(2))]
 

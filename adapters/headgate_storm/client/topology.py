@@ -1,4 +1,4 @@
-"""A Storm topology (its Thrift struct and its configuration) as a topology of the model."""
+"""Translation of a Storm topology, its Thrift struct and its configuration, to a topology of the model."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ CPU = "topology.component.cpu.pcore.percent"
 ON_HEAP = "topology.component.resources.onheap.memory.mb"
 OFF_HEAP = "topology.component.resources.offheap.memory.mb"
 DECLARED = "topology.component.resources.map"
+"""Keys of a component's configuration by which it declares its demand."""
 DEFAULTS = {CPU: 10.0, ON_HEAP: 128.0, OFF_HEAP: 0.0}
-"""What a component needs that says nothing (Storm's defaults.yaml)."""
+"""Demand of a component that declares none, in points and MB (Storm's defaults.yaml)."""
 WORKER_HEAP = 768.0
-"""MB of heap of a worker whose topology says nothing (Storm's defaults.yaml)."""
+"""MB of heap of a worker whose topology states none (Storm's defaults.yaml)."""
 
 
 def topology_of(name: str, code: Struct, conf: Mapping[str, Any]) -> Topology:
@@ -71,6 +72,7 @@ def topology_of(name: str, code: Struct, conf: Mapping[str, Any]) -> Topology:
 
 
 def _components(code: Struct, conf: Mapping[str, Any]) -> Iterator[Component]:
+    # A topology's configuration holds defaults for its components, whose own win.
     usual = DEFAULTS | _resources(conf)
     for field, kind in ((SPOUTS, Kind.SPOUT), (BOLTS, Kind.BOLT)):
         for name, component in code.get(field, []):
@@ -97,7 +99,7 @@ def _streams(code: Struct) -> Iterator[Stream]:
     for field in (SPOUTS, BOLTS):
         for target, component in code.get(field, []):
             for stream, grouping in component[COMMON].get(INPUTS, []):
-                yield Stream(
+                yield Stream(  # GlobalStreamId: 1 is the component, 2 the stream
                     source=stream[1].decode(),
                     target=target.decode(),
                     name=stream[2].decode(),

@@ -16,7 +16,7 @@ from headgate_storm.install.submit import submit_description
 from headgate_storm.local.cluster import LocalStorm
 from headgate_storm.release.artefacts import STORM
 from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import Places, Service, serve
+from headgate_storm.service import Service, ServiceSettings, serve
 from headgate_storm.workers.throughput import reduced, series, sinks
 
 if TYPE_CHECKING:
@@ -275,8 +275,8 @@ def experiment(
     Raises:
         EngineError: The cluster does not start.
     """
-    places = Places(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))
-    with serve(host, fill, {}, places, shadow=True) as service:
+    settings = ServiceSettings(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))
+    with serve(host, fill, {}, settings, shadow=True) as service:
         asked = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **(conf or {})}
         with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version) as storm:
             yield Experiment(host=host, storm=storm, service=service)

@@ -1,1 +1,1 @@
-"""One scheduling round of Nimbus: the bridge, what it says, what it is answered."""
+"""One scheduling round of Nimbus: the bridge to it, the snapshot it sends, and the answer it gets."""

@@ -1,4 +1,4 @@
-"""What Headgate answers to a scheduling round."""
+"""The answer to a scheduling round: slots for the executors of each topology that changes, as JSON."""
 
 from __future__ import annotations
 
@@ -17,17 +17,23 @@ if TYPE_CHECKING:
     from headgate_storm.nimbus.snapshot import Scheduled, Snapshot
 
 Mode = Literal["assign", "own", "hold"]
-"""assign: these slots; own: Storm's own scheduler, as if Headgate were not there; hold: what runs stays."""
+"""assign: these slots; own: Storm's own scheduler, as if Headgate were not there; hold: running executors stay."""
 
 Layout = FrozenMap[Slot, tuple[int, ...]]
-"""First and last task ids of the executors in each slot, one after the other."""
+"""Executors in each slot, as one flat row: first and last task id of one, then of the next."""
 
 
 @attrs.frozen(kw_only=True)
 class Answer:
-    """The wanted layout of each topology that changes, by topology id, and a text for people for each.
+    """The wanted layout of each topology that changes, by topology id, and a status line of each.
 
     A layout is whole: it holds every executor of the topology that has a slot now, and those that get one.
+
+    Attributes:
+        mode: Who decides: these layouts, Storm's own scheduler, or nobody.
+        reason: Why nothing is assigned, for Nimbus's log; "" otherwise.
+        layouts: Executors by slot, by topology id; topologies that are not named stay as they are.
+        status: The line that Storm's UI shows as scheduling info, by topology id.
     """
 
     mode: Mode = "assign"
@@ -36,7 +42,7 @@ class Answer:
     status: FrozenMap[str, str] = FrozenMap()
 
     def text(self, snapshot: Snapshot) -> str:
-        """The answer as the bridge in Nimbus reads it."""
+        """The answer as the bridge in Nimbus reads it; the snapshot's round and Nimbus tell it from a late one."""
         document = {
             "v": VERSION,
             "nimbus": snapshot.nimbus,
@@ -60,6 +66,7 @@ def layouts(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> FrozenMap[str, La
         wanted: Slot by task id; an executor that runs and is not in it stays where it is.
     """
     changed = ((each, _slots(each, wanted)) for each in snapshot.scheduled)
+    # Only topologies that change are named: Nimbus leaves the slots of the others alone.
     return FrozenMap(
         {each.topology.id: _layout(each, slots) for each, slots in changed if slots != dict(each.assignment)}
     )

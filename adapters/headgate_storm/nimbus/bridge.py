@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOST = "127.0.0.1"
+"""The bridge listens here alone: a round names every host of the cluster, and an answer moves its executors."""
 
 
 @attrs.frozen(kw_only=True)
 class Endpoint:
-    """Where this process listens, and the secret that a caller has to know."""
+    """The address of the bridge: the port on `HOST` where it listens, and the token that a caller has to send."""
 
     port: int
     token: str = attrs.field(repr=False)
@@ -39,7 +40,7 @@ class Endpoint:
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """What the file says, None if there is none or it is half there."""
+        """Read an endpoint file, None if there is none or it is half there."""
         try:
             return cls(**json.loads(path.read_text()))
         except (OSError, ValueError, TypeError):
@@ -47,7 +48,7 @@ class Endpoint:
 
 
 class _Planner:
-    """The object that Nimbus calls."""
+    """The object that Nimbus calls: Java's interface `headgate.storm.Planner`, implemented in Python."""
 
     def __init__(self, answer: Callable[[str], str]) -> None:
         self._answer = answer
@@ -55,20 +56,20 @@ class _Planner:
     def answer(self, round: str) -> str:  # noqa: A002 - the name in the Java interface
         return self._answer(round)
 
-    class Java:
+    class Java:  # py4j reads the interfaces of a Python object from a nested class of this name
         implements = ("headgate.storm.Planner",)
 
 
 class Bridge:
-    """Listens for rounds, in a `with` block."""
+    """Server for the scheduling rounds of Nimbus, which listens in a `with` block."""
 
     def __init__(self, answer: Callable[[str], str], endpoint: Path, *, port: int = 0) -> None:
-        """Remember whom to call.
+        """Take what is needed to listen.
 
         Args:
-            answer: Answers a round, JSON in and out.
+            answer: Answers a round, JSON in and out; called by a thread for each connection.
             endpoint: The file to write, named `headgate.endpoint` in Nimbus's configuration.
-            port: Where to listen; one that the system gives by default.
+            port: TCP port; 0 is one that the system gives.
         """
         self._answer = answer
         self._path = endpoint
@@ -94,6 +95,7 @@ class Bridge:
 
     def __exit__(self, *_error: object) -> None:
         """Stop listening; the endpoint file goes if it is still this process's."""
+        # A second process may have taken over with the same file while this one ended.
         if Endpoint.read(self._path) == self.endpoint:
             self._path.unlink(missing_ok=True)
         self._server.shutdown()
@@ -101,17 +103,20 @@ class Bridge:
 
 def _listen(planner: _Planner, port: int, token: str) -> Any:
     try:
+        # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
         from py4j.clientserver import JavaParameters, PythonParameters
         from py4j.protocol import Py4JNetworkError
 
-        from headgate_storm.nimbus.listener import Listener
+        from headgate_storm.nimbus.listener import Listener  # a subclass of py4j's server
     except ImportError:
         raise EngineError("py4j is not installed: `pip install 'headgate[storm]'`") from None
     logging.getLogger("py4j").addHandler(logging.NullHandler())  # it logs tracebacks, which Nimbus is told in a line
+    # Daemon threads: a Nimbus that never hangs up would keep this process alive after its end.
     python = PythonParameters(address=HOST, port=port, auth_token=token, daemonize=True, daemonize_connections=True)
     try:
         server = Listener(JavaParameters(auto_convert=False), python, python_server_entry_point=planner)
     except (Py4JNetworkError, OSError) as error:
         raise EngineError(f"port {port} of {HOST} cannot be listened on: {error}") from None
-    server.get_callback_server().server_socket.listen()  # py4j does so in its thread, some time after this
+    # py4j listens in its thread, some time after this; the endpoint file would name a port that refuses until then.
+    server.get_callback_server().server_socket.listen()
     return server

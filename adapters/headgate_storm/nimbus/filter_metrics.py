@@ -1,4 +1,4 @@
-"""Metrics of tasks and nodes that are there."""
+"""Metrics restricted to the topologies, tasks and nodes that a cluster has."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ def known_metrics(metrics: Metrics, seen: Observation) -> Metrics:
     """The metrics without those of topologies, tasks and nodes that the observation does not have.
 
     What was measured may be older than the state of the cluster: a topology is killed, a supervisor dies.
+
+    Args:
+        metrics: What workers reported last.
+        seen: The cluster and its topologies now; a request of these metrics and it has to be free of contradictions.
     """
     tasks = {task.id for topology in seen.topologies for task in topology.tasks()}
     nodes = {node.id for node in seen.cluster.nodes}

@@ -1,4 +1,4 @@
-"""Scheduling rounds of Nimbus: what to answer, and what was wished and seen.
+"""Scheduling rounds of Nimbus: the answer to each, from what was wished and what has no slot.
 
 Two things change an assignment. A *wish* is a plan of the control loop; the next round answers with it. Executors
 without a slot (a new topology, a dead worker) are placed in the round that shows them, and nothing else moves for that.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 SHARE = 0.7
-"""Part of Nimbus's patience that goes to planning; the rest is for the way there and back."""
+"""Part of Nimbus's patience that goes to planning. With more, an answer may come too late, and Nimbus holds."""
 NOBODY = (
     "Nimbus has not asked for {seconds:.0f} s: is it up and the leader, is storm.scheduler "
     "headgate.storm.HeadgateScheduler, and does headgate.endpoint in its storm.yaml name the file of this process?"
@@ -32,7 +32,7 @@ NOBODY = (
 
 @attrs.frozen(kw_only=True)
 class Decision:
-    """An answer, and the planning behind it; no request when nothing had to be planned."""
+    """The answer to one round, and the request and plan behind it; no request when nothing had to be planned."""
 
     answer: Answer
     request: Request | None = None
@@ -44,16 +44,22 @@ def grant(snapshot: Snapshot, wish: Mapping[str, Slot]) -> dict[str, Slot]:
 
     A topology has it whole or not at all: all its executors are wished, onto slots that are there, take new executors,
     and are of no other topology.
+
+    Args:
+        snapshot: The round; supervisors may have died and topologies come since the wish was made.
+        wish: Slot by task id, of one topology or several.
     """
     ports = {Slot(node.id, port) for node in snapshot.nodes for port in node.slots}
     open_ports = {slot for slot in ports if slot.node not in snapshot.blacklisted}
     granted: dict[str, Slot] = {}
     wanted = [each for each in snapshot.scheduled if each.executors and each.executors.keys() <= wish.keys()]
+    # Tenants as they would be with the whole wish: two topologies may swap slots, which neither could have alone.
     taken = _tenants(
         snapshot.scheduled, {**snapshot.assignment, **{t: wish[t] for each in wanted for t in each.executors}}
     )
     for each in wanted:
         slots = {task: wish[task] for task in each.executors}
+        # A blacklisted supervisor keeps what it runs and gets nothing new.
         free = all(slot in open_ports or each.assignment.get(task) == slot for task, slot in slots.items())
         if free and all(len(taken[slot]) == 1 for slot in slots.values()):
             granted.update(slots)
@@ -61,6 +67,7 @@ def grant(snapshot: Snapshot, wish: Mapping[str, Slot]) -> dict[str, Slot]:
 
 
 def _tenants(scheduled: Iterable[Scheduled], at: Mapping[str, Slot]) -> dict[Slot, set[str]]:
+    """Topology ids by slot; a worker of Storm serves one topology."""
     tenants: dict[Slot, set[str]] = defaultdict(set)
     for each in scheduled:
         for task in each.executors:
@@ -75,7 +82,17 @@ def decide(
     metrics: Metrics,
     schedule: Callable[[Request], Plan],
 ) -> Decision:
-    """Answer a round: the wish, then whatever has no slot."""
+    """Answer a round: the wish, then whatever has no slot.
+
+    Args:
+        snapshot: The round.
+        wish: Slot by task id that the control loop asks for, {} for none.
+        metrics: What workers reported last; what the round does not know of them is left out.
+        schedule: The scheduler; asked only if executors are left without a slot.
+
+    Returns:
+        The answer `hold` if the scheduler fails or holds its plan.
+    """
     granted = grant(snapshot, wish)
     if all(task in granted for task in snapshot.unassigned):
         return Decision(answer=_answer(snapshot, granted, None))
@@ -93,6 +110,7 @@ def decide(
 def _fill(snapshot: Snapshot, running: Mapping[str, Slot], metrics: Metrics) -> Request:
     seen = snapshot.observation()
     seen = attrs.evolve(seen, assignment=FrozenMap(running), metrics=known_metrics(metrics, seen))
+    # No moves: executors without a slot are placed around those that run, however well those are placed.
     return Request.of(seen, limits=Limits(deadline=SHARE * snapshot.timeout, max_moves=0))
 
 
@@ -124,13 +142,13 @@ class Rounds:
         metrics: Callable[[], Metrics] = Metrics,
         on_decision: Callable[[Snapshot, Decision], None] | None = None,
     ) -> None:
-        """Remember whom to ask.
+        """Take who decides, and who is told.
 
         Args:
             schedule: The scheduler; what it returns keeps every rule.
             shadow: Plan, but let Storm's own scheduler act; may be changed between two rounds.
             metrics: What was measured last.
-            on_decision: Hears of every round in which something was planned, after it was answered.
+            on_decision: Hears of every round in which something was planned, before Nimbus has the answer.
         """
         self._schedule = schedule
         self.shadow = shadow
@@ -139,6 +157,7 @@ class Rounds:
         self._wish: FrozenMap[str, Slot] = FrozenMap()
         self._latest: Snapshot | None = None
         self._count = 0
+        # Two locks: who wishes or waits must not stand behind a scheduler that plans for seconds.
         self._changed = threading.Condition()
         self._one_round = threading.Lock()
 
@@ -154,6 +173,7 @@ class Rounds:
                 wish = self._wish
             decision = decide(snapshot, wish, self._metrics(), self._schedule)
             answer = Answer(mode="own") if self.shadow else decision.answer
+            # Shows the assignment before this answer: what Nimbus made of it is in the next round.
             self._publish(snapshot)
             if decision.request is not None and self._on_decision is not None:
                 self._on_decision(snapshot, decision)
@@ -187,9 +207,15 @@ class Rounds:
             return self._latest
 
     def until(self, fulfilled: Callable[[Snapshot], bool], seconds: float) -> Snapshot | None:
-        """The first snapshot after this call that fulfils a condition, None if there is none within the seconds."""
+        """The first snapshot after this call that fulfils a condition, None if there is none within the seconds.
+
+        Args:
+            fulfilled: The condition; called with no snapshot twice.
+            seconds: How long to wait. Nimbus asks every `nimbus.monitor.freq.secs`, 10 s by default.
+        """
         deadline = time.monotonic() + seconds
         with self._changed:
+            # By number, not by identity: the snapshot of before this call may already fulfil it, and proves nothing.
             seen = self._count
             while (left := deadline - time.monotonic()) > 0:
                 self._changed.wait(left)

@@ -1,4 +1,4 @@
-"""Secrets in files that their owner alone can read."""
+"""Tokens of the bridge and of the collector, in files that their owner alone can read."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BYTES = 32
+"""Random bytes of a token. With far fewer it could be guessed; the collector takes lines of up to 1 KB as a token."""
 
 
 def make_secret() -> str:
@@ -39,6 +40,10 @@ def read_or_make_secret(path: Path) -> str:
 def write_private(path: Path, text: str) -> None:
     """Write a file for its owner alone, whole or not at all.
 
+    Args:
+        path: The file; its folder is made if it is not there.
+        text: All of its content.
+
     Raises:
         EngineError: It cannot be written.
     """
@@ -46,6 +51,7 @@ def write_private(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.unlink(missing_ok=True)
+        # O_EXCL follows no link that somebody left under this name; the mode is set before the first byte is written.
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)
         draft.replace(path)

@@ -1,4 +1,4 @@
-"""What Nimbus says at the start of a scheduling round, and the same in words of the model.
+"""The snapshot that Nimbus sends with a scheduling round: supervisors, topologies and slots, as values of the model.
 
 Storm schedules executors, ranges of task ids `[start, end]`. The k-th executor of a component, by start, is the
 task with index k of the model.
@@ -32,19 +32,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 VERSION = 1
-"""Version of the round protocol; the bridge inside Nimbus has to speak the same."""
+"""Version of the round protocol. A higher one asks for a newer jar in Nimbus, which otherwise holds."""
 CPU, MEMORY = "cpu.pcore.percent", "memory.mb"
 ON_HEAP, OFF_HEAP = "onheap.memory.mb", "offheap.memory.mb"
+"""Storm's normalised names of resources (`org.apache.storm.Constants`, COMMON_..._RESOURCE_NAME)."""
 UNIFORM = 1.0
 """Tuples per second assumed on a stream before anything is measured: traffic then counts streams."""
 
 Executor = tuple[int, int]
-"""First and last task id."""
+"""First and last of the task ids that one thread of a worker runs."""
 
 
 @attrs.frozen(kw_only=True)
 class Scheduled:
-    """A topology of a round: its model, its executors by task id, and where Nimbus says that they run."""
+    """A topology of a round: its model, its executors by the model's task id, and where Nimbus says that they run."""
 
     topology: Topology
     name: str
@@ -62,6 +63,14 @@ class Snapshot:
     """One round: which Nimbus asks, how many seconds it waits, its supervisors and topologies.
 
     A topology that is being killed is still among them. An assignment may name a supervisor or port that is gone.
+
+    Attributes:
+        nimbus: Id of the process that asks; another one after a failover.
+        round: Its number in the life of that process.
+        timeout: Seconds until the bridge gives up and holds.
+        nodes: Supervisors, with what they offer in all.
+        scheduled: Topologies.
+        blacklisted: Ids of supervisors on hosts of Storm's blacklist, which get no new executors.
     """
 
     nimbus: str
@@ -93,6 +102,7 @@ class Snapshot:
     def _offer(self, node: Node) -> Node:
         if node.id not in self.blacklisted:
             return node
+        # The model has no word for a blacklist: a node without room and without free slots is one.
         used: dict[str, float] = defaultdict(float)
         ports = set()
         for each in self.scheduled:
@@ -107,7 +117,7 @@ class Snapshot:
 
 def component_of(task: str) -> str:
     """The component in a task id."""
-    return task.partition("/")[2].rpartition("/")[0]
+    return task.partition("/")[2].rpartition("/")[0]  # TOPOLOGY/COMPONENT/INDEX; a component's id may have a /
 
 
 def read_snapshot(text: str) -> Snapshot:
@@ -127,11 +137,11 @@ def read_snapshot(text: str) -> Snapshot:
 
 
 def _snapshot(data: Mapping[str, Any]) -> Snapshot:
-    isolation = data.get("isolation") or {}
+    isolation = data.get("isolation") or {}  # nodes of its own by topology name (isolation.scheduler.machines)
     return Snapshot(
         nimbus=data["nimbus"],
         round=data["round"],
-        timeout=data["timeout"] / 1000,
+        timeout=data["timeout"] / 1000,  # milliseconds
         nodes=tuple(map(_node, data["supervisors"])),
         scheduled=tuple(_scheduled(each, isolation.get(each["name"])) for each in data["topologies"]),
         blacklisted=frozenset(each["id"] for each in data["supervisors"] if each["blacklisted"]),
@@ -149,6 +159,7 @@ def _node(data: Mapping[str, Any]) -> Node:
 
 
 def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
+    # A component without executors has no task, and the model no stream to or from it.
     components = [each for each in data["components"] if each["executors"]]
     known = {each["id"] for each in components}
     topology = Topology(
@@ -163,6 +174,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
     )
     pairs = [(task, pair) for each in components for task, pair in _executors(data["id"], each)]
     slots = [Slot(node, port) for node, port in data["slots"]]
+    # One index into the slots for each executor, in the order of the components; -1 has none.
     placed = {task: slots[at] for (task, _), at in zip(pairs, data["assignment"], strict=True) if at >= 0}
     return Scheduled(
         topology=topology, name=data["name"], executors=FrozenMap(dict(pairs)), assignment=FrozenMap(placed)
@@ -170,7 +182,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
 
 
 def _executors(topology: str, component: Mapping[str, Any]) -> list[tuple[str, Executor]]:
-    flat = component["executors"]
+    flat = component["executors"]  # start, end, start, end, ..., by start
     pairs = zip(flat[::2], flat[1::2], strict=True)
     return [(Task(topology, component["id"], index).id, pair) for index, pair in enumerate(pairs)]
 

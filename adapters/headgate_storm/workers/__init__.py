@@ -1,1 +1,1 @@
-"""Reports of workers: collected, measured, kept as samples."""
+"""Reports of workers: collected, turned into metrics, kept as samples."""

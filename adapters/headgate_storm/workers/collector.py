@@ -1,4 +1,4 @@
-"""Takes the reports of workers: a TCP server in a thread of its own, which keeps the newest of every worker."""
+"""The collector: a TCP server in a thread of its own, which keeps the newest reports of every worker."""
 
 from __future__ import annotations
 
@@ -20,24 +20,29 @@ if TYPE_CHECKING:
     from headgate_storm.workers.reports import Report
 
 LINE = 4 * 2**20
-"""Bytes that a report may have: 200,000 flows."""
+"""Bytes that a report may have: 200,000 flows. With more, one client may hold more memory; with less, workers of many
+tasks report nothing."""
 HELLO = 1024
-"""Bytes that the first line, the token, may have."""
+"""Bytes that the first line, the token, may have: what a client holds that is not let in yet."""
 GREETING = 10.0
-"""Seconds that a client may take to send it."""
+"""Seconds that a client may take to send it. With more, silent clients fill the places of workers for longer."""
 CLIENTS = 10_000
-"""Connections at a time."""
+"""Connections at a time, one a worker. With more, the process may run out of file descriptors."""
 BACKLOG = 1024
 """Of them, those that may wait to be let in: all workers of a cluster call at once when a collector starts again."""
 KEPT = 120
-"""Reports that are kept of each worker: ten minutes at the usual pace."""
+"""Reports that are kept of each worker: ten minutes at the usual pace. A window that is longer is measured in part."""
 BUDGET = 64 * 2**20
 """Bytes of report lines that are kept in all, ten times that in memory; then the worker with most loses its oldest."""
+TIDY = 60.0
+"""Seconds between two looks for workers that are gone. With more, their reports take memory for longer."""
+SLOWEST = 10
+"""Seconds between two reports of a worker at the slowest pace (`headgate.monitor.seconds`)."""
 
 
 @attrs.frozen(kw_only=True)
 class Tally:
-    """What became of lines and clients since the collector started.
+    """Counts of report lines and clients since the collector started.
 
     Attributes:
         received: Reports that were taken. `evicted`: of them, those that made room before their time.
@@ -58,7 +63,12 @@ class Reports:
     """The newest reports of every worker, within bounds; every method may be called by any thread."""
 
     def __init__(self, *, kept: int = KEPT, budget: int = BUDGET) -> None:
-        """Remember the bounds: reports of each worker, and bytes of lines in all."""
+        """Start empty.
+
+        Args:
+            kept: Most reports of one worker.
+            budget: Most bytes of report lines of all workers together.
+        """
         self._kept = kept
         self._budget = budget
         self._workers: dict[tuple[str, str | None, int], deque[tuple[int, Report]]] = {}
@@ -67,10 +77,16 @@ class Reports:
         self._lock = threading.Lock()
 
     def add(self, report: Report, size: int) -> None:
-        """Keep a report whose line had `size` bytes."""
+        """Keep a report, and drop older ones that no longer fit.
+
+        Args:
+            report: The report.
+            size: Bytes of its line, which count for the budget.
+        """
         with self._lock:
             row = self._workers.setdefault(report.worker, deque())
             self._counts["received"] += 1
+            # A worker numbers its reports from 1 in each life, so a gap within a life is a report that was lost.
             if row and row[-1][1].started == report.started:
                 self._counts["lost"] += max(0, report.number - row[-1][1].number - 1)
             row.append((size, report))
@@ -81,6 +97,7 @@ class Reports:
                 self._evict()
 
     def _evict(self) -> None:
+        """Drop the oldest report of the worker that has most of them: every worker keeps as long a past as any."""
         worker = max(self._workers, key=lambda each: len(self._workers[each]))
         self._bytes -= self._workers[worker].popleft()[0]
         self._counts["evicted"] += 1
@@ -88,7 +105,7 @@ class Reports:
             del self._workers[worker]
 
     def count(self, what: str) -> None:
-        """Count something that is no report."""
+        """Count something that is no report, under a name of a field of `Tally`."""
         with self._lock:
             self._counts[what] += 1
 
@@ -98,7 +115,7 @@ class Reports:
             return tuple(report for row in self._workers.values() for _, report in row if report.received > moment)
 
     def tally(self) -> Tally:
-        """What was counted."""
+        """The counts up to now."""
         with self._lock:
             return Tally(**self._counts)
 
@@ -110,7 +127,7 @@ class Reports:
 
 
 class Collector:
-    """Listens for the reports of workers, in a `with` block."""
+    """Server for the reports of workers, which listens in a `with` block."""
 
     def __init__(
         self,
@@ -122,7 +139,7 @@ class Collector:
         budget: int = BUDGET,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Remember where to listen, and the secret that a worker has to know.
+        """Take the address to listen on, and the token that a worker has to know.
 
         Args:
             host: Address; workers on other machines need one that they reach.
@@ -131,6 +148,9 @@ class Collector:
             kept: Reports that are kept of each worker.
             budget: Bytes of report lines that are kept in all.
             clock: What dates reports, seconds since 1970.
+
+        Raises:
+            EngineError: The token is empty.
         """
         if not token:
             raise EngineError("a collector needs a token: an empty one lets everybody in")
@@ -144,17 +164,17 @@ class Collector:
 
     @property
     def tally(self) -> Tally:
-        """What became of lines and clients."""
+        """Counts of report lines and clients up to now."""
         return self._reports.tally()
 
     def window(self, seconds: float) -> tuple[Report, ...]:
-        """Wait for so long, and return what came meanwhile; the first reports reach back by their own windows."""
+        """Wait for so long, and return the reports that came meanwhile; the first reach back by their own windows."""
         since = self._clock()
         time.sleep(seconds)
         return self._reports.since(since)
 
     def recent(self, seconds: float) -> tuple[Report, ...]:
-        """What came in the last seconds, as far as it is kept."""
+        """Reports that came in the last seconds, as far as they are kept."""
         return self._reports.since(self._clock() - seconds)
 
     def __enter__(self) -> Self:
@@ -163,6 +183,7 @@ class Collector:
         Raises:
             EngineError: The address is taken or not one of this machine.
         """
+        # The loop runs here until the server listens, in its own thread from then on: a taken port is raised here.
         try:
             listening = self._loop.create_server(lambda: _Client(self), *self.address, backlog=BACKLOG)
             server = self._loop.run_until_complete(listening)
@@ -190,31 +211,31 @@ class Collector:
 
     def _tidy(self) -> None:
         """Every minute: a worker that is silent for as long as its reports are kept at the slowest pace is gone."""
-        self._reports.forget(self._clock() - 10 * KEPT)
-        self._loop.call_later(60, self._tidy)
+        self._reports.forget(self._clock() - SLOWEST * KEPT)
+        self._loop.call_later(TIDY, self._tidy)
 
     def admit(self, client: asyncio.Transport) -> bool:
-        """Whether one more client is let in."""
+        """Count a connection in; False if there are too many, and the caller ends it."""
         self._clients.add(client)
         return len(self._clients) <= CLIENTS
 
     def leave(self, client: asyncio.Transport) -> None:
-        """A client is gone."""
+        """Count a connection out."""
         self._clients.discard(client)
 
     def knows(self, token: bytes) -> bool:
-        """Whether this is the token, in a time that tells nothing about it."""
+        """Compare with the token, in a time that does not depend on how much of it is right."""
         return hmac.compare_digest(token, self._token)
 
     def take(self, line: bytes) -> None:
-        """Keep the report of a line, or count what is none."""
+        """Keep the report of a line, or count the line as invalid; dated here, for workers' clocks differ."""
         try:
             self._reports.add(read_report(line, self._clock()), len(line))
         except DocumentError:
             self.count("invalid")
 
     def count(self, what: str) -> None:
-        """Count something that is no report."""
+        """Count something that is no report, under a name of a field of `Tally`."""
         self._reports.count(what)
 
 
@@ -239,11 +260,12 @@ class _Client(asyncio.Protocol):
         self._collector.leave(self._transport)
 
     def data_received(self, data: bytes) -> None:
+        # TCP knows no lines: a chunk ends the line of an earlier one, holds any number of whole ones, begins another.
         *lines, rest = data.split(b"\n")
         for line in lines:
             self._rest += line
             whole, self._rest = bytes(self._rest), bytearray()
-            skip, self._skipping = self._skipping, False
+            skip, self._skipping = self._skipping, False  # the end of a line that was too long
             if not skip and not self._transport.is_closing():
                 self._line(whole)
         self._rest += rest
@@ -267,7 +289,7 @@ class _Client(asyncio.Protocol):
             self._refuse()
 
     def _overlong(self) -> None:
-        """What is left of the line is not kept."""
+        """Drop what came of a line that is too long, and skip the rest of it; a client without a token is refused."""
         self._rest.clear()
         if not self._known:
             self._refuse()

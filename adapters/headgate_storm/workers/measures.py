@@ -1,4 +1,4 @@
-"""Reports of workers in words of the model: what tasks did, what they exchanged, and where they run.
+"""Reports of workers as metrics of the model: load of tasks, flows between them, and the slots they run in.
 
 A task that moved or whose worker was restarted is in the reports of several processes. The one that reported it last
 is believed, and its figures are averaged over the windows of that process: counts before a restart mix with nothing.
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 Life = tuple[str, str | None, int, int]
 """A worker process from its start to its end: `Report.process`."""
 POINTS = 100.0
-"""Of CPU: one core."""
+"""CPU points of one core, Storm's unit: 100 points are a core in full use."""
 
 
 @attrs.frozen(eq=False)
 class _Process:
-    """The reports of one life of a worker, oldest first, of tasks that nobody reported later: those in `tasks`."""
+    """The reports of one life of a worker, oldest first, and its `tasks`: those that no other life reported later."""
 
     reports: Sequence[Report]
     tasks: frozenset[int]
@@ -50,9 +50,13 @@ class _Process:
 
 
 def seen(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[str, Slot]:
-    """Where tasks of a snapshot ran when a worker last reported them: slot by task id.
+    """Slots in which tasks of a snapshot ran when a worker last reported them, by task id.
 
     Workers on supervisors that the snapshot does not have are left out, and so are their tasks.
+
+    Args:
+        reports: In any order, of any topologies.
+        snapshot: A round of Nimbus: it knows which executor has which tasks, and the supervisors.
     """
     numbers = task_ids(snapshot)
     processes = _processes(reports)
@@ -69,7 +73,9 @@ def seen(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[str, Slot]:
 def lives(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[Life, Slot]:
     """All worker processes that reported, each with its slot, those of which a later one took over all tasks too.
 
-    Those on unknown supervisors are left out.
+    Args:
+        reports: In any order, of any topologies.
+        snapshot: A round of Nimbus; processes on supervisors that it does not have are left out.
     """
     latest = {each.process: each for each in sorted(reports, key=lambda each: (each.received, each.number))}
     processes = [_Process((report,), frozenset()) for report in latest.values()]
@@ -78,7 +84,7 @@ def lives(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[Life, Slot
 
 
 def metrics_of(reports: Iterable[Report], snapshot: Snapshot, window: float) -> Metrics:
-    """What the tasks, nodes and topologies of a snapshot did.
+    """Metrics of the tasks, nodes and topologies of a snapshot: CPU in points, rates in tuples and bytes per second.
 
     A task that nobody reported has no sample. Flows have bytes where the size of their tuples is known, from the flow
     itself or from others between the same components; a scheduler plans on bytes if all have them.
@@ -106,6 +112,7 @@ def _processes(reports: Iterable[Report]) -> list[_Process]:
     for report in sorted(reports, key=lambda each: (each.received, each.number)):
         lives[report.process].append(report)
     ordered = sorted(lives.values(), key=lambda life: (life[-1].received, life[-1].started, str(life[-1].process)))
+    # Later entries win, so a task belongs to the process that reported last, of two at once to the one started later.
     owner = {(life[-1].topology, row.task): life[-1].process for life in ordered for row in life[-1].tasks}
     tasks: dict[tuple[object, ...], set[int]] = defaultdict(set)
     for (_, task), process in owner.items():
@@ -135,6 +142,7 @@ def _slots(processes: Sequence[_Process], snapshot: Snapshot) -> list[Slot | Non
 
 
 def _tasks(processes: Sequence[_Process], numbers: Numbers) -> dict[str, TaskSample]:
+    """Samples by task id; an executor that runs several of Storm's tasks is one task of the model."""
     samples = {}
     for process in processes:
         totals: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -164,6 +172,7 @@ def _executors(process: _Process, numbers: Numbers) -> tuple[dict[str, float], d
             name = numbers.get((report.topology, row.task))
             if name is None or row.task not in process.tasks:
                 continue
+            # CPU by the windows that know it: a thread that was not found in one of them did not do nothing.
             if row.cpu is not None:
                 used[name][0] += row.cpu
                 used[name][1] += report.window
@@ -174,6 +183,7 @@ def _executors(process: _Process, numbers: Numbers) -> tuple[dict[str, float], d
 
 
 def _flows(processes: Sequence[_Process], numbers: Numbers) -> Iterator[Flow]:
+    """Flows between tasks of the model, by the sender's worker, which counts and weighs what it emits."""
     tuples: dict[tuple[str, str], float] = defaultdict(float)
     sizes: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for process in processes:
@@ -188,12 +198,13 @@ def _flows(processes: Sequence[_Process], numbers: Numbers) -> Iterator[Flow]:
                         sizes[key][0] += row.bytes
                         sizes[key][1] += row.tuples
     for (source, target), rate in sorted(tuples.items()):
+        # Mean size of a tuple: of this pair, else of all pairs of the same two components.
         total, count = sizes.get((source, target)) or sizes.get(_kind(source, target)) or (0.0, 0.0)
         yield Flow(source=source, target=target, tuples=rate, bytes=rate * total / count if count else None)
 
 
 def _kind(source: str, target: str) -> tuple[str, str]:
-    """What flows between the same two components have in common."""
+    """The two components of a flow, by which the sizes of its tuples may stand for those of another."""
     return source.rpartition("/")[0], target.rpartition("/")[0]
 
 
@@ -220,6 +231,7 @@ def _topologies(
         spouts, sinks = ends(scheduled)
         offered = [each.emitted or 0.0 for name, each in samples.items() if name in spouts]
         finished = [each.received or 0.0 for name, each in samples.items() if name in sinks]
+        # Without ackers nothing is acked: then what sinks execute is the throughput, and there is no latency.
         if own:
             yield TopologySample(
                 topology=scheduled.topology.id,
@@ -231,8 +243,8 @@ def _topologies(
 
 
 def ends(scheduled: Scheduled) -> tuple[set[str], set[str]]:
-    """Task ids of the spouts, and of the topology's own bolts that send to none of its own."""
-    own = {each.id: each.kind for each in scheduled.topology.components if not each.id.startswith("__")}
+    """Task ids of a topology's spouts, and of its sinks: bolts that send to no other of its own bolts."""
+    own = {each.id: each.kind for each in scheduled.topology.components if not each.id.startswith("__")}  # no ackers
     inner = {each.source for each in scheduled.topology.streams if each.target in own}
     spouts = {name for name in scheduled.executors if own.get(component_of(name)) is Kind.SPOUT}
     sinks = {name for name in scheduled.executors if own.get(component_of(name)) is Kind.BOLT}

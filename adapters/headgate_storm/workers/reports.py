@@ -1,4 +1,4 @@
-"""What the monitor inside a worker reports: one line of JSON for every few seconds, and the value read from it."""
+"""Reports of the monitor inside a worker: one line of JSON for every few seconds, and the value read from it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VERSION = 1
-"""Version of the report lines; the jar on the workers has to speak the same."""
+"""Version of the report lines. A higher one asks for a newer jar on the workers, whose lines are refused until then."""
 MEGABYTE = 2**20
+"""Bytes in an MB of Storm."""
 
 
 class TaskRow(NamedTuple):
@@ -55,7 +56,7 @@ class ExecutorRow(NamedTuple):
 
 @attrs.frozen(kw_only=True)
 class Report:
-    """What one worker did in one window.
+    """The report of one worker on one window of time.
 
     Attributes:
         received: When the collector had it, seconds since 1970 by the collector's clock.

@@ -1,4 +1,4 @@
-"""Keeps what workers report: a thread that writes samples every minute."""
+"""The writer of samples: a thread that writes what workers reported to Parquet files, every minute."""
 
 from __future__ import annotations
 
@@ -19,14 +19,22 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("headgate.storm.archive")
 SECONDS = 60.0
-"""From one file to the next, unless told otherwise."""
+"""Seconds from one file to the next, unless told otherwise. With more, a crash loses more reports, and those that the
+collector no longer keeps are lost anyway; with less, there are more and smaller files."""
 
 
-class Archive:
-    """Writes the reports of a collector to a folder, in a `with` block; the last ones when it is left."""
+class SampleWriter:
+    """Writer of a collector's reports to a folder of samples, in a `with` block; the last ones when it is left."""
 
     def __init__(self, collector: Collector, folder: Path, rounds: Rounds, *, seconds: float = SECONDS) -> None:
-        """Remember what to write where; tasks are named after the newest round of Nimbus."""
+        """Take the source and the destination.
+
+        Args:
+            collector: Keeps the reports.
+            folder: Where `day=.../hour=...` are.
+            rounds: The rounds of Nimbus; the newest one names the tasks.
+            seconds: From one file to the next.
+        """
         self._collector = collector
         self._folder = folder
         self._rounds = rounds
@@ -55,6 +63,7 @@ class Archive:
         snapshot = self._rounds.newest
         if snapshot is None:  # reports wait in the collector until a round of Nimbus names their tasks
             return
+        # A report that comes while this runs is for the next file: an upper bound, so that none is written twice.
         since, self._since = self._since, time.time()
         reports = [each for each in self._collector.recent(self._since - since) if each.received <= self._since]
         try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headgate_storm.workers.reports import Report
 
 ENGINE = "storm"
+"""The engine's name in every row."""
 
 
 def write_samples(folder: Path, reports: Iterable[Report], snapshot: Snapshot) -> tuple[Path, ...]:
@@ -43,7 +44,12 @@ def write_samples(folder: Path, reports: Iterable[Report], snapshot: Snapshot) -
 
 
 def sample_rows(report: Report, snapshot: Snapshot) -> Iterator[dict[str, Any]]:
-    """The rows of a report. Its key is the life of the worker (`origin`) and the number of the report in it."""
+    """The rows of a report. Its key is the life of the worker (`origin`) and the number of the report in it.
+
+    Args:
+        report: What one worker did in one window.
+        snapshot: The round of Nimbus that names its tasks; topologies but the worker's are left out.
+    """
     own = attrs.evolve(
         snapshot, scheduled=tuple(each for each in snapshot.scheduled if each.topology.id == report.topology)
     )

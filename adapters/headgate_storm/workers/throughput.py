@@ -1,4 +1,4 @@
-"""How fast a topology was, second by second, from what its workers reported."""
+"""Throughput of a topology, second by second, from the reports of its workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headgate_storm.workers.reports import Report
 
 REDUCED = 0.8
-"""Throughput below this share of the usual counts as reduced."""
+"""Throughput below this share of the usual counts as reduced. With more, noise counts; with less, only stalls do."""
 
 
 def sinks(scheduled: Scheduled) -> frozenset[int]:
@@ -45,5 +45,10 @@ def series(reports: Iterable[Report], tasks: Collection[int], begin: float, end:
 
 
 def reduced(seconds: Sequence[float], usual: float) -> int:
-    """How many of the seconds had less than `REDUCED` of the usual throughput."""
+    """Seconds with less than `REDUCED` of the usual throughput.
+
+    Args:
+        seconds: Tuples in each second.
+        usual: Tuples in a second before.
+    """
     return sum(each < REDUCED * usual for each in seconds)

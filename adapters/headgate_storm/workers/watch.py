@@ -1,4 +1,4 @@
-"""What looks at the workers of a cluster: the `watch` of a `StormTarget`."""
+"""The watch on the workers of a cluster, by their reports: the `watch` of a `StormTarget`."""
 
 from __future__ import annotations
 
@@ -18,26 +18,37 @@ if TYPE_CHECKING:
     from headgate_storm.workers.measures import Life
 
 FRESH = 25.0
-"""Seconds after which a task that nobody reported is not taken to be alive: two reports at the slowest pace."""
+"""Seconds after which a task that nobody reported is not taken to be alive: two reports at the slowest pace. With less,
+a worker that reports every 10 s looks dead; with more, a dead one looks alive for longer."""
 
 
 @attrs.define(eq=False)
-class Workers:
-    """Workers as their reports to a collector show them; `latest` is what was measured last."""
+class CollectorWatch:
+    """The workers of a cluster as their reports to a collector show them; `latest` is what was measured last."""
 
     collector: Collector
     latest: Metrics = attrs.field(default=Metrics(), init=False)
 
     def measure(self, snapshot: Snapshot, window: float) -> Metrics:
-        """What executors did in the next `window` seconds; returns after them."""
+        """Measure executors for a window of time; returns after it.
+
+        Args:
+            snapshot: The round of Nimbus that names them.
+            window: Seconds to watch.
+        """
         self.latest = metrics_of(self.collector.window(window), snapshot, window)
         return self.latest
 
     def lives(self, snapshot: Snapshot) -> FrozenMap[Life, Slot]:
-        """The worker processes that reported in the last seconds, each with its slot."""
+        """The worker processes that reported in the last `FRESH` seconds, each with its slot."""
         return lives(self.collector.recent(FRESH), snapshot)
 
     def alive(self, snapshot: Snapshot, *, past: Collection[Life] = ()) -> FrozenMap[str, Slot]:
-        """Where executors were reported in the last seconds, by task id, processes of the past left out."""
+        """Slots in which executors were reported in the last `FRESH` seconds, by task id.
+
+        Args:
+            snapshot: The round of Nimbus that names them.
+            past: Processes that were to end, whose reports prove nothing.
+        """
         reports = (each for each in self.collector.recent(FRESH) if each.process not in past)
         return seen(reports, snapshot)

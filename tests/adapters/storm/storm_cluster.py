@@ -15,7 +15,7 @@ from headgate_storm.install.submit import submit_description
 from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
 from headgate_storm.release.artefacts import STORM
 from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import SCHEDULER, Places, serve
+from headgate_storm.service import SCHEDULER, ServiceSettings, serve
 from headgate_storm.workload.catalogue import ROLES, workloads
 from headgate_storm.workload.describe import Load, describe
 
@@ -102,7 +102,7 @@ class Cluster:
         return wait_for("executors placed, and reported by their workers", look)
 
     def serve(self, scheduler="resource-aware", **more):
-        return serve(PluginHost.load(), scheduler, {}, Places(endpoint=self.endpoint), **more)
+        return serve(PluginHost.load(), scheduler, {}, ServiceSettings(endpoint=self.endpoint), **more)
 
 
 def word_count(storm, *, name="word-count", rate=0.05):

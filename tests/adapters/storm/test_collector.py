@@ -15,7 +15,7 @@ from headgate.model import Slot
 from headgate_storm.nimbus.snapshot import read_snapshot
 from headgate_storm.workers import collector as module
 from headgate_storm.workers.collector import Collector, Reports, Tally
-from headgate_storm.workers.watch import Workers
+from headgate_storm.workers.watch import CollectorWatch
 from storm_reports import Worker, report, report_line
 from storm_rounds import round_text, supervisor, word_count
 
@@ -176,15 +176,15 @@ def test_workers_measures_and_knows_who_is_alive(collector: Collector) -> None:
     with closing(call(collector)) as client:
         later = threading.Timer(0.1, lambda: client.sendall(report_line()))
         later.start()
-        metrics = Workers(collector).measure(snapshot, 0.5)
+        metrics = CollectorWatch(collector).measure(snapshot, 0.5)
         later.join()
     assert [each.task for each in metrics.tasks] == ["wc/count/0", "wc/lines/0"]
-    assert Workers(collector).alive(snapshot)["wc/lines/0"] == Slot("s1", 6700)
+    assert CollectorWatch(collector).alive(snapshot)["wc/lines/0"] == Slot("s1", 6700)
 
 
 def test_what_a_process_said_that_was_to_end_shows_nobody_alive(collector: Collector) -> None:
     snapshot = read_snapshot(round_text([supervisor("s1")], [word_count()]))
-    workers = Workers(collector)
+    workers = CollectorWatch(collector)
     with closing(call(collector)) as client:
         client.sendall(report_line(started=1))
         until(lambda: collector.tally.received == 1)
@@ -200,7 +200,7 @@ def test_what_a_process_said_that_was_to_end_shows_nobody_alive(collector: Colle
 def test_processes_that_ended_earlier_show_nobody_alive_either(collector: Collector) -> None:
     """A move that is taken back soon: the first process of the slot reported the same executors there."""
     snapshot = read_snapshot(round_text([supervisor("s1")], [word_count()]))
-    workers = Workers(collector)
+    workers = CollectorWatch(collector)
     with closing(call(collector)) as client:
         client.sendall(report_line(started=1))
         client.sendall(report_line(started=2))

@@ -15,7 +15,7 @@ from headgate_storm.install.installation import Installation
 from headgate_storm.local.cluster import LocalStorm
 from headgate_storm.nimbus.bridge import Endpoint
 from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import HOOKS, SCHEDULER, Places, serve
+from headgate_storm.service import HOOKS, SCHEDULER, ServiceSettings, serve
 from shell import headgate
 from storm_cluster import RELEASE, SMALL
 
@@ -142,29 +142,29 @@ def test_the_command_names_the_findings(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def asked(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalStorm, Places]]:
+def asked(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalStorm, ServiceSettings]]:
     folder = tmp_path_factory.mktemp("examined")
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = ("127.0.0.1", free.getsockname()[1])
-    places = Places(endpoint=folder / "endpoint.json", collector=address)
-    with serve(PluginHost.load(), "even", {}, places) as service:
+    settings = ServiceSettings(endpoint=folder / "endpoint.json", collector=address)
+    with serve(PluginHost.load(), "even", {}, settings) as service:
         conf = {**service.nimbus_conf(), **service.worker_conf()}
         with LocalStorm(SMALL[:1], conf=conf, extlib=(bridge_jar(),), version=RELEASE) as storm:
-            yield storm, places
+            yield storm, settings
 
 
 @pytest.mark.storm
 @pytest.mark.slow
 @pytest.mark.network
-def test_a_real_installation_that_is_served_is_sound(asked: tuple[LocalStorm, Places]) -> None:
-    storm, places = asked
+def test_a_real_installation_that_is_served_is_sound(asked: tuple[LocalStorm, ServiceSettings]) -> None:
+    storm, settings = asked
     found = examine(storm.home)
     assert [each for each in found if each.status != "ok"] == []
     assert {"Storm", "jar for Nimbus", "jar for workers", *SCHEDULER, *HOOKS} <= {each.subject for each in found}
     file = storm.home / "conf" / "storm.yaml"
     sound = file.read_text()
     try:
-        file.write_text(sound.replace(str(places.endpoint), "/no/where"))
+        file.write_text(sound.replace(str(settings.endpoint), "/no/where"))
         assert [each.subject for each in examine(storm.home) if each.status != "ok"] == ["headgate.endpoint"]
         file.write_text("a: [b\n")
         assert any("cannot be read as YAML" in each.detail for each in examine(storm.home))

@@ -12,7 +12,7 @@ from headgate.samples.store import read_states
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.nimbus.snapshot import read_snapshot
 from headgate_storm.workers.collector import Collector
-from headgate_storm.workers.sample_writer import Archive
+from headgate_storm.workers.sample_writer import SampleWriter
 from headgate_storm.workers.samples import sample_rows, write_samples
 from storm_reports import report, report_line
 from storm_rounds import round_text, supervisor, word_count
@@ -55,7 +55,7 @@ def test_the_same_reports_again_add_nothing(tmp_path: Path) -> None:
 
 def test_an_archive_waits_for_a_round_that_names_tasks(tmp_path: Path) -> None:
     rounds = Rounds(lambda request: Problem.of(request).plan([-1] * Problem.of(request).n), shadow=True)
-    with Collector(token="t") as collector, Archive(collector, tmp_path, rounds, seconds=0.05):
+    with Collector(token="t") as collector, SampleWriter(collector, tmp_path, rounds, seconds=0.05):
         collector.take(report_line())
         time.sleep(0.2)
         assert list(tmp_path.iterdir()) == []

@@ -28,7 +28,7 @@ class Seen:
     said: object = None
     scheduler: object = None
     options: object = None
-    places: object = None
+    settings: object = None
     control: object = None
     pace: object = None
     port: int = 0
@@ -44,10 +44,10 @@ def seen(monkeypatch, tmp_path):
     real = service.serve
 
     @contextlib.contextmanager
-    def served(host, scheduler, options, places, **more):
-        made.scheduler, made.options, made.places = scheduler, options, places
-        with real(host, scheduler, options, places, **more) as running:
-            made.port = Endpoint.read(places.endpoint).port
+    def served(host, scheduler, options, settings, **more):
+        made.scheduler, made.options, made.settings = scheduler, options, settings
+        with real(host, scheduler, options, settings, **more) as running:
+            made.port = Endpoint.read(settings.endpoint).port
             made.collected = running.collector is not None and running.collector.address
             yield running
 
@@ -78,11 +78,11 @@ PORTS = [free_port() for _ in range(2)]
 COLLECTOR = f"127.0.0.1:{PORTS[1]}"
 CASES = {
     "scheduler": ("even", lambda seen: (seen.scheduler, seen.control.scheduler), ("even", "even")),
-    "endpoint": ("other.json", lambda seen: seen.places.endpoint.name, "other.json"),
+    "endpoint": ("other.json", lambda seen: seen.settings.endpoint.name, "other.json"),
     "port": (PORTS[0], lambda seen: seen.port, PORTS[0]),
     "collector": (COLLECTOR, lambda seen: seen.collected, ("127.0.0.1", PORTS[1])),
-    "token": ("secret", lambda seen: seen.places.token_file.name, "secret"),
-    "samples": ("kept", lambda seen: seen.places.samples.name, "kept"),
+    "token": ("secret", lambda seen: seen.settings.token_file.name, "secret"),
+    "samples": ("kept", lambda seen: seen.settings.samples.name, "kept"),
     "journal": ("rounds", lambda seen: seen.journal.path.name, "rounds"),
     "json": (True, lambda seen: seen.as_json, True),
     "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),
