@@ -10,7 +10,10 @@ import click
 from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say, table
 from headgate.cli.request import REQUEST_HELP, SCHEDULER, option_option, request_argument
-from headgate_sim.application import make_timing, timing_options
+from headgate.cli.settings import Configured
+from headgate.control.settings import make, settings_of
+from headgate_sim.application import SETTINGS, trace_option
+from headgate_sim.timing import Span, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,19 +26,20 @@ if TYPE_CHECKING:
 ROWS = 20
 """Of the table over time."""
 BAD = ("failed", "held")
-SECONDS = click.FloatRange(min=0, min_open=True)
 
 
-@click.command("simulate", epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.")
+@click.command(
+    "simulate",
+    cls=Configured,
+    settings=lambda: (*settings_of(Span), *SETTINGS),
+    epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.",
+)
 @request_argument
 @click.option(
     "-s", "--scheduler", "schedulers", multiple=True, help=f"A scheduler, repeatable; {SCHEDULER} by default."
 )
 @option_option
-@click.option("--duration", default=600.0, show_default=True, type=SECONDS, help="Simulated seconds.")
-@click.option("--window", default=10.0, show_default=True, type=SECONDS, help="Simulated seconds that a look takes.")
-@click.option("--interval", default=20.0, show_default=True, type=click.FloatRange(min=0), help="Between two rounds.")
-@timing_options
+@trace_option
 @click.option("--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what is measured, as Parquet.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with curves here.")
 @json_option
@@ -94,17 +98,17 @@ def _run(
     from headgate_sim.experiment import run
     from headgate_sim.keeper import Keeper
 
-    folder, seed = settings["samples"], settings["seed"]
+    folder, seed, span = settings["samples"], settings["seed"], make(Span, settings)
     summary = run(
         request,
         name,
         seed,
-        settings["duration"],
+        span.duration,
         trace=trace,
-        timing=make_timing(dict(settings)),
+        timing=make(Timing, settings),
         options=options,
-        window=settings["window"],
-        interval=settings["interval"],
+        window=span.window,
+        interval=span.interval,
         host=host,
         keep=Keeper(folder, f"{name}:{seed}").keep if folder else None,
     )

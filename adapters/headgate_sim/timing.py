@@ -35,10 +35,10 @@ class Timing:
         burst: Multiple of its nominal load at which a topology takes from a backlog, if its nodes allow.
     """
 
-    style: Style = "executor"
-    supervisor_cycle: float = 10.0
-    worker_cycle: float = 3.0
-    kill_delay: float = 2.0
+    style: Style = attrs.field(default="executor", metadata={"help": "How tasks move."})
+    supervisor_cycle: float = attrs.field(default=10.0, metadata={"help": "T_S, seconds.", "least": 0})
+    worker_cycle: float = attrs.field(default=3.0, metadata={"help": "T_W, seconds.", "least": 0})
+    kill_delay: float = attrs.field(default=2.0, metadata={"help": "D_K, seconds.", "least": 0})
     start: float = 5.3
     restart: float = 14.0
     stop: float = 30.0
@@ -49,3 +49,29 @@ class Timing:
     detection: float = 30.0
     hop: float = 0.5
     burst: float = 10.0
+
+
+@attrs.frozen(kw_only=True)
+class Span:
+    """The time that an experiment simulates, in simulated seconds, and how the control loop divides it.
+
+    Attributes:
+        duration: Of the whole experiment.
+        window: Of one look.
+        interval: Between two rounds.
+    """
+
+    duration: float = attrs.field(default=600.0, metadata={"help": "Simulated seconds.", "above": 0})
+    window: float = attrs.field(default=10.0, metadata={"help": "Simulated seconds that a look takes.", "above": 0})
+    interval: float = attrs.field(default=20.0, metadata={"help": "Simulated seconds between two rounds.", "least": 0})
+
+
+@attrs.frozen(kw_only=True)
+class Draws:
+    """The random draws of a simulation.
+
+    Attributes:
+        seed: Of the moments at which supervisors and workers look.
+    """
+
+    seed: int = attrs.field(default=0, metadata={"help": "Of the moments at which supervisors look."})

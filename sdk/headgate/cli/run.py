@@ -59,11 +59,13 @@ def command(
     control = make(Control, settings, engine=engine, scheduler=scheduler, options=options)
     if control.fleet is not None and not host.has(engine, "headgate_scale"):
         raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
-    recorded = make_journal(journal)
+    pace, recorded = make(Pace, settings), make_journal(journal)
     with host.open(engine, application, master) as target:
+        if pace.rounds is None and hasattr(target, "wait"):
+            raise click.UsageError(f"time on {engine} is not real, so its rounds would never end: give --rounds")
         moment = getattr(target, "moment", time.time)
         keep = Keeper(samples, engine, moment).keep if samples is not None else None
         clock, wait = getattr(target, "clock", time.monotonic), getattr(target, "wait", time.sleep)
         loop = Loop(host, control, target, recorded, keep=keep, clock=clock)
-        bad = run_rounds(loop, make(Pace, settings), as_json=as_json, wait=wait)
+        bad = run_rounds(loop, pace, as_json=as_json, wait=wait)
     context.exit(1 if bad else 0)

@@ -6,10 +6,16 @@ import xml.etree.ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
+from headgate.cli.main import headgate
+from headgate.control.settings import settings_of
 from headgate.documents import restore, write
+from headgate_sim import experiment
+from headgate_sim.application import SETTINGS
 from headgate_sim.curves import Curve, Panel, curves_svg
+from headgate_sim.experiment import run
 from headgate_sim.simulate import simulate
 from headgate_sim.summary import Summary
+from headgate_sim.timing import Span
 from small_requests import component, node, request, topology, word_count
 
 
@@ -101,3 +107,46 @@ def test_a_curve_breaks_where_there_is_no_value_and_fits_its_frame():
 
 def test_curves_of_nothing_are_a_picture_too():
     ET.fromstring(curves_svg([Panel(title="x", curves=(Curve(name="one", points=()),))]))
+
+
+ARRIVES = {
+    "duration": (120.0, lambda given: given["duration"]),
+    "window": (7.0, lambda given: given["window"]),
+    "interval": (9.0, lambda given: given["interval"]),
+    "style": ("worker", lambda given: given["timing"].style),
+    "supervisor-cycle": (3.0, lambda given: given["timing"].supervisor_cycle),
+    "worker-cycle": (1.0, lambda given: given["timing"].worker_cycle),
+    "kill-delay": (0.5, lambda given: given["timing"].kill_delay),
+    "seed": (5, lambda given: given["seed"]),
+}
+
+
+@pytest.mark.parametrize("origin", ["the command line", "a file"])
+@pytest.mark.parametrize("name", ARRIVES)
+def test_every_setting_arrives_at_the_experiment(words, tmp_path, monkeypatch, name, origin):
+    given = {}
+
+    def remember(request, scheduler, seed, duration, **more):
+        given.update(more, seed=seed, duration=duration)
+        return run(request, scheduler, seed, 30.0)
+
+    monkeypatch.setattr(experiment, "run", remember)
+    value, arrived = ARRIVES[name]
+    (tmp_path / "headgate.toml").write_text(f"[simulate]\n{name} = {json.dumps(value)}\n")
+    more = [f"--{name}", value] if origin == "the command line" else ["--config", tmp_path / "headgate.toml"]
+    done = CliRunner().invoke(headgate, [str(each) for each in ("simulate", words, "-s", "even", *more)])
+    assert done.exit_code == 0, done.output
+    assert arrived(given) == value
+
+
+def test_the_table_of_settings_is_tested_whole(words):
+    assert {each.name.replace("_", "-") for each in (*settings_of(Span), *SETTINGS)} == set(ARRIVES)
+
+
+def test_a_run_whose_time_is_simulated_is_asked_how_long_it_is(words):
+    endless = CliRunner().invoke(headgate, ["run", "--engine", "sim", "-s", "even", str(words)])
+    assert endless.exit_code == 2
+    assert "give --rounds" in endless.output
+    some = CliRunner().invoke(headgate, ["run", "--engine", "sim", "-s", "even", "--rounds", "2", str(words)])
+    assert some.exit_code == 0, some.output
+    assert "round 2: unchanged" in some.output
