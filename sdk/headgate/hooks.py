@@ -122,6 +122,15 @@ class SchedulerSpec:
     """Hooks of a scheduler. A scheduler is a pure function of its arguments."""
 
     @hookspec
+    def headgate_prepare(self) -> None:
+        """Load what is slow to load, once in a process, before plans are asked for. Optional.
+
+        `headgate_schedule` is called after it, and the time that it takes is not that of the deadline; it is called
+        before every plan, so the second time it has nothing left to do. If it raises, or takes more than a minute,
+        the running assignment is held.
+        """
+
+    @hookspec
     def headgate_schedule(self, request: Request, problem: Problem, options: Any) -> Plan:  # type: ignore[empty-body]
         """Decide where every task runs.
 

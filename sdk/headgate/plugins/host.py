@@ -119,10 +119,10 @@ class PluginHost:
     ) -> Plan:
         """Ask a scheduler for a plan, and trust nothing it does.
 
-        It runs in a thread of its own until the deadline. If it raises, overruns, changes the request, or answers
-        with a plan that breaks a rule, the plan that comes back is HELD: the running assignment, with the reason.
-        A search that can be ended (`headgate.toolbox.cancel`) is asked for its best plan so far when most of the
-        deadline is over; with a `cancellation`, by Ctrl-C too.
+        It runs in a thread of its own until the deadline, which begins after `headgate_prepare`. If it raises,
+        overruns, changes the request, or answers with a plan that breaks a rule, the plan that comes back is HELD: the
+        running assignment, with the reason. A search that can be ended (`headgate.toolbox.cancel`) is asked for its
+        best plan so far when most of the deadline is over; with a `cancellation`, by Ctrl-C too.
 
         Args:
             name: Name of the plugin.
@@ -142,6 +142,7 @@ class PluginHost:
         if not isinstance(options, plugin.description.options):
             options = self.options(name, options)
         call = plugin.caller.headgate_schedule
+        prepare = plugin.caller.headgate_prepare if "headgate_prepare" in plugin.hooks else None
         return run_scheduler(
             name,
             plugin.version,
@@ -150,6 +151,7 @@ class PluginHost:
             options=options,
             cancellation=cancellation,
             takes_problem=plugin.takes_problem,
+            prepare=prepare,
         )
 
     def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:

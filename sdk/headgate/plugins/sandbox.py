@@ -34,6 +34,9 @@ larger it is, the more threads of a scheduler that hangs compete with those that
 ASKED = 0.8
 """Share of the deadline after which a search that can be ended is asked for its best plan so far. The larger it is, the
 less time is left to make a plan of that, and the more searches are held; the smaller, the more are cut short."""
+PREPARATION = 60.0
+"""Seconds for `headgate_prepare`. The larger it is, the longer a scheduler that hangs there delays the first round; the
+smaller, the more are held on a machine too busy to import a solver."""
 GRACE = 10.0
 """Seconds for the answer of a scheduler that Ctrl-C asked for its best plan so far. The larger it is, the longer Ctrl-C
 seems to do nothing; the smaller, the more searches lose their plan."""
@@ -43,6 +46,7 @@ seems to do nothing; the smaller, the more searches lose their plan."""
 class _Outcome:
     value: Any = None
     error: BaseException | None = None
+    prepared: threading.Event = attrs.field(factory=threading.Event)
     done: threading.Event = attrs.field(factory=threading.Event)
 
 
@@ -55,6 +59,7 @@ def run_scheduler(
     options: Any,
     cancellation: Cancellation | None = None,
     takes_problem: bool = True,
+    prepare: Callable[[], Any] | None = None,
 ) -> Plan:
     """Call `schedule(request=..., problem=..., options=...)`; its plan if it keeps every rule, else a HELD one.
 
@@ -72,6 +77,7 @@ def run_scheduler(
         options: An instance of its options class.
         cancellation: Ends the search early; with it Ctrl-C does so too.
         takes_problem: Whether the hook takes the argument `problem`.
+        prepare: Is called before it, in the same thread; the deadline begins when it has returned.
     """
     problem, before = Problem.of(request), canonical(request)
     lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
@@ -84,7 +90,7 @@ def run_scheduler(
         request=fingerprint(before),
     )
     plan: Plan
-    plan, reasons = _attempt(name, schedule, lent, options, cancellation, takes_problem=takes_problem)
+    plan, reasons = _attempt(name, schedule, lent, options, cancellation, takes_problem=takes_problem, prepare=prepare)
     if not _is_still(lent, before):
         reasons = (_reason("mutation", name, "changed its request, which it must not"),)
         problem = Problem.of(restore(parse(before), Request))
@@ -145,6 +151,7 @@ def _attempt(
     cancellation: Cancellation | None,
     *,
     takes_problem: bool,
+    prepare: Callable[[], Any] | None,
 ) -> tuple[Any, tuple[Reason, ...]]:
     outcome, lost = _Outcome(), LOST + name
     going = sum(thread.name == lost for thread in threading.enumerate())
@@ -156,25 +163,32 @@ def _attempt(
     def call() -> None:
         attach(cancel)
         try:
+            if prepare is not None:
+                prepare()
+            outcome.prepared.set()
             problem = Problem.of(request) if takes_problem else None
             outcome.value = schedule(request=request, problem=problem, options=options)
         except BaseException as error:  # noqa: BLE001 - whatever a plugin raises concerns it alone
             outcome.error = error
         finally:
+            outcome.prepared.set()
             outcome.done.set()
 
     thread = threading.Thread(target=call, name=f"headgate-{name}", daemon=True)
     with contextlib.redirect_stdout(sys.stderr):
         _run(
             thread,
-            outcome.done,
+            outcome,
             min(request.limits.deadline, threading.TIMEOUT_MAX),
             cancel,
             mind=cancellation is not None,
         )
     if not outcome.done.is_set():
         thread.name = lost
-        message = f"has no plan after {request.limits.deadline:g} s (limits.deadline); it is abandoned"
+        late = f"has no plan after {request.limits.deadline:g} s (limits.deadline)"
+        message = (
+            f"{late if outcome.prepared.is_set() else f'is not prepared after {PREPARATION:g} s'}; it is abandoned"
+        )
         return None, (_reason("deadline", name, message),)
     if outcome.error is not None:
         message = f"raised {type(outcome.error).__name__}: {outcome.error}"
@@ -183,7 +197,7 @@ def _attempt(
 
 
 def _run(
-    thread: threading.Thread, done: threading.Event, seconds: float, cancellation: Cancellation, *, mind: bool
+    thread: threading.Thread, outcome: _Outcome, seconds: float, cancellation: Cancellation, *, mind: bool
 ) -> None:
     """Start a scheduler and wait for it; near the deadline one that can be ended is asked for its best plan so far.
 
@@ -191,8 +205,11 @@ def _run(
 
     An event and not the thread is waited for: a `join` that was interrupted takes the thread for ended (CPython 3.11).
     """
+    done = outcome.done
     try:
         thread.start()
+        if not outcome.prepared.wait(PREPARATION):
+            return
         if not done.wait(ASKED * seconds):
             cancellation.request()
             done.wait((1 - ASKED) * seconds)

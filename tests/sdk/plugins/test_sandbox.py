@@ -206,3 +206,48 @@ def test_a_search_is_asked_for_its_best_plan_before_the_deadline_and_not_long_be
 def test_one_that_begins_late_is_told_at_once_and_one_that_cannot_end_may_go_on(act):
     asked = attrs.evolve(word_count(), limits=Limits(deadline=4.0))
     assert PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked).status is Status.OK
+
+
+class Prepared:
+    """Plans, and remembers in which order it was called."""
+
+    def __init__(self, prepare):
+        self.prepare, self.called = prepare, []
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Plan.")
+
+    @hookimpl
+    def headgate_prepare(self):
+        self.prepare()
+        self.called.append("prepare")
+
+    @hookimpl
+    def headgate_schedule(self, problem):
+        self.called.append("schedule")
+        return FirstFit().headgate_schedule(problem)
+
+
+def test_the_deadline_begins_when_a_scheduler_is_prepared():
+    plugin = Prepared(lambda: threading.Event().wait(3.0))
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=2.5))
+    assert PluginHost().with_plugin("slow", plugin).schedule("slow", asked).status is Status.OK
+    assert plugin.called == ["prepare", "schedule"]
+
+
+def test_a_scheduler_that_cannot_be_prepared_is_held_and_not_asked(monkeypatch):
+    def fail():
+        raise ImportError("no solver")
+
+    bare = Prepared(fail)
+    plan = PluginHost().with_plugin("bare", bare).schedule("bare", word_count())
+    assert (plan.status, bare.called) == (Status.HELD, [])
+    assert plan.reasons[0].message == "bare raised ImportError: no solver; the running assignment is held"
+
+    monkeypatch.setattr("headgate.plugins.sandbox.PREPARATION", 0.05)
+    release = threading.Event()
+    plan = PluginHost().with_plugin("stuck", Prepared(release.wait)).schedule("stuck", word_count())
+    release.set()
+    assert plan.status is Status.HELD
+    assert "stuck is not prepared after 0.05 s; it is abandoned" in plan.reasons[0].message
