@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from headgate_spark.demo.flights import FlightsQuery, prepare
+from headgate_spark.demo.feeds import prepare
+from headgate_spark.demo.flights import FlightsQuery
 
 with tempfile.TemporaryDirectory() as folder:
     prepare(Path(folder) / "feeds")

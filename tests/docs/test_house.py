@@ -10,6 +10,7 @@ import pytest
 PACKAGES = (
     "headgate",
     "headgate_exact",
+    "headgate_spark",
 )
 SOURCES = {package: Path(find_spec(package).origin).parent for package in PACKAGES}
 FILES = {

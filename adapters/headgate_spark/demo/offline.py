@@ -18,16 +18,23 @@ if TYPE_CHECKING:
     from headgate_spark.local.cluster import WorkerSpec
 
 SECONDS_A_DAY = 86_400.0
+"""Turns the days of the data into rates per second."""
 
 
 def offline_request(query: FlightsQuery, workers: Sequence[WorkerSpec], load: float) -> Request:
     """The flights query on a cluster of these Workers, at a load, every row taken to cost the same.
 
     Traffic is in rows per second at the speed of the year 2013, times the factor that gives the load.
+
+    Args:
+        query: The query, of which only the topology counts.
+        workers: The nodes.
+        load: Share of all CPU that the tasks need together, 0 to 1.
     """
     topology = query.topology()
     frame = flights()
     feed = frame["carrier"].map(feeds_by_carrier(dict(Counter(frame["carrier"]))))
+    # The partition that Spark's hash gives each destination: the traffic is that of the real query, row for row.
     airport = frame["dest"].map({name: partition(name, FEEDS) for name in frame["dest"].unique()})
     rate = 1.0 / (DAYS * SECONDS_A_DAY)
     flows = tuple(

@@ -1,4 +1,4 @@
-"""What the demo does on the cluster, phase by phase: plan, re-place the running query, measure a year of rows."""
+"""Phases of the demo on a cluster: plan, re-place the running query, measure a year of rows under the new placement."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from headgate_spark.target import SparkTarget
 
 WARM_UP = 2
-"""Batches that start the Python workers and are not measured."""
+"""Batches that start the Python workers and are not measured: if smaller, the pilot run pays for starting them."""
 
 
 @attrs.frozen(kw_only=True)
-class Trial:
-    """A scheduler to try: its name, its options, and the load that it plans for (share of all CPU)."""
+class Candidate:
+    """A scheduler that the demo compares: its name, its options, and the load that it plans for (share of all CPU)."""
 
     label: str
     scheduler: str
@@ -35,17 +35,17 @@ class Trial:
 
 
 @attrs.frozen(kw_only=True)
-class Phase:
+class MeasuredPlacement:
     """One placement and a year of rows under it.
 
     Attributes:
-        label: What the table calls it.
+        label: Its name in the table.
         plan: The plan that was carried out; None where Spark decided alone.
         seconds: Time to plan.
-        asked: What was asked of the scheduler, None without a plan.
+        asked: The scheduler's request; None without a plan.
         measured: Totals of the batches.
-        placed: Where tasks were seen to run in the last of them.
-        warnings: What preflight said.
+        placed: Assignment that was seen in the last of them.
+        warnings: Sentences of preflight.
     """
 
     label: str
@@ -67,44 +67,67 @@ def warm_up(target: SparkTarget) -> None:
     next_batches(target, WARM_UP)
 
 
-def alone(target: SparkTarget, label: str = "Spark alone") -> tuple[Phase, Observation]:
-    """Measure a year placed by Spark itself: before anything is asked. The observation is the pilot run."""
+def alone(target: SparkTarget, label: str = "Spark alone") -> tuple[MeasuredPlacement, Observation]:
+    """Measure a year placed by Spark itself, before anything is asked.
+
+    Args:
+        target: The running query.
+        label: Name in the table.
+
+    Returns:
+        The phase, and the observation of the pilot run, from which all schedulers plan.
+    """
     jobs = next_batches(target, BATCHES_A_YEAR)
     seen = observation(target, jobs)
-    return Phase(label=label, measured=totals(target, jobs), placed=seen.assignment), seen
+    return MeasuredPlacement(label=label, measured=totals(target, jobs), placed=seen.assignment), seen
 
 
 def question(target: SparkTarget, pilot: Observation, running: FrozenMap[str, Slot], load: float) -> Request:
-    """What a scheduler is asked: the pilot run's costs and traffic at a load, and where tasks run now."""
+    """Request for a scheduler: the pilot run's costs and traffic at a load, and the assignment that runs.
+
+    Args:
+        target: The running query.
+        pilot: Observation while Spark placed alone.
+        running: Assignment by task id.
+        load: Share of all CPU that the tasks need together, 0 to 1.
+    """
+    # One pilot run for all: costs that were measured under one plan would favour or punish the next one.
     request = Request.of(attrs.evolve(pilot, assignment=running))
     live = attrs.evolve(request.cluster, nodes=nodes(target.spark))
     return declared_from_measured(at_load(attrs.evolve(request, cluster=live), load))
 
 
 def carry_out(
-    host: PluginHost, target: SparkTarget, trial: Trial, request: Request, show: Callable[[Plan], None]
-) -> Phase:
+    host: PluginHost, target: SparkTarget, candidate: Candidate, request: Request, show: Callable[[Plan], None]
+) -> MeasuredPlacement:
     """Plan, show the plan, re-place the running query, and measure a year under the new placement.
+
+    Args:
+        host: The plugins.
+        target: The running query.
+        candidate: The scheduler.
+        request: Its request.
+        show: Called with the plan before it is carried out.
 
     Raises:
         EngineError: The scheduler has no feasible plan, or the engine cannot carry it out.
     """
     begin = time.perf_counter()
-    plan = host.schedule(trial.scheduler, request, trial.options)
+    plan = host.schedule(candidate.scheduler, request, candidate.options)
     seconds = time.perf_counter() - begin
     if plan.status is not Status.OK:
         why = "; ".join(reason.message for reason in plan.reasons[:3])
-        raise EngineError(f"{trial.label}: the plan for request {digest(request)[:15]} is {plan.status}: {why}")
+        raise EngineError(f"{candidate.label}: the plan for request {digest(request)[:15]} is {plan.status}: {why}")
     show(plan)
     warnings = tuple(host.preflight("spark", target, plan))
     receipt = host.execute("spark", target, plan)
     if not receipt.done:
         host.rollback("spark", target, receipt)
         failed = "; ".join(step.message for step in receipt.steps if not step.done)
-        raise EngineError(f"{trial.label}: the plan was not carried out: {failed}")
+        raise EngineError(f"{candidate.label}: the plan was not carried out: {failed}")
     jobs = next_batches(target, BATCHES_A_YEAR)
-    return Phase(
-        label=trial.label,
+    return MeasuredPlacement(
+        label=candidate.label,
         plan=plan,
         seconds=seconds,
         asked=request,

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.cli.tables import moves_table
+from headgate.engines.redirect import output_to
 from headgate.model import FrozenMap, Request
 from headgate.report.format import percent
 from headgate_spark.demo.flights import FlightsQuery
-from headgate_spark.demo.phases import Phase, Trial, alone, carry_out, question, warm_up
+from headgate_spark.demo.phases import Candidate, MeasuredPlacement, alone, carry_out, question, warm_up
+from headgate_spark.driver.session import session
+from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.local.cluster import LocalSpark
 
 if TYPE_CHECKING:
@@ -25,39 +28,39 @@ if TYPE_CHECKING:
     from headgate_spark.target import SparkTarget
 
 LIGHT = 0.2
-"""The load after the drop, at which D-Storm should need fewer nodes."""
+"""The load after the drop, at which D-Storm should need fewer nodes: if larger, it needs as many as before."""
 
 
 @attrs.frozen(kw_only=True)
-class Result:
-    """What the demo found.
+class DemoResult:
+    """Measurements of a whole run of the demo.
 
     Attributes:
         spark: Version of the engine. `load`: share of all CPU that was planned for.
         phases: Each placement, in the order tried; the first is Spark's own.
-        question: What the schedulers were asked first.
+        question: The first request of the schedulers.
         days: Days of flights that were processed in all.
         differences: Where the stream's statistics differ from the batch answer over the same days; none expected.
-        seconds: How long all of it took.
+        seconds: Duration of all of it.
     """
 
     spark: str
     load: float
-    phases: tuple[Phase, ...]
+    phases: tuple[MeasuredPlacement, ...]
     question: Request
     days: int
     differences: tuple[str, ...]
     seconds: float
 
 
-def trials(load: float) -> tuple[Trial, ...]:
-    """The schedulers that the demo tries; the static ones are asked to place a running query anew."""
+def candidates(load: float) -> tuple[Candidate, ...]:
+    """The schedulers that the demo compares; the static ones are asked to place a running query anew."""
     anew = FrozenMap({"rebalance": True})
     return (
-        Trial(label="even", scheduler="even", options=anew, load=load),
-        Trial(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
-        Trial(label="dstorm", scheduler="dstorm", load=load),
-        Trial(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT),
+        Candidate(label="even", scheduler="even", options=anew, load=load),
+        Candidate(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
+        Candidate(label="dstorm", scheduler="dstorm", load=load),
+        Candidate(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT),
     )
 
 
@@ -68,7 +71,7 @@ def run(
     folder: Path,
     say: Callable[[str], None],
     show: Callable[[Any], None],
-) -> Result:
+) -> DemoResult:
     """Run the demo on a cluster of its own; every process that it starts ends with it.
 
     Args:
@@ -92,7 +95,7 @@ def run(
             say("comparing the stream's statistics with the batch answer over the same rows")
             days, differences = _answer(query, handle, target.spark)
             version = str(target.spark.version)
-    return Result(
+    return DemoResult(
         spark=version,
         load=load,
         phases=phases,
@@ -108,10 +111,6 @@ def _query(
     cluster: LocalSpark, workers: Sequence[WorkerSpec], folder: Path, say: Callable[[str], None]
 ) -> Iterator[tuple[SparkTarget, FlightsQuery, Any]]:
     """The session with the running flights query; both are stopped at the end."""
-    from headgate.engines.redirect import output_to
-    from headgate_spark.driver.session import session
-    from headgate_spark.events.recorder import EventRecorder
-
     with output_to(folder / "driver.log"):
         spark = session(cluster.master_url, "headgate demo", hosts=[worker.host for worker in workers])
     try:
@@ -130,23 +129,24 @@ def _query(
 
 def _phases(
     host: PluginHost, target: SparkTarget, load: float, say: Callable[[str], None], show: Callable[[Any], None]
-) -> tuple[tuple[Phase, ...], Request]:
+) -> tuple[tuple[MeasuredPlacement, ...], Request]:
     say("warming up (the first batches start Python workers)")
     warm_up(target)
     say("measuring a year of flights as Spark places it by itself")
     first, pilot = alone(target)
     phases = [first]
-    for trial in trials(load):
-        asked = question(target, pilot, phases[-1].placed, trial.load)
+    for candidate in candidates(load):
+        asked = question(target, pilot, phases[-1].placed, candidate.load)
 
-        def tell(plan: Plan, label: str = trial.label) -> None:
+        def tell(plan: Plan, label: str = candidate.label) -> None:
             before, after = percent(phases[-1].measured.share), percent(plan.scores.share)
             say(f"{label}: traffic between nodes should go from {before} to {after}; re-placing the running query")
             show(moves_table(plan))
 
-        phases.append(carry_out(host, target, trial, asked, tell))
+        phases.append(carry_out(host, target, candidate, asked, tell))
         measured = phases[-1].measured
-        say(f"{trial.label}: {percent(measured.share)} measured, {measured.hits} of {measured.asked} tasks where asked")
+        hits = f"{measured.hits} of {measured.asked} tasks where asked"
+        say(f"{candidate.label}: {percent(measured.share)} measured, {hits}")
     return tuple(phases), question(target, pilot, first.placed, load)
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headgate.api import Comparison
-    from headgate_spark.demo.phases import Phase
-    from headgate_spark.demo.run import Result
+    from headgate_spark.demo.phases import MeasuredPlacement
+    from headgate_spark.demo.run import DemoResult
 
 MEASURED = (
     "placement",
@@ -28,11 +28,14 @@ MEASURED = (
     "plan ms",
     "hits / asked",
 )
+"""Columns of the table of a real run."""
 OFFLINE = ("placement", "status", "rows between nodes", "nodes", "fullest node", "plan ms")
+"""Columns of the table of the offline part."""
 NOTE = "All nodes share the cores of this machine: bytes compare, times do not."
+"""Caution below the table of a real run."""
 
 
-def measured_rows(phases: Sequence[Phase]) -> list[tuple[str, ...]]:
+def measured_rows(phases: Sequence[MeasuredPlacement]) -> list[tuple[str, ...]]:
     """Cells of the table of a real run, in the order of `MEASURED`."""
     return [
         (
@@ -51,14 +54,14 @@ def measured_rows(phases: Sequence[Phase]) -> list[tuple[str, ...]]:
     ]
 
 
-def verdict(found: Result) -> str:
-    """Whether the streams' statistics are right, in a sentence."""
+def verdict(found: DemoResult) -> str:
+    """Sentence that compares the stream's statistics with the batch answer."""
     if found.differences:
         return f"{len(found.differences)} airports differ from the batch answer over the same {found.days:,} days"
     return f"Every airport's statistics equal the batch answer over the same {found.days:,} days: nothing was lost."
 
 
-def measured_data(found: Result) -> dict[str, Any]:
+def measured_data(found: DemoResult) -> dict[str, Any]:
     """The numbers of a real run, ready for JSON."""
     return {
         "spark": found.spark,
@@ -90,7 +93,7 @@ def measured_data(found: Result) -> dict[str, Any]:
     }
 
 
-def measured_page(found: Result) -> str:
+def measured_page(found: DemoResult) -> str:
     """A page with the table and a picture of each placement as it was seen."""
     rows = found.phases[0].measured.rows
     intro = (
@@ -118,7 +121,7 @@ def measured_page(found: Result) -> str:
     return page("Headgate: one query, several placements", intro, [table, *panels])
 
 
-def _caption(phase: Phase) -> str:
+def _caption(phase: MeasuredPlacement) -> str:
     moved = f"{phase.measured.remote / 1e6:.2f} MB of {(phase.measured.remote + phase.measured.local) / 1e6:.2f} MB"
     return f"{moved} went from node to node while a year of rows was processed. Lines show the planned traffic."
 

@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from headgate_spark.events.recorder import EventRecorder
 
 GROUPS = 3
+"""Groups, and nodes of the best placement."""
 TASKS = 6
 """Tasks of each of the two components, two to a group."""
 WITHIN = 0.85
-"""Probability that a word is for the mapper's own group."""
+"""Probability that a word is for the mapper's own group: if larger, the best placement sends less between nodes."""
 VOCABULARY = 5_000
-"""Different words of each reducer."""
+"""Different words of each reducer: if smaller, compressed bytes say less of the number of words."""
 STAGES: FrozenMap[str, int] = FrozenMap({"map": 0, "reduce": 1})
+"""Rank of each component's stage in the job."""
 TIMEOUT = 120.0
+"""Seconds to wait for a job's events after its end: if smaller, a busy machine fails a run that was right."""
 
 
 def map_group(index: int) -> int:
@@ -48,7 +51,13 @@ def reduce_group(index: int) -> int:
 
 
 def words(count: int, seed: int, mapper: int) -> Iterator[tuple[int, str]]:
-    """The words of one mapper, each with its reducer; the same for the same arguments on any machine."""
+    """The words of one mapper, each with its reducer; the same for the same arguments on any machine.
+
+    Args:
+        count: Number of words.
+        seed: Seed of the run.
+        mapper: Index of the mapper, 0 to 5.
+    """
     rng = random.Random(f"{seed}/{mapper}")
     own = [each for each in range(TASKS) if reduce_group(each) == map_group(mapper)]
     for _ in range(count):
@@ -96,7 +105,12 @@ class WordCount:
         return FrozenMap({task.id: Slot(hosts[group[task.component](task.index)], PORT) for task in tasks})
 
     def target(self, spark: SparkSession, recorder: EventRecorder) -> SparkTarget:
-        """The handle for monitor and executor, in a session that can place tasks."""
+        """The handle for monitor and executor.
+
+        Args:
+            spark: A session at level hard.
+            recorder: A started recorder of it.
+        """
         return SparkTarget.placeable(spark, recorder, self.topology(), self.name, STAGES)
 
     def count(self, spark: SparkSession) -> list[int]:
@@ -112,7 +126,11 @@ class WordCount:
         return found
 
     def run(self, target: SparkTarget, placement: FrozenMap[str, Slot]) -> Totals:
-        """Ask for a placement, run the job once and say what it measured.
+        """Ask for a placement, run the job once, and add up what it measured.
+
+        Args:
+            target: The handle of this job.
+            placement: Assignment by task id.
 
         Raises:
             EngineError: Words were lost, or the job's events did not arrive.

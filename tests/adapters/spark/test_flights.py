@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate_spark.demo.flights import (
-    BATCHES_A_YEAR,
-    DAYS,
-    FEEDS,
-    FlightsQuery,
-    emit,
-    feeds_by_carrier,
-    flights,
-    prepare,
-)
+from headgate_spark.demo.feeds import emit, prepare
+from headgate_spark.demo.flights import BATCHES_A_YEAR, DAYS, FEEDS, FlightsQuery, feeds_by_carrier, flights
 
 ROWS = 336_776
 
