@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 
@@ -34,5 +35,7 @@ def test_a_caller_that_never_ends_its_line_does_not_hold_the_end(tmp_path, sent)
         end.start()
         end.join(timeout=30)
         assert not end.is_alive()
-        assert caller.recv(1) == b""
+        # A connection that is closed while bytes lie unread in it is reset by the system.
+        with contextlib.suppress(ConnectionResetError):
+            assert caller.recv(1) == b""
     assert not file.exists()
