@@ -30,7 +30,7 @@ from headgate_storm.workload.describe import Load, describe
 
 if TYPE_CHECKING:
     from headgate.model import Topology
-    from headgate_storm.demo.experiment import Experiment, Measured
+    from headgate_storm.demo.experiment import Measured, ServedCluster
 
 PRINTED = {"linear": 63.9, "star": 80.1, "diamond": 57.7}
 """Percent less traffic between nodes than Storm's default at Cs = 10 (section 5.5.2)."""
@@ -72,7 +72,7 @@ def declared(shape: str, ps: float) -> float:
 
 
 def run(
-    cluster: Experiment, shape: str, ps: float, factor: float | None, say: Progress
+    cluster: ServedCluster, shape: str, ps: float, factor: float | None, say: Progress
 ) -> tuple[Measured, Measured, float]:
     """What was measured as Storm placed it and as D-Storm did; and by what the CPU was multiplied."""
     conf = {"topology.acker.executors": 0, "topology.disable.loadaware.messaging": "load-aware" not in sys.argv}

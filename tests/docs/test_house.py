@@ -11,6 +11,7 @@ PACKAGES = (
     "headgate",
     "headgate_exact",
     "headgate_spark",
+    "headgate_storm",
 )
 SOURCES = {package: Path(find_spec(package).origin).parent for package in PACKAGES}
 FILES = {

@@ -1,1 +1,1 @@
-"""`headgate demo storm`: a real topology on a real cluster, placed by Storm, then by one scheduler after another."""
+"""The demo `headgate demo storm`: a real topology on a real cluster, placed by Storm, then by several schedulers."""

@@ -32,6 +32,7 @@ def storm(*, load: float, version: str, output: Path, as_json: bool) -> None:
 
     Storm's own scheduler places it first, then `resource-aware` and `dstorm` from measured traffic.
     """
+    # numpy, cattrs and psutil cost 0.5 s, which `headgate demo --help` does not need.
     from headgate.documents import write_text
     from headgate_storm.demo.run import run
     from headgate_storm.demo.show import COLUMNS, NOTE, data, html, rows

@@ -1,4 +1,4 @@
-"""A topology on a cluster of its own: measured, placed anew, and watched while that happens."""
+"""The experiment of the demo: a topology on a cluster of its own, measured, reassigned, and watched while it moves."""
 
 from __future__ import annotations
 
@@ -27,24 +27,27 @@ if TYPE_CHECKING:
     from headgate_storm.nimbus.snapshot import Scheduled
 
 CONF = {"headgate.monitor.seconds": 1, "storm.messaging.netty.max_wait_ms": 200}
-"""Reports every second, and connections that are tried again soon."""
+"""Reports every second, and lost connections tried again within 0.2 s. With longer waits a change looks slower, and its
+seconds are not told apart."""
 PATIENCE = 120.0
-"""Seconds that a topology may take until all of it runs."""
+"""Seconds that a topology may take until all of it runs. With less, a busy machine fails the demo."""
 STEADY = 4
-"""Seconds of usual throughput after which a change is over."""
+"""Seconds of usual throughput after which a change is over. With fewer, a pause between two stalls ends it early."""
 SETTLE = 60.0
-"""Seconds that it may take for that at most."""
+"""Seconds that it may take for that at most. With more, a topology that stays slower holds up the demo for longer."""
 USUAL = 10.0
-"""Seconds before a change that say what is usual."""
+"""Seconds before a change whose mean is the usual throughput. With fewer, noise decides which seconds count as slow."""
 LOOK, EVEN, WARM_UP = 4.0, 0.05, 40.0
-"""Two looks of so many seconds that differ by no more than this show a warm topology; seconds that it may take."""
+"""Two windows of LOOK seconds that differ by no more than the share EVEN show a warm topology; it may take WARM_UP
+seconds. With a larger EVEN, the first placement is measured while code is still compiled, and looks worse."""
 LATE = 2.0
-"""Seconds after which what workers did is reported."""
+"""Seconds after which a worker's tuples are reported. With less, the last seconds look slow; with more, the end of a
+change is seen later."""
 
 
 @attrs.frozen(kw_only=True)
 class Measured:
-    """What tasks exchanged in a window, per second, and where they were seen.
+    """Traffic between tasks in a window, per second, and the slots in which tasks were seen.
 
     Attributes:
         seen: The observation; its assignment is where workers reported their tasks.
@@ -98,12 +101,12 @@ class Measured:
 
 
 @attrs.frozen(kw_only=True)
-class Change:
-    """One plan and what carrying it out cost.
+class Reassignment:
+    """One plan that was carried out on the running topology, and the cost of that.
 
     Attributes:
         asked: The request. `seconds`: time to plan.
-        warnings: What preflight said. `receipt`: what the executor did.
+        warnings: Sentences of the preflight. `receipt`: the executor's steps.
         restarted: Worker processes that ended.
         usual: Tuples per second at the sinks before; `rates`: in each second from the change on until it was over.
     """
@@ -124,8 +127,14 @@ class Change:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Experiment:
-    """A cluster that asks this process, and one topology on it at a time."""
+class ServedCluster:
+    """A local cluster whose Nimbus asks this process, and one topology on it at a time.
+
+    Attributes:
+        host: The plugins.
+        storm: The daemons.
+        service: The service that Nimbus asks and workers report to.
+    """
 
     host: PluginHost
     storm: LocalStorm
@@ -140,6 +149,7 @@ class Experiment:
         self.service.target.rounds.shadow = True
         submit_description(description, self.storm.client_conf, version=self.storm.version)
         rounds, name = self.service.target.rounds, str(description["name"])
+        # The first rounds after a submission may show the topology without its executors.
         placed = rounds.until(
             lambda each: any(it.name == name and it.executors and not it.unassigned for it in each.scheduled), PATIENCE
         )
@@ -166,6 +176,7 @@ class Experiment:
         self.storm.gateway.kill(name, wait=0)
         gone = self.service.target.rounds.until(lambda each: all(it.name != name for it in each.scheduled), PATIENCE)
         deadline = time.monotonic() + PATIENCE
+        # Nimbus forgets a topology at once, its supervisors end the workers some time after that.
         while gone is None or self.storm.workers():
             if time.monotonic() > deadline:
                 raise EngineError(f"{name} was killed, and its workers still run after {PATIENCE:.0f} s")
@@ -179,16 +190,32 @@ class Experiment:
             before, now = now, self.measure(LOOK).tuples
 
     def measure(self, seconds: float) -> Measured:
-        """Watch the topology for so long."""
+        """Measure the topology for this many seconds."""
         return Measured.of(self.host.observe("storm", self.service.target, seconds))
 
     def question(self, pilot: Measured, now: Measured, load: float | None) -> Request:
-        """What a scheduler is asked: costs and traffic of the pilot, at a load if there is one, and where tasks run."""
+        """Make the request for a scheduler: costs and traffic of one measurement, the running assignment of another.
+
+        All schedulers plan on the same pilot: a later measurement would depend on the placements before.
+
+        Args:
+            pilot: The measurement whose costs and traffic count.
+            now: The newest measurement: where tasks run.
+            load: Share of all CPU to plan for; None plans for the load that was measured.
+        """
         request = Request.of(attrs.evolve(pilot.seen, assignment=now.seen.assignment))
         return declared_from_measured(request if load is None else at_load(request, load))
 
     def plan(self, scheduler: str, request: Request, options: Mapping[str, Any]) -> tuple[Plan, float]:
-        """A plan, and the seconds it took.
+        """Make a plan, and time it.
+
+        Args:
+            scheduler: Name of the scheduler.
+            request: The request.
+            options: Options of the scheduler by name.
+
+        Returns:
+            The plan and the seconds that it took.
 
         Raises:
             EngineError: There is no feasible plan.
@@ -201,14 +228,20 @@ class Experiment:
             raise EngineError(f"{scheduler}: the plan is {plan.status}: {why}")
         return plan, seconds
 
-    def change(self, plan: Plan, request: Request, seconds: float) -> Change:
+    def change(self, plan: Plan, request: Request, seconds: float) -> Reassignment:
         """Carry a plan out, and wait until the topology is as fast as before.
+
+        Args:
+            plan: The plan.
+            request: The request that it answers.
+            seconds: Time that planning took, for the result.
 
         Raises:
             EngineError: It was not carried out; what ran before was restored.
         """
         target = self.service.target
         target.rounds.shadow = False
+        # By process ids, not by reports: a worker that restarted is another process, whatever it says.
         before = {each.pid for each in self.storm.workers()}
         begin = time.time()
         warnings = self.host.preflight("storm", target, plan)
@@ -219,7 +252,7 @@ class Experiment:
             raise EngineError(f"the plan was not carried out: {failed}")
         usual, rates = self._settled(begin)
         ended = before - {each.pid for each in self.storm.workers()}
-        return Change(
+        return Reassignment(
             plan=plan,
             asked=request,
             seconds=seconds,
@@ -238,6 +271,7 @@ class Experiment:
             usual, rates = sum(before) / len(before), self._rates(begin, time.time() - LATE)
             steady = len(rates) >= STEADY and not reduced(rates[-STEADY:], usual)
             if steady or time.time() > deadline:
+                # The steady seconds at the end are usual ones: the change was over before them.
                 return usual, rates[:-STEADY] if steady else rates
             time.sleep(0.5)
 
@@ -261,8 +295,8 @@ def experiment(
     fill: str,
     conf: Mapping[str, Any] | None = None,
     version: str = STORM,
-) -> Iterator[Experiment]:
-    """A cluster of these supervisors, watched and steered from here; all that was started ends with the block.
+) -> Iterator[ServedCluster]:
+    """Start a cluster of these supervisors, served by this process; all that was started ends with the block.
 
     Args:
         host: The plugins.
@@ -276,14 +310,20 @@ def experiment(
         EngineError: The cluster does not start.
     """
     settings = ServiceSettings(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))
+    # The service first: its endpoint file and the collector's port are in the `storm.yaml` of the daemons.
     with serve(host, fill, {}, settings, shadow=True) as service:
         asked = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **(conf or {})}
         with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version) as storm:
-            yield Experiment(host=host, storm=storm, service=service)
+            yield ServedCluster(host=host, storm=storm, service=service)
 
 
 def by_host(request: Request, assignment: Mapping[str, Slot]) -> tuple[Request, FrozenMap[str, Slot]]:
-    """The same with nodes named by their hosts, for people: a supervisor's id is a random number."""
+    """The request and an assignment with nodes named by their hosts, for people: a supervisor's id is a random number.
+
+    Args:
+        request: The request, with what runs.
+        assignment: Slot by task id, on nodes of the request.
+    """
     name = _hosts(request)
     nodes = tuple(attrs.evolve(node, id=node.hostname) for node in request.cluster.nodes)
     cluster, metrics = attrs.evolve(request.cluster, nodes=nodes), attrs.evolve(request.metrics, nodes=())
@@ -293,7 +333,12 @@ def by_host(request: Request, assignment: Mapping[str, Slot]) -> tuple[Request, 
 
 
 def moves_by_host(plan: Plan, request: Request) -> Plan:
-    """The plan, with the nodes in its moves named by their hosts."""
+    """The plan, with the nodes in its moves named by their hosts.
+
+    Args:
+        plan: The plan.
+        request: The request that it answers.
+    """
     name = _hosts(request)
     moves = (
         attrs.evolve(each, source=each.source and name(each.source), target=each.target and name(each.target))

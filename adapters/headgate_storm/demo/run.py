@@ -1,4 +1,4 @@
-"""The demo from the first daemon to the last: cluster, topology, Storm's own placement, then the schedulers'."""
+"""The run of the demo from first daemon to last: a topology placed by Storm, then by one scheduler after another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import attrs
 from headgate.cli.tables import moves_table
 from headgate.model import Component, FrozenMap, Kind, Resources, Stream, Topology
 from headgate.report.format import percent
-from headgate_storm.demo.experiment import Change, Measured, experiment, moves_by_host
+from headgate_storm.demo.experiment import Measured, Reassignment, experiment, moves_by_host
 from headgate_storm.release.artefacts import STORM
 from headgate_storm.workload.catalogue import ROLES
 from headgate_storm.workload.describe import Load, describe
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headgate.plugins.host import PluginHost
-    from headgate_storm.demo.experiment import Experiment
+    from headgate_storm.demo.experiment import ServedCluster
     from headgate_storm.local.cluster import SupervisorSpec
 
 NAME = "word-count"
 HEAP = 64.0
+"""MB of one task. With more, memory and not CPU decides how many nodes are needed."""
 LINES = 400.0
-"""Lines per second: 2,000 words or more, which a small machine counts with ease."""
+"""Lines per second: 2,000 words or more, which a small machine counts with ease. With many more, the cores that all
+nodes share are the limit, and placements differ by noise."""
 LIGHT = 0.2
-"""The load after the drop, at which D-Storm should need fewer nodes."""
+"""Share of all CPU after the drop of the load, at which D-Storm should need fewer nodes; with more it needs all."""
 WINDOW = 15.0
-"""Seconds that each placement is measured."""
+"""Seconds that each placement is measured. With less, noise decides; with more, the demo takes longer."""
 
 
 @attrs.frozen(kw_only=True)
-class Trial:
-    """A scheduler to try: its name, its options, and the load that it plans for (share of all CPU)."""
+class TriedScheduler:
+    """A scheduler that the demo tries: its name, its options, and the load that it plans for (share of all CPU)."""
 
     label: str
     scheduler: str
@@ -45,23 +47,23 @@ class Trial:
 
 
 @attrs.frozen(kw_only=True)
-class Phase:
-    """One placement: the change that led there, None for Storm's own, and what was measured under it."""
+class MeasuredPlacement:
+    """One placement: the reassignment that led there, None for Storm's own, and the measurement under it."""
 
     label: str
-    change: Change | None = None
+    change: Reassignment | None = None
     measured: Measured
 
 
 @attrs.frozen(kw_only=True)
-class Result:
-    """What the demo found.
+class DemoResult:
+    """The result of the demo.
 
     Attributes:
         storm: Release of Storm. `load`: share of all CPU that was planned for.
         ready: Seconds until the cluster was up. `seconds`: how long all of it took.
         phases: Each placement, in the order tried; the first is Storm's own.
-        memory_mb: What all processes of the cluster occupied.
+        memory_mb: Resident memory of all processes of the cluster.
     """
 
     storm: str
@@ -69,7 +71,7 @@ class Result:
     ready: float
     seconds: float
     memory_mb: float
-    phases: tuple[Phase, ...]
+    phases: tuple[MeasuredPlacement, ...]
 
 
 def topology() -> Topology:
@@ -83,13 +85,13 @@ def topology() -> Topology:
     return Topology(id=NAME, components=components, streams=streams, workers=3, worker_heap=2048.0)
 
 
-def trials(load: float) -> tuple[Trial, ...]:
+def trials(load: float) -> tuple[TriedScheduler, ...]:
     """The schedulers that the demo tries; the static one is asked to place a running topology anew."""
     anew = FrozenMap({"rebalance": True})
     return (
-        Trial(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
-        Trial(label="dstorm", scheduler="dstorm", load=load),
-        Trial(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT),
+        TriedScheduler(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
+        TriedScheduler(label="dstorm", scheduler="dstorm", load=load),
+        TriedScheduler(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT),
     )
 
 
@@ -102,7 +104,7 @@ def run(
     show: Callable[[Any], None],
     *,
     version: str = STORM,
-) -> Result:
+) -> DemoResult:
     """Run the demo on a cluster of its own; every process that it starts ends with it.
 
     Args:
@@ -128,15 +130,15 @@ def run(
         memory = cluster.storm.memory_mb()
         say("ending the cluster")
     seconds = time.monotonic() - begin
-    return Result(storm=version, load=load, ready=ready, seconds=seconds, memory_mb=memory, phases=phases)
+    return DemoResult(storm=version, load=load, ready=ready, seconds=seconds, memory_mb=memory, phases=phases)
 
 
 def _phases(
-    cluster: Experiment, load: float, say: Callable[[str], None], show: Callable[[Any], None]
-) -> tuple[Phase, ...]:
+    cluster: ServedCluster, load: float, say: Callable[[str], None], show: Callable[[Any], None]
+) -> tuple[MeasuredPlacement, ...]:
     say(f"every executor runs; warming up, then measuring {WINDOW:.0f} s as Storm placed it")
     cluster.warm_up()
-    phases = [Phase(label="Storm alone", measured=cluster.measure(WINDOW))]
+    phases = [MeasuredPlacement(label="Storm alone", measured=cluster.measure(WINDOW))]
     pilot = phases[0].measured
     for trial in trials(load):
         asked = cluster.question(pilot, phases[-1].measured, trial.load)
@@ -148,6 +150,7 @@ def _phases(
         if change is not None:
             cost = f"{change.restarted} workers restarted, {change.reduced} s of reduced throughput"
             say(f"{trial.label}: carried out; {cost}")
-        phases.append(Phase(label=trial.label, change=change, measured=cluster.measure(WINDOW)))
+        # A scheduler may find that everything is well placed: the same placement is measured once more.
+        phases.append(MeasuredPlacement(label=trial.label, change=change, measured=cluster.measure(WINDOW)))
         say(f"{trial.label}: {percent(phases[-1].measured.share)} measured")
     return tuple(phases)

@@ -1,4 +1,4 @@
-"""What `headgate doctor --storm HOME` looks at: would this Storm ask Headgate, and would anybody answer?"""
+"""The examination of `headgate doctor --storm HOME`: jars, settings and addresses by which Storm asks Headgate."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from headgate.errors import EngineError
 from headgate.hooks import Finding
 from headgate_storm.install.installation import Installation
 from headgate_storm.nimbus.bridge import HOST, Endpoint
+from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import HOOKS, SCHEDULER
 
 if TYPE_CHECKING:
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 OLDEST, NEWEST = (2, 6), (2, 8)
 """Releases that the jar is tested with, the patch level left out."""
 MEMBER = "headgate/storm/HeadgateScheduler.class"
+"""The class by which a jar is known for Headgate's, whatever its name."""
 REFUSED = "headgate storm jar -o {folder}, and remove the others"
 SECONDS = 2.0
-"""How long a connection may take."""
+"""Seconds that a connection may take. With less, a far collector looks dead; with more, the command seems to hang."""
 
 
 def examine(home: Path) -> tuple[Finding, ...]:
-    """Findings on an installation, in the order in which they are best mended."""
+    """Findings on an installation, in the order in which an operator best mends them."""
     try:
         installation = Installation.at(home)
     except EngineError as error:
@@ -80,6 +82,7 @@ def _jar(subject: str, found: tuple[Path, ...], folder: Path, *, needed: bool) -
         fix = f"headgate storm jar -o {folder}"
         said = f"no jar of Headgate is in {folder}"
         return _bad(subject, said, fix) if needed else _lacking(subject, f"{said}: nothing is measured", fix)
+    # Two jars of one content do no harm; of two that differ, the order on the class path decides which classes load.
     contents = {jar.read_bytes() for jar in found}
     names = ", ".join(f"{jar.parent.name}/{jar.name}" for jar in found)
     if len(contents) > 1:
@@ -91,8 +94,6 @@ def _jar(subject: str, found: tuple[Path, ...], folder: Path, *, needed: bool) -
 
 def _own_jar() -> bytes | None:
     """This Headgate's jar, None where it cannot be made."""
-    from headgate_storm.release.jar import bridge_jar
-
     try:
         return bridge_jar().read_bytes()
     except EngineError:
@@ -165,7 +166,7 @@ def _listening(subject: str, host: str, port: int, fix: str) -> Finding:
 
 
 def _monitor(conf: Mapping[str, Any]) -> Iterator[Finding]:
-    """What makes workers report; without all of it nothing is measured, and schedulers plan on what is declared."""
+    """Settings by which workers report; without all of them nothing is measured, and schedulers plan as declared."""
     for key, wanted in HOOKS.items():
         found = conf.get(key) or []
         if all(each in found for each in wanted):

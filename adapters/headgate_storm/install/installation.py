@@ -1,4 +1,4 @@
-"""An installation of Storm that is there: its jars, its `storm.yaml`, and the clusters that clients reach with them."""
+"""An installation of Storm on this machine: its jars, its `storm.yaml`, and the cluster that clients reach by them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import attrs
 from headgate.engines.java import find_java
 from headgate.errors import EngineError
 from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.local.state import StormState
 from headgate_storm.release.artefacts import Distribution
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Installation:
 
     @property
     def conf_file(self) -> Path:
-        """What daemons and clients read."""
+        """The `storm.yaml` that daemons and clients read."""
         return self.home / "conf" / "storm.yaml"
 
     @property
@@ -67,7 +68,7 @@ class Installation:
         return find_java(self.jars().java)
 
     def conf(self) -> dict[str, Any]:
-        """What its `storm.yaml` says, as Storm itself reads it.
+        """Settings of its `storm.yaml`, as Storm itself reads it: a JVM is started for that.
 
         Raises:
             EngineError: The file is not there or is no YAML; or see `NimbusGateway.start`.
@@ -107,8 +108,6 @@ def standing_or_at(home: Path | None) -> Installation:
     """
     if home is not None:
         return Installation.at(home)
-    from headgate_storm.local.state import StormState
-
     running = StormState.read()
     if running is None:
         raise EngineError(

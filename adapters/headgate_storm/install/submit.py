@@ -1,4 +1,4 @@
-"""Sending a topology to a cluster, by Storm's own submitter in a JVM of its own."""
+"""The submission of topologies to a cluster, by Storm's own submitter in a JVM of its own."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ if TYPE_CHECKING:
     from headgate_storm.install.installation import Installation
 
 RUNNER = "headgate.storm.workload.Submit"
-"""Builds what `headgate_storm.workload.describe.describe` describes."""
+"""The Java class that builds what `headgate_storm.workload.describe.describe` describes, and submits it."""
 HEAP_MB = 256
+"""MB of heap of the submitter. With less, a program that builds a large topology may fail."""
 SECONDS = 120
+"""Seconds that a submission may take. With less, a large jar on a slow network is given up; with more, a Nimbus that
+does not answer holds the command up for longer."""
 
 
 @attrs.frozen(kw_only=True)
 class Submitter:
-    """What submits: the jars of a Storm, further jars, and where Nimbus is.
+    """Storm's submitter, ready to run: the jars of a release, further jars, and the settings that name Nimbus.
 
     Attributes:
         distribution: Jars of the release that the cluster runs.
         extlib: Jars beside them.
-        conf: What `storm.yaml` says to clients, if no file does.
+        conf: Settings of a `storm.yaml` for clients, if there is no file.
         conf_file: The `storm.yaml` to read.
     """
 
@@ -48,7 +51,7 @@ class Submitter:
 
     @classmethod
     def of(cls, installation: Installation) -> Submitter:
-        """Submits with an installation's own jars, to the Nimbus of its `storm.yaml`."""
+        """The submitter with an installation's own jars, to the Nimbus of its `storm.yaml`."""
         extlib = installation.additions("extlib")
         return cls(distribution=installation.jars(), extlib=extlib, conf_file=installation.conf_file)
 
@@ -62,12 +65,18 @@ class Submitter:
     def jar(self, jar: Path, main: str, arguments: Sequence[str]) -> None:
         """Run the main class of a jar that submits a topology, as `storm jar` does.
 
+        Args:
+            jar: The jar, which is uploaded to Nimbus for the workers.
+            main: Name of the class.
+            arguments: Its arguments.
+
         Raises:
             EngineError: Nimbus cannot be reached, a topology of this name runs, or another reason that Storm gives.
         """
         java = find_java(self.distribution.java)
         with tempfile.TemporaryDirectory(prefix="headgate-submit-") as folder:
             home = StormHome(path=Path(folder, "home"), distribution=self.distribution, java=java.program)
+            # Headgate's own jar may be in the installation's `extlib` too: one link of a name.
             home.lay_out(extlib=[jar, *(each for each in self.extlib if each.name != jar.name)])
             file = self.conf_file or write_conf(Path(folder, "storm.yaml"), {**self.conf, "storm.local.dir": folder})
             properties = {"storm.jar": jar.absolute()}
@@ -86,8 +95,8 @@ def submit_description(description: Mapping[str, Any], conf: Mapping[str, Any], 
     """Build a topology and submit it; see `Submitter`.
 
     Args:
-        description: What `headgate_storm.workload.describe.describe` made.
-        conf: What `storm.yaml` says to clients; at least `nimbus.seeds` and `nimbus.thrift.port`.
+        description: The topology, as `headgate_storm.workload.describe.describe` describes it.
+        conf: Settings of `storm.yaml` for clients; at least `nimbus.seeds` and `nimbus.thrift.port`.
         version: Release of Storm that the cluster runs.
     """
     Submitter(distribution=distribution(version), conf=conf).description(description)
@@ -96,7 +105,15 @@ def submit_description(description: Mapping[str, Any], conf: Mapping[str, Any], 
 def submit_jar(
     jar: Path, main: str, arguments: Sequence[str], conf: Mapping[str, Any], *, version: str = STORM
 ) -> None:
-    """Run the main class of a jar that submits a topology; see `Submitter` and `submit_description`."""
+    """Run the main class of a jar that submits a topology; see `Submitter`.
+
+    Args:
+        jar: The jar.
+        main: Name of the class.
+        arguments: Its arguments.
+        conf: Settings of `storm.yaml` for clients; at least `nimbus.seeds` and `nimbus.thrift.port`.
+        version: Release of Storm that the cluster runs.
+    """
     Submitter(distribution=distribution(version), conf=conf).jar(jar, main, arguments)
 
 

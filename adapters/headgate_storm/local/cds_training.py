@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 600.0
-"""What has not happened by then does not happen."""
+"""Patience with each step of the training. With less, a busy machine ends without archives; with more, a cluster that
+hangs is noticed later."""
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
 SLOW = {"supervisor.worker.shutdown.sleep.secs": 60}
-"""A worker that is asked to end has this time for it before it halts itself."""
+"""Time in which a worker that is asked to end writes its archive; with less it halts itself before it is done."""
 
 
 def make_class_data(version: str = STORM) -> bool:
@@ -43,11 +44,15 @@ def make_class_data(version: str = STORM) -> bool:
     daemons, workers = (ClassData.of(program, release / folder) for folder in ("lib", "lib-worker"))
     if not daemons.options():
         workers.file.unlink(missing_ok=True)  # they are made together
+    # Each `make` hands on the options by which a JVM writes its archive as it ends; the inner one runs the cluster.
     return daemons.make(lambda first: workers.make(lambda second: _train(version, first, second)))
 
 
 def _train(version: str, daemon: tuple[str, ...], worker: tuple[str, ...]) -> bool:
-    """All classes of the topology are Storm's own: one of another jar would bind the archive to that jar's place."""
+    """Run a cluster with a topology once, and end it such that Nimbus and a worker write their archives.
+
+    All classes of the topology are Storm's own: one of another jar would bind the archive to that jar's place.
+    """
     conf = SLOW | {"worker.childopts": " ".join(("-Xmx%HEAP-MEM%m", *SMALL_JVM, *worker))}
     local = LocalStorm(ONE, version=version, conf=conf, options={"nimbus": daemon}, timeout=SECONDS)
     with contextlib.suppress(EngineError), local as cluster:
@@ -65,7 +70,7 @@ def _end(cluster: LocalStorm) -> None:
     nimbus = next(each for each in cluster.daemons if each.name == "nimbus")
     worker = next(each.pid for each in cluster.workers() if each.pid)
     for pid in (nimbus.pid, worker):
-        os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGTERM)  # a JVM that is killed writes no archive
     _until(lambda: not nimbus.alive, "Nimbus of the training cluster does not end")
     _until(lambda: worker not in {each.pid for each in cluster.workers()}, "its worker does not end")
 

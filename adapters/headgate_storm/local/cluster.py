@@ -34,7 +34,8 @@ SUPERVISOR = "org.apache.storm.daemon.supervisor.Supervisor"
 NIMBUS_HOST = "127.0.0.1"
 STANDBY_HOST = "127.0.0.2"
 HEAP_MB = {ZOOKEEPER: 64, NIMBUS: 256, SUPERVISOR: 96}
-"""Most memory for the objects of a daemon; Storm's own scripts give far more than a few topologies need."""
+"""MB of heap of a daemon. With less, Nimbus runs out of memory with a few topologies; Storm's own scripts give far more
+than those need."""
 
 FAST = {
     "nimbus.monitor.freq.secs": 3,
@@ -54,7 +55,7 @@ sleep for 5 ms, where Storm's own settings wake each of them a thousand times a 
 
 @attrs.frozen(kw_only=True)
 class SupervisorSpec:
-    """A supervisor: its loopback address, CPU in points, memory in MB, slots, and settings of its own."""
+    """A supervisor to start: its loopback address, CPU in points, memory in MB, slots, and settings of its own."""
 
     host: str
     cpu: float = 400.0
@@ -77,7 +78,7 @@ THREE = supervisor_specs(((400.0, 4096.0, 4), (200.0, 2048.0, 3), (100.0, 1024.0
 
 @attrs.define(eq=False)
 class LocalStorm(LocalCluster):
-    """Storm's daemons as processes of their own, up between `start` and `stop` or in a `with` block.
+    """A local cluster: Storm's daemons as processes of their own, up between `start` and `stop` or in a `with` block.
 
     Used as a context manager it keeps logs and state in a temporary folder, and ends every process it started, workers
     included, also on an exception, Ctrl-C or SIGTERM.
@@ -125,7 +126,7 @@ class LocalStorm(LocalCluster):
 
     @property
     def client_conf(self) -> dict[str, Any]:
-        """What `storm.yaml` says to clients."""
+        """Settings of the `storm.yaml` for clients."""
         return dict(self._base)
 
     def start(self) -> Self:
@@ -146,20 +147,20 @@ class LocalStorm(LocalCluster):
             self._spawn("zookeeper")
             self._wait_for_zookeeper()
             for name in self._own:
-                if name not in ("zookeeper", "standby"):
+                if name not in ("zookeeper", "standby"):  # all at once: they try again until the others are up
                     self._spawn(name)
             self.gateway = NimbusGateway(self.home / "lib", self.client_conf, java=java.program).start()
             self._wait_for_supervisors()
-        except BaseException:
+        except BaseException:  # a signal too: no daemon must outlive a start that failed
             self.stop()
             raise
         return self
 
     def stop(self) -> None:
         """End every process that was started, workers and log writers too, and remove the temporary folder."""
-        with held():
+        with held():  # a second Ctrl-C waits, and skips no process
             end(self.daemons, grace=0)
-            end_group(self.group)
+            end_group(self.group)  # what left the sessions of its daemons, by its mark
             self._running.clear()
             self._killed.clear()
             if self.gateway:
@@ -193,7 +194,12 @@ class LocalStorm(LocalCluster):
         return worker
 
     def kill_supervisor(self, host: str, *, workers: bool = False) -> None:
-        """Kill the supervisor of a host at once; `workers` too as if the machine lost power, else they go on."""
+        """Kill the supervisor of a host at once.
+
+        Args:
+            host: Its address.
+            workers: Kill its workers too, as if the machine lost power; else they go on.
+        """
         self._kill(f"supervisor-{host}", whole=workers)
 
     def start_supervisor(self, host: str) -> None:
@@ -235,6 +241,7 @@ class LocalStorm(LocalCluster):
                 return
 
     def _configure(self) -> None:
+        """Give every daemon its ports and settings, and write the `storm.yaml` for clients."""
         zookeeper, nimbus, standby = self._ports.take(3)
         where = {
             "storm.zookeeper.servers": [NIMBUS_HOST],
@@ -264,9 +271,11 @@ class LocalStorm(LocalCluster):
     def _spawn(self, name: str) -> None:
         main, own = self._own[name]
         folder = self._work / name
+        # A folder for the state of each: by default all daemons of a machine share one.
         state = {"storm.local.dir": str(folder / "state")}
         conf = write_conf(folder / "storm.yaml", self._base | state | own)
         command = self._home.command(main, conf=conf, heap_mb=HEAP_MB[main], options=self.options.get(name, ()))
+        # STORM_CONF_DIR and the like of an operator's installation must not reach the daemons of this one.
         kept = {key: value for key, value in os.environ.items() if not key.startswith("STORM_")}
         env = kept | self._home.environment()
         self.group = self.group or lifetime().group()

@@ -1,4 +1,4 @@
-"""An installation of Storm made of a distribution's jars: the folders its daemons expect, and how they are started."""
+"""The $STORM_HOME of a local cluster, laid out from a distribution's jars, and the commands that start its daemons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StormHome:
         path: The folder.
         distribution: Whose jars it has in `lib` and `lib-worker`.
         java: The program that runs its daemons.
-        release: What it has in common with all homes of this distribution; daemons take it for their `storm.home`.
+        release: The folder that all homes of this distribution share; daemons take it for their `storm.home`.
     """
 
     path: Path
@@ -78,6 +78,7 @@ class StormHome:
             "storm.conf.file": conf,
             "log4j.configurationFile": self.release / "log4j2" / "cluster.xml",
         }
+        # Storm's jars come first, by the same path names in all clusters: a class data archive is bound to them.
         lib = self.release / "lib"
         path = os.pathsep.join(str(each / "*") for each in (lib, self.path / "extlib", self.path / "extlib-daemon"))
         defined = (f"-D{key}={value}" for key, value in {**own, **(properties or {})}.items())
@@ -85,8 +86,9 @@ class StormHome:
         return [str(self.java), *jvm, *defined, "-cp", path, main, *arguments]
 
     def worker_settings(self) -> dict[str, str]:
-        """What `storm.yaml` says of the JVMs of workers and of their log writers."""
+        """Settings of `storm.yaml` for the JVMs of workers and of their log writers."""
         options = (*SMALL_JVM, *class_data(self.java, self.release / "lib-worker"))
+        # Storm puts the worker's share of memory in place of %HEAP-MEM%.
         heaps = {"worker.childopts": "-Xmx%HEAP-MEM%m", "topology.worker.logwriter.childopts": "-Xmx16m"}
         return {key: " ".join((heap, *options)) for key, heap in heaps.items()}
 
@@ -96,7 +98,12 @@ class StormHome:
 
 
 def write_conf(file: Path, conf: Mapping[str, Any]) -> Path:
-    """Write a `storm.yaml`, a key a line, its value as JSON, which YAML contains; returns the file."""
+    """Write a `storm.yaml`, a key a line, its value as JSON, which YAML contains; returns the file.
+
+    Args:
+        file: The file; its folder is made if it is not there.
+        conf: Settings by name.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in conf.items()))
     return file

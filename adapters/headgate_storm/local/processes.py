@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 WORKER = "org.apache.storm.daemon.worker.Worker"
 WRITER = "org.apache.storm.LogWriter"
-"""Reads a worker's output: a JVM that starts the worker's own, and has its whole command line in its arguments."""
+"""The log writer of a worker: a JVM that starts the worker's own, reads its output, and has its whole command line in
+its arguments."""
 
 
 @attrs.frozen(kw_only=True)
 class WorkerProcess:
-    """A worker: its process, 0 while it has yet to start, its log writer's, 0 if that is gone, and what it serves."""
+    """The processes of a worker: its own, 0 until it starts, its log writer's, 0 if gone; its slot and its topology."""
 
     pid: int
     writer: int
@@ -38,7 +39,12 @@ class _Role(NamedTuple):
 
 
 def workers_of(supervisor: Daemon, host: str) -> tuple[WorkerProcess, ...]:
-    """The workers that a supervisor, dead or alive, started on its host, by port."""
+    """The workers that a supervisor, dead or alive, started on its host, by port.
+
+    Args:
+        supervisor: The supervisor's process.
+        host: Its loopback address, for the result.
+    """
     found: dict[tuple[int, str], dict[bool, int]] = {}
     for pid in supervisor.members():
         if role := _role(command_line(pid)):
@@ -59,7 +65,7 @@ def resident_mb(daemons: Iterable[Daemon]) -> float:
 
 
 def _role(command: list[str]) -> _Role | None:
-    """What a process is by its command line, which ends with: topology, supervisor, its port, port, worker id."""
+    """Role of a process by its command line, which ends with: topology, supervisor, its port, port, worker id."""
     if WORKER not in command or len(command) < command.index(WORKER) + 6:
         return None
     topology, _supervisor, _thrift, port, _worker = command[command.index(WORKER) + 1 :][:5]

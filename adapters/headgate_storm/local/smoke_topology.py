@@ -10,7 +10,16 @@ if TYPE_CHECKING:
 
 
 def submit_words(cluster: LocalStorm, name: str, *, workers: int = 3, counters: int = 4, **conf: Any) -> None:
-    """Submit two spouts of random words, bolts that count them, and an acker for each worker."""
+    """Submit two spouts of random words, bolts that count them, and an acker for each worker.
+
+    Args:
+        cluster: A cluster that is up.
+        name: Name of the topology.
+        workers: Workers to ask for.
+        counters: Tasks of the bolt that counts.
+        **conf: Storm's settings of the topology.
+    """
+    # Storm's submitter uploads the jar that this property names, and wants one even if it holds no class.
     jar = cluster.home / "words.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("words.txt", "a topology that has no class of its own")
@@ -26,6 +35,11 @@ def submit_words(cluster: LocalStorm, name: str, *, workers: int = 3, counters: 
 
 
 def all_run(cluster: LocalStorm, name: str) -> bool:
-    """Whether every executor of a topology has been placed and reports that it runs."""
+    """Check that every executor of a topology is placed and has reported that it runs.
+
+    Args:
+        cluster: A cluster that is up.
+        name: Name of the topology.
+    """
     executors = cluster.gateway.topology(name).executors
     return bool(executors) and all(each.uptime for each in executors)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class StormState(ClusterState):
-    """What the state file says of a cluster: its release, where it is, and which processes are its own.
+    """The state file of a cluster: its release, its home, the port of its Nimbus, and the processes that are its own.
 
     Attributes:
         version: Release of Storm.
@@ -46,7 +46,7 @@ class StormState(ClusterState):
         return NimbusGateway(Path(self.home, "lib"), conf, java=find_java(11).program)
 
     def describe(self) -> dict[str, Any]:
-        """Where it is, its supervisors with what they offer and what is used, and its topologies.
+        """Describe the cluster: its Nimbus, its supervisors with what they offer and what is used, its topologies.
 
         Raises:
             EngineError: Nimbus does not answer.
@@ -79,7 +79,7 @@ def up(cluster: LocalStorm) -> AbstractContextManager[StormState]:
 
 
 def _note(cluster: LocalStorm) -> StormState:
-    cluster.gateway.stop()
+    cluster.gateway.stop()  # ends with this process, so it is none of the cluster's that stays
     return StormState(
         version=cluster.version,
         home=str(cluster.home),

@@ -16,10 +16,10 @@ STORM = "2.8.3"
 """The release of Apache Storm that Headgate is built and tested against."""
 
 LOCKS = Path(__file__).with_name("locks")
-"""A file for each release that a local cluster can run: folders, coordinates and SHA-256 of every jar."""
+"""Lock files, one for each release that a local cluster can run: folders, coordinates and SHA-256 of every jar."""
 
 DOWNLOADS = 8
-"""Jars that are downloaded at a time."""
+"""Jars that are downloaded at a time. With many more, Maven Central may answer that there are too many requests."""
 
 
 @attrs.frozen
@@ -57,7 +57,7 @@ class Distribution:
 
 
 SERVER_TESTS = Artefact("org.apache.storm", "storm-server", STORM, "tests")
-"""Storm's test classes, and with them the topologies of three production clusters."""
+"""The jar with Storm's test classes, and with them the topologies of three production clusters."""
 
 
 def versions() -> tuple[str, ...]:
@@ -75,6 +75,7 @@ def java_version(version: str) -> int:
     if version not in versions():
         raise EngineError(f"there is no lock file for Storm {version}: choose one of {', '.join(versions())}")
     major, minor = (int(part) for part in version.split(".")[:2])
+    # The oldest Java that a release runs on: 17 since Storm 2.8, 11 before.
     return 17 if (major, minor) >= (2, 8) else 11
 
 
@@ -115,6 +116,7 @@ def resolve(artefact: Artefact, cache: Path | None = None, *, sha256: str = "") 
     place = (cache or Path(os.environ.get("M2_REPO") or Path.home() / ".m2" / "repository")) / artefact.path
     if not _fits(place, sha256):
         place.parent.mkdir(parents=True, exist_ok=True)
+        # Downloaded beside its place and renamed: Maven and other processes see the whole file or none.
         with tempfile.TemporaryDirectory(prefix=".headgate-", dir=place.parent) as folder:
             file = _download(artefact, Path(folder))
             if not _fits(file, sha256):
@@ -132,6 +134,7 @@ def _fits(file: Path, sha256: str) -> bool:
 
 def _download(artefact: Artefact, folder: Path) -> Path:
     try:
+        # jgo comes with the extra `storm` and costs 0.3 s; only a jar that is not in the cache needs it.
         from jgo.maven import MavenContext
     except ImportError:
         message = f"jgo, which downloads {artefact}, is not installed: pip install 'headgate[storm]'"
@@ -146,5 +149,5 @@ def _download(artefact: Artefact, folder: Path) -> Path:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, without the addresses and object dumps that HTTP libraries add."""
+    """Put a failed download into words, without the addresses and object dumps that HTTP libraries add."""
     return "not found in Maven Central" if isinstance(error, RuntimeError) else type(error).__name__

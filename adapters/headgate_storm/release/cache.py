@@ -1,4 +1,4 @@
-"""What every home of one release has alike, once in the user's cache: its jars, and the settings of its logs.
+"""The folder that all homes of one release share, once in the user's cache: its jars, and the settings of its logs.
 
 A class data archive serves only JVMs whose class path has the very path names that it was made with, so these jars have
 the same ones in each cluster.
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headgate_storm.release.artefacts import Distribution
 
 LOG4J2 = Path(__file__).with_name("log4j2")
+"""Settings of the logs of daemons and workers."""
 
 
 def release_folder(distribution: Distribution, *, cache: Path | None = None) -> Path:
@@ -28,6 +29,7 @@ def release_folder(distribution: Distribution, *, cache: Path | None = None) -> 
         cache: Folder to keep it in; the user's cache by default.
     """
     links = {"lib": distribution.lib, "lib-worker": distribution.lib_worker}
+    # Named by its content: another cache of jars, or other settings, get a folder of their own.
     name = f"storm-{distribution.version}-{_digest(links)}"
     folder = (cache or cache_folder()).resolve() / "storm" / name
     if not folder.is_dir():
@@ -56,6 +58,6 @@ def _publish(draft: Path, folder: Path) -> None:
     """Give it its name, whole; without effect if another process did so first."""
     try:
         draft.rename(folder)
-    except OSError:
+    except OSError:  # a folder that is not empty cannot be replaced: the other process's has the same content
         if not folder.is_dir():
             raise

@@ -48,6 +48,7 @@ def bridge_jar(version: str = STORM, *, cache: Path | None = None) -> Path:
     """
     py4j = py4j_jar()
     parts = [BUILT] if BUILT.is_file() else sources()
+    # Named by what it is made of: after an upgrade of Headgate or py4j the jar in the cache is another one.
     digest = hashlib.sha256(b"\0".join(part.read_bytes() for part in [py4j, *parts])).hexdigest()[:12]
     jar = (cache or cache_folder()) / "storm" / f"headgate-storm-{digest}.jar"
     if not jar.is_file():
@@ -66,6 +67,7 @@ def hand_out(folder: Path) -> Path:
     """
     jar = bridge_jar()
     copy = folder / jar.name
+    # Renamed when it is whole: a daemon that starts meanwhile has the folder on its class path.
     draft = folder / f".{jar.name}.{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,6 +113,7 @@ def py4j_jar() -> Path:
         EngineError: py4j is not installed, or without its jar.
     """
     try:
+        # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
         from py4j.java_gateway import find_jar_path
     except ImportError:
         raise EngineError("py4j is not installed: `pip install 'headgate[storm]'`") from None
@@ -126,6 +129,7 @@ def sources() -> list[Path]:
 
 
 def _compiler(java: Java) -> list[str | Path]:
+    """The command of a compiler: the JDK's javac, else Eclipse's, which needs only a Java runtime."""
     if java.compiler:
         return [java.compiler, "--release", str(BYTECODE)]
     return [java.program, "-jar", resolve(COMPILER), "-source", str(BYTECODE), "-target", str(BYTECODE)]

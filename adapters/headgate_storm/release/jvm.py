@@ -8,7 +8,8 @@ from pathlib import Path
 from headgate.engines.cds import ClassData
 
 SMALL_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
-"""Flags that keep a JVM light: no parallel collector, no second compiler, small stacks."""
+"""Flags that keep a JVM light: no parallel collector, no second compiler, small stacks. Without them
+each JVM starts threads and takes memory that a cluster of a few workers has no use for."""
 
 
 def class_data(java: Path, jars: Path) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ def _closure(root: str, version: str) -> dict[str, Path]:
         subprocess.run(["mvn", "-q", "-B", "dependency:list", *options], cwd=folder, check=True)
         listed = LINE.findall(Path(folder, "list.txt").read_text())
     closure = {}
+    # Maven lists group:name:jar[:classifier]:version:scope:file.
     for group, name, classifier, version_, file in listed:
         if f"{group}:{name}" not in LEFT_OUT:
             closure[":".join(part for part in (group, name, version_, classifier) if part)] = Path(file)

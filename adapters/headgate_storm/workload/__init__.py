@@ -1,1 +1,1 @@
-"""Topologies to run: described for the Java runner, catalogued, found by name."""
+"""Topologies to run on a cluster: a catalogue of them, found by name, and described for the Java runner."""

@@ -1,4 +1,4 @@
-"""Topologies to run on a real cluster: counting words of a real text, and shapes from the papers."""
+"""The catalogue of topologies to run on a real cluster: counts of words of a real text, and shapes from the papers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ ROLES = FrozenMap(
         "unique-visitors": FrozenMap({"views": "page-views", "visitors": "unique-visitors"}),
     }
 )
-"""What the components of these topologies really do; those of all others use processor time and send bytes."""
+"""Role by component id of these topologies: a real task of the runner. Components of all others use processor time and
+send bytes."""
 
 NODES = (("127.0.0.11", 400, 4096, 4), ("127.0.0.12", 200, 2048, 2), ("127.0.0.13", 100, 1024, 2))
 """Address, points, MB and slots of the local cluster's supervisors."""
 HEAP = 64.0
-"""MB of one task: what these small components need."""
+"""MB of one task. With more, the small supervisors hold few of them; with less, a worker's heap may not suffice."""
 
 
 def local_cluster() -> Cluster:
@@ -103,6 +104,7 @@ def twitter_sentiment() -> Topology:
 
 
 def _tandem(name: str, components: tuple[Component, ...], groupings: tuple[str, ...]) -> Topology:
+    """Components in a row, each with one stream to the next; three workers, one for each node of the local cluster."""
     streams = tuple(
         Stream(source=source.id, target=target.id, grouping=grouping)
         for (source, target), grouping in zip(pairwise(components), groupings, strict=True)
@@ -111,7 +113,7 @@ def _tandem(name: str, components: tuple[Component, ...], groupings: tuple[str, 
 
 
 def workloads() -> Sequence[Workload]:
-    """All of them, on the local cluster."""
+    """The workloads of this catalogue, each a request with one topology on the local cluster."""
     builders = (word_count, rolling_count, unique_visitors, url_converter, twitter_sentiment)
     return tuple(
         Workload(

@@ -1,4 +1,4 @@
-"""From a topology of the model to the description that the Java runner builds a real topology from.
+"""The description of a topology of the model, from which the Java runner builds a real one.
 
 A component of the runner uses processor time for each tuple and emits as many as its selectivity says; some have a real
 role instead (a text, a count of words). The classes are in `java/src/main/java/headgate/storm/workload`.
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 MICROS_PER_POINT = 10_000
 """Microseconds of processor time in a second that one point stands for: 100 points are one core."""
 TUPLE_BYTES = 100.0
-"""Payload of a stream that does not say how large its tuples are."""
+"""Payload of a stream that does not state the size of its tuples. With more, serialising them costs more
+than a small component declares."""
 FIELDS = {"text": "line", "page-views": "page", "split": "word", "count": "word", "rolling-count": "word"}
 """The field by which the tuples of a role are grouped; those of a component without a role have a `key`."""
 
 
 @attrs.frozen(kw_only=True)
 class Load:
-    """How much of what a topology declares its real components do.
+    """Factors on a topology's declared demand, for what its components really use.
 
     Attributes:
         cpu: Part of the declared processor time that is really used.
@@ -58,10 +59,13 @@ def describe(
     Args:
         topology: A spout without a rate emits as fast as it can.
         profiles: Of several machine types of a component, the first by name counts.
-        roles: Role by component id.
-        load: How much of what is declared is really done.
+        roles: Role by component id, such as `text` or `count`: what the component does instead of using time.
+        load: Factors on what is declared; all of the CPU and the rate, none of the memory by default.
         conf: Storm's settings of the topology; workers and worker heap are added.
-        text: What components with the role `text` read.
+        text: The text that components with the role `text` read, line by line, again and again.
+
+    Returns:
+        Name, settings, components and text, ready for JSON; see `headgate.storm.workload.Builder`.
 
     Raises:
         DocumentError: A cycle of streams has no stated rate.
@@ -79,6 +83,7 @@ def describe(
 
 
 def _by_machine_type(profiles: Sequence[Profile]) -> list[Profile]:
+    """Profiles with the first machine type by name last: a dict of them by component keeps that one."""
     return sorted(profiles, key=lambda each: each.machine_type, reverse=True)
 
 
@@ -91,6 +96,7 @@ def _received(topology: Topology) -> dict[str, float]:
 
 
 def _micros(component: Component, costs: Mapping[str, float], rates: Mapping[str, float]) -> float:
+    """Microseconds of processor time for a tuple: e of the profile, else declared CPU over the rate of one task."""
     if component.id in costs:
         return costs[component.id] * MICROS_PER_POINT
     per_task = rates.get(component.id, 0.0) / component.parallelism if component.parallelism else 0.0
@@ -125,7 +131,7 @@ def _outputs(component: Component, topology: Topology) -> list[Stream]:
 
 
 def _name(stream: Stream) -> str:
-    """Streams that share tuples need names of their own."""
+    """Name of a stream; of streams that share one's tuples among their targets, each needs a name of its own."""
     return f"{stream.name}-{stream.target}" if stream.fanout == "split" else stream.name
 
 

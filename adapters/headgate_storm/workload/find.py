@@ -1,11 +1,15 @@
-"""What a user names to be submitted: a topology document, a request document, or a workload of a plugin."""
+"""The topologies that a word of the user names: a topology document, a request document, or a plugin's workload."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.api import find_request
+from headgate.documents import structure
+from headgate.documents.strict_json import parse
 from headgate.errors import DocumentError
 from headgate.model import FrozenMap, Profile, Topology
 from headgate_storm.workload.catalogue import ROLES
@@ -13,24 +17,33 @@ from headgate_storm.workload.describe import Load, describe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from headgate.plugins.host import PluginHost
 
 LINES = 2000
-"""Lines of a text that a topology carries: its description goes to every worker."""
+"""Lines of a text that a topology carries. With more, its description, which goes to every worker, takes longer to be
+submitted; with fewer, counts of words have few words to count."""
 
 
 @attrs.frozen(kw_only=True)
-class Wanted:
-    """Topologies, what their tuples cost, and the roles of their components."""
+class Submission:
+    """Topologies to submit, the profiles that state the cost of their tuples, and the roles of their components."""
 
     topologies: tuple[Topology, ...]
     profiles: tuple[Profile, ...] = ()
     roles: FrozenMap[str, str] = FrozenMap()
 
     def described(self, *, load: Load, text: str = "", conf: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Each topology as the runner takes it; see `headgate_storm.workload.describe.describe`."""
+        """Describe each topology for the runner; see `headgate_storm.workload.describe.describe`.
+
+        Args:
+            load: Factors on what is declared.
+            text: The text that components with the role `text` read; Python's language reference by default.
+            conf: Storm's settings of every topology.
+
+        Raises:
+            DocumentError: A cycle of streams has no stated rate, or there is no text.
+        """
         reads = "text" in self.roles.values()
         text = (text or default_text()) if reads else ""
         return [
@@ -38,30 +51,28 @@ class Wanted:
         ]
 
 
-def find_wanted(word: str, host: PluginHost) -> Wanted:
-    """What a word names: a file, `-`, or `PLUGIN:WORKLOAD`.
+def find_submission(word: str, host: PluginHost) -> Submission:
+    """Find the topologies that a word names.
+
+    Args:
+        word: A file with a topology or a request document, `-` for a request from stdin, or `PLUGIN:WORKLOAD`.
+        host: The plugins.
 
     Raises:
         DocumentError: It is none of these, or names no topology.
     """
-    from headgate.api import find_request
-
     if (topology := _topology(word)) is not None:
-        return Wanted(topologies=(topology,))
+        return Submission(topologies=(topology,))
     request = find_request(word, host)
     if not request.topologies:
         raise DocumentError("/topologies", f"{word} has no topology to submit")
+    # Components of other plugins may bear the same names, and do something else.
     roles = ROLES.get(word.partition(":")[2], FrozenMap()) if word.startswith("storm:") else FrozenMap[str, str]()
-    return Wanted(topologies=request.topologies, profiles=request.profiles, roles=roles)
+    return Submission(topologies=request.topologies, profiles=request.profiles, roles=roles)
 
 
 def _topology(word: str) -> Topology | None:
     """The topology of a document that has components of its own; None if it is no such document."""
-    from pathlib import Path
-
-    from headgate.documents import structure
-    from headgate.documents.strict_json import parse
-
     try:
         data = parse(Path(word).read_bytes())
     except (OSError, ValueError, DocumentError):
@@ -70,7 +81,7 @@ def _topology(word: str) -> Topology | None:
 
 
 def read_text(file: Path | None) -> str:
-    """The first lines of a text, "" without a file.
+    """The first `LINES` lines of a text, "" without a file.
 
     Raises:
         DocumentError: It cannot be read, or is empty.
@@ -93,6 +104,7 @@ def default_text() -> str:
         DocumentError: This Python was installed without it.
     """
     try:
+        # A part of the standard library that some distributions leave out.
         from pydoc_data.topics import topics
     except ImportError:
         raise DocumentError("", "this Python has no pydoc_data to count words of: name a file with --text") from None

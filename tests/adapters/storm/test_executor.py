@@ -12,7 +12,7 @@ from headgate.hooks import Description, hookimpl
 from headgate.model import Component, FrozenMap, Kind, Plan, Request, Resources, Slot, Stream, Topology
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
-from headgate_storm.demo.experiment import Experiment, experiment
+from headgate_storm.demo.experiment import ServedCluster, experiment
 from headgate_storm.executor import restarted
 from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.workload.describe import describe
@@ -48,7 +48,7 @@ def test_workers_that_end_are_those_whose_executors_change() -> None:
 
 
 @pytest.fixture(scope="module")
-def running(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Experiment]:
+def running(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedCluster]:
     """A topology of nine executors on three nodes, which Nimbus asks this process about."""
     folder = tmp_path_factory.mktemp("executor")
     conf = {"nimbus.monitor.freq.secs": 1}
@@ -58,18 +58,18 @@ def running(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ex
         yield cluster
 
 
-def stored(cluster: Experiment) -> dict[str, Slot]:
+def stored(cluster: ServedCluster) -> dict[str, Slot]:
     """Where Nimbus says that each executor is, by task id of the model."""
     (scheduled,) = cluster.service.target.rounds.latest(30).scheduled
     slots = cluster.storm.gateway.assignment(NAME).slots
     return {task: Slot(*slots[pair]) for task, pair in scheduled.executors.items()}
 
 
-def processes(cluster: Experiment) -> dict[int, int]:
+def processes(cluster: ServedCluster) -> dict[int, int]:
     return {each.port: each.pid for each in cluster.storm.workers() if each.pid}
 
 
-def carry_out(cluster: Experiment, assignment: dict[str, Slot]) -> Receipt:
+def carry_out(cluster: ServedCluster, assignment: dict[str, Slot]) -> Receipt:
     plan = Plan(assignment=FrozenMap(assignment))
     return cluster.host.execute("storm", cluster.service.target, plan)
 
@@ -80,7 +80,7 @@ def carry_out(cluster: Experiment, assignment: dict[str, Slot]) -> Receipt:
 class TestRealCluster:
     """In this order: each leaves a whole topology for the next."""
 
-    def test_only_the_two_workers_of_a_move_restart(self, running: Experiment) -> None:
+    def test_only_the_two_workers_of_a_move_restart(self, running: ServedCluster) -> None:
         before, workers = stored(running), processes(running)
         (task,) = [name for name in before if name.endswith("/out/0")]
         target = next(slot for slot in sorted(set(before.values())) if slot != before[task])
@@ -96,7 +96,7 @@ class TestRealCluster:
         assert back.done
         assert stored(running) == before
 
-    def test_a_whole_worker_that_moves_to_a_free_slot_disturbs_no_other(self, running: Experiment) -> None:
+    def test_a_whole_worker_that_moves_to_a_free_slot_disturbs_no_other(self, running: ServedCluster) -> None:
         before, workers = stored(running), processes(running)
         source = min(before.values())
         nodes = running.service.target.rounds.latest(30).nodes
@@ -111,7 +111,7 @@ class TestRealCluster:
             port: pid for port, pid in workers.items() if port != source.port
         }
 
-    def test_a_slot_that_is_not_there_is_told_and_nothing_restarts(self, running: Experiment) -> None:
+    def test_a_slot_that_is_not_there_is_told_and_nothing_restarts(self, running: ServedCluster) -> None:
         before, workers = stored(running), processes(running)
         impatient = attrs.evolve(running.service.target, patience=8.0)
         wanted = {**before, next(iter(before)): Slot("no-such-supervisor", 1)}
@@ -121,7 +121,7 @@ class TestRealCluster:
         assert "not assigned as asked" in receipt.steps[0].message
         assert (stored(running), processes(running)) == (before, workers)
 
-    def test_what_does_not_come_alive_in_time_is_taken_back_by_the_loop(self, running: Experiment) -> None:
+    def test_what_does_not_come_alive_in_time_is_taken_back_by_the_loop(self, running: ServedCluster) -> None:
         before = stored(running)
         last = next(task for task in sorted(before) if "/in/" in task)
         target = next(slot for slot in sorted(set(before.values())) if slot.node != before[last].node)
@@ -152,6 +152,6 @@ class TestRealCluster:
         eventually(lambda: dict(everything.watch.alive(everything.rounds.latest(5))) == before)  # type: ignore[union-attr]
 
     @staticmethod
-    def _short(running: Experiment) -> object:
+    def _short(running: ServedCluster) -> object:
         """The target, with less patience than a worker needs to start, and more than Nimbus to store."""
         return attrs.evolve(running.service.target, patience=4.0)

@@ -20,7 +20,7 @@ from headgate_storm.install.submit import RUNNER
 from headgate_storm.release.jar import bridge_jar
 from headgate_storm.workload.catalogue import workloads
 from headgate_storm.workload.describe import Load, describe
-from headgate_storm.workload.find import default_text, find_wanted, read_text
+from headgate_storm.workload.find import default_text, find_submission, read_text
 from storm_words import alive, eventually
 
 if TYPE_CHECKING:
@@ -46,16 +46,16 @@ def run(*words: Any) -> Any:
 def test_a_topology_document_a_request_and_a_workload_are_found(tmp_path: Path) -> None:
     host = PluginHost.load()
     documents.write(tmp_path / "t.json", TOPOLOGY)
-    assert find_wanted(str(tmp_path / "t.json"), host).topologies == (TOPOLOGY,)
+    assert find_submission(str(tmp_path / "t.json"), host).topologies == (TOPOLOGY,)
     request = next(each for each in workloads() if each.name == "word-count").build()
     documents.write(tmp_path / "r.json", request)
-    assert find_wanted(str(tmp_path / "r.json"), host).topologies == request.topologies
-    assert find_wanted("storm:word-count", host).roles["count"] == "count"
-    assert not find_wanted("dstorm:linear", host).roles
+    assert find_submission(str(tmp_path / "r.json"), host).topologies == request.topologies
+    assert find_submission("storm:word-count", host).roles["count"] == "count"
+    assert not find_submission("dstorm:linear", host).roles
 
 
 def test_words_are_counted_in_a_real_text(tmp_path: Path) -> None:
-    wanted = find_wanted("storm:word-count", PluginHost.load())
+    wanted = find_submission("storm:word-count", PluginHost.load())
     (described,) = wanted.described(load=Load())
     assert len(described["text"].split()) > 5000
     file = tmp_path / "text"
@@ -63,7 +63,7 @@ def test_words_are_counted_in_a_real_text(tmp_path: Path) -> None:
     assert len(read_text(file).splitlines()) == 2000
     (described,) = wanted.described(load=Load(), text=read_text(file))
     assert described["text"].startswith("a b")
-    (described,) = find_wanted("storm:url-converter", PluginHost.load()).described(load=Load(), text=default_text())
+    (described,) = find_submission("storm:url-converter", PluginHost.load()).described(load=Load(), text=default_text())
     assert described["text"] == ""
 
 
@@ -73,7 +73,7 @@ def test_an_empty_text_and_a_request_without_topologies_are_refused(tmp_path: Pa
         read_text(tmp_path / "empty")
     (tmp_path / "r.json").write_text('{"cluster": {"nodes": []}}')
     with pytest.raises(DocumentError, match="has no topology to submit"):
-        find_wanted(str(tmp_path / "r.json"), PluginHost.load())
+        find_submission(str(tmp_path / "r.json"), PluginHost.load())
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ class TestRealCluster:
             shown = run("submit", name, *at, *settings)
             assert shown.exit_code == 0, (shown.output, shown.exception)
             (topology,) = json.loads(shown.stdout)
-            submitted[topology["name"]] = find_wanted(name, PluginHost.load()).topologies[0]
+            submitted[topology["name"]] = find_submission(name, PluginHost.load()).topologies[0]
         assert len(submitted) == len(names)
         for name, declared in submitted.items():
             alive(cluster, name)
