@@ -42,10 +42,10 @@ def cluster(java: None) -> Iterator[LocalSpark]:
 
 @pytest.fixture(scope="session")
 def spark(cluster: LocalSpark) -> Iterator[SparkSession]:
-    """The one session of this process, at level hard, with an executor on every host."""
+    """The one session of this process, at level hard, with an executor on every host, and its usage measured."""
     from headgate_spark import session
 
-    spark = session(cluster.master_url, hosts=HOSTS, **SETTINGS)
+    spark = session(cluster.master_url, hosts=HOSTS, usage=True, **SETTINGS)
     yield spark
     gateway = spark.sparkContext._gateway
     spark.stop()

@@ -152,7 +152,7 @@ def test_a_worker_that_is_killed_is_not_in_the_next_observation(target, cluster)
     cluster.kill_worker(HOSTS[2])
     try:
         until(lambda: HOSTS[2] not in executors(target.spark).values())
-        seen = observe(target, 0.0)
+        seen = observe(target, 2.0)  # executors report every half second
         assert [node.id for node in seen.cluster.nodes] == list(HOSTS[:2])
         assert {slot.node for slot in seen.assignment.values()} == set(HOSTS[:2])
         assert {sample.node for sample in seen.metrics.nodes} == set(HOSTS[:2])

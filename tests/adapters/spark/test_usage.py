@@ -2,42 +2,92 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
+import time
 
 import pytest
 
-SCRIPT = Path(__file__).with_name("usage_jobs.py")
-BURNED = 8.0
-"""CPU seconds in Python: two tasks of four seconds."""
+import headgate_spark
+from headgate_spark.driver.session import executors
+from headgate_spark.driver.usage import node_usage, read_usage
+from headgate_spark.monitor import observe
+
+HOSTS = ["127.0.0.2", "127.0.0.3", "127.0.0.4"]
+CORES = 7
+"""Of the whole cluster: so many tasks at once are on every executor."""
+SECONDS = 1.5
+BURNED = CORES * SECONDS
+"""CPU seconds in Python, of all tasks together."""
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def burn(spark, seconds):
+    """Have every core of the cluster compute in a Python worker for so many CPU seconds."""
+    from pyspark.sql import functions as fn
+
+    # a function of a function: workers cannot import this module, so that it has to be sent
+    def work(seconds):
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+        return 0
+
+    spark.range(0, CORES, 1, CORES).select(fn.udf(work, "long")(fn.lit(seconds))).collect()
+
+
+def until(look):
+    deadline = time.monotonic() + 240
+    while not look() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert look()
 
 
 @pytest.fixture(scope="module")
-def found(java):
-    done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False, timeout=400)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+def connection(spark):
+    with headgate_spark.connect(spark) as connection:
+        yield connection
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-class TestUsage:
-    def test_every_executor_is_heard(self, found):
-        assert (found["level"], found["heard"]) == ("hard", True)
-        assert all(count > 1 for count in found["burned"]["count"].values())
-        assert found["burned"]["memory"] > 50
+@pytest.fixture(scope="module")
+def burned(spark, connection):
+    """Usage of the live executors before and after all cores burned, and the job that did."""
+    until(lambda: set(executors(spark)) <= set(read_usage()))
+    alive = set(executors(spark))  # executors that tests before this one killed have reports as well
+    burn(spark, 0.0)  # starts the workers
+    before, since = read_usage(), time.time()
+    burn(spark, SECONDS)
+    (job,) = connection.recorder.wait(None, 1, since=since, timeout=240)
+    until(lambda: sum(read_usage()[each].cpu - before[each].cpu for each in alive) > 0.9 * BURNED)
+    after = read_usage()
+    return {each: before[each] for each in alive}, {each: after[each] for each in alive}, job
 
-    def test_python_s_cpu_is_in_it_and_not_in_spark_s_metric(self, found):
-        assert found["burned"]["processes"] > 0.9 * BURNED
-        assert found["burned"]["spark"] < 0.25 * BURNED
 
-    def test_nodes_have_it_in_points(self, found):
-        nodes = found["burned"]["nodes"]
-        assert [each["node"] for each in nodes] == ["127.0.0.2", "127.0.0.3"]
-        assert all(each["cpu"] > 0 for each in nodes)
-        assert {each["source"] for each in nodes} == {"processes"}
+def test_every_executor_is_heard_with_its_python_workers(burned, connection):
+    _, after, _ = burned
+    assert connection.level == "hard"
+    assert all(each.processes > 1 and each.memory > 50 for each in after.values())
 
-    def test_schedulers_are_given_it(self, found):
-        assert found["observed"] == [["127.0.0.2", "processes"], ["127.0.0.3", "processes"]]
+
+def test_python_s_cpu_is_in_it_and_not_in_spark_s_metric(burned):
+    before, after, job = burned
+    assert sum(after[each].cpu - before[each].cpu for each in after) > 0.9 * BURNED
+    assert sum(end.cpu for end in job.tasks) < 0.25 * BURNED
+
+
+def test_nodes_have_it_in_points(burned, spark):
+    before, after, _ = burned
+    nodes = node_usage(before, after, executors(spark))
+    assert [each.node for each in nodes] == HOSTS
+    assert all(each.cpu > 0 for each in nodes)
+    assert {each.source for each in nodes} == {"processes"}
+
+
+def test_schedulers_are_given_it(connection, spark, tmp_path):
+    source = spark.readStream.format("rate").options(rowsPerSecond=100, numPartitions=2).load()
+    writer = source.groupBy(source.value % 10).count().writeStream.format("noop").outputMode("update")
+    query = writer.option("checkpointLocation", str(tmp_path)).start()
+    try:
+        seen = observe(connection.target(query), 2.0)
+    finally:
+        query.stop()
+    assert sorted((each.node, each.source) for each in seen.metrics.nodes) == [(each, "processes") for each in HOSTS]
