@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headgate_pipeline.sweep import Cell
 
 SHOWN = ("throughput", "latency", "inter_node", "nodes", "moves", "stopped")
+"""Figures with charts, in order; the table has all that the simulator names."""
 UNITS = {
     "throughput": "tuples/s completed",
     "latency": "ms, source to completion",
@@ -23,11 +24,19 @@ UNITS = {
     "moves": "tasks moved",
     "stopped": "s without any output",
 }
+"""Unit of each figure in `SHOWN`."""
 WIDTH, HEIGHT, LEFT, TOP, GAP = 520.0, 180.0, 60.0, 24.0, 14.0
+"""Measures of a chart in units of SVG: the whole width, the height of the bars, the room for the axis, and for a title,
+and the space between groups of bars."""
 
 
 def sweep_page(cells: Sequence[Cell], seconds: float) -> str:
-    """The page; charts show means over seeds, whiskers a standard deviation to each side."""
+    """The page; charts show means over seeds, whiskers a standard deviation to each side.
+
+    Args:
+        cells: Rows of the table.
+        seconds: Simulated seconds of each experiment.
+    """
     runs = sum(cell.runs for cell in cells)
     intro = [
         f"{runs:,} simulated experiments of {seconds:g} s. Bars are means over seeds, whiskers standard deviations."
@@ -36,7 +45,7 @@ def sweep_page(cells: Sequence[Cell], seconds: float) -> str:
 
 
 def table(cells: Sequence[Cell]) -> Table:
-    """The means of every figure, and what each is."""
+    """Table of the means of every figure, with the units below it."""
     names = _names(cells)
     rows = tuple(
         (cell.workload, nodes_text(cell.nodes), cell.scheduler, cell.runs, cell.failed, *(mean(cell, n) for n in names))
@@ -48,12 +57,20 @@ def table(cells: Sequence[Cell]) -> Table:
 
 
 def nodes_text(nodes: int) -> str:
-    """How many nodes, or that they are the workload's own."""
+    """Text of a number of nodes; "own" for those of the workload itself."""
     return "own" if nodes == OWN else str(nodes)
 
 
 def mean(cell: Cell, name: str) -> str:
-    """A mean in few digits, none of them an exponent's if it is a large one."""
+    """A mean in few digits, without an exponent for large ones.
+
+    Args:
+        cell: A row.
+        name: Name of a figure.
+
+    Returns:
+        "" if the row lacks the figure.
+    """
     value = cell.means.get(name)
     return "" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
@@ -71,9 +88,15 @@ def _panels(cells: Sequence[Cell]) -> Iterator[Panel]:
 
 
 def bars(cells: Sequence[Cell], name: str) -> str:
-    """A chart of one figure: a group of bars for each number of nodes, a colour for each scheduler."""
+    """SVG chart of one figure: a group of bars for each number of nodes, a colour for each scheduler.
+
+    Args:
+        cells: Rows of one workload.
+        name: Name of the figure.
+    """
     schedulers = list(dict.fromkeys(cell.scheduler for cell in cells))
     groups = list(dict.fromkeys(cell.nodes for cell in cells))
+    # The scale holds the highest whisker; 1 where all bars are zero, so that nothing is divided by it.
     top = max((cell.means.get(name, 0.0) + cell.deviations.get(name, 0.0) for cell in cells), default=0.0) or 1.0
     group = (WIDTH - LEFT) / max(len(groups), 1)
     wide = min(40.0, (group - GAP) / max(len(schedulers), 1))

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headgate.cli.output import emit, json_option, say, table
+from headgate.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headgate_pipeline.job import Update
     from headgate_pipeline.knowledge import Knowledge
-    from headgate_pipeline.run import Job
+    from headgate_pipeline.run import PipelineJob
 
 _PLACE = (
     click.option("--master", default="local[*]", show_default=True, help="Spark's master, such as spark://HOST:PORT."),
@@ -85,19 +86,20 @@ def run_command(
     Hours whose files changed are made again, the others are kept; killed at any moment and started again, the result
     is the same. `headgate plan OUTPUT/request.json` plans from it.
     """
-    from headgate_pipeline.run import Job, is_short, run
-    from headgate_pipeline.session import Place, session
+    # numpy and cattrs cost 0.3 s, which a list of commands, which imports this module, does not need.
+    from headgate_pipeline.run import PipelineJob, is_short, run
+    from headgate_pipeline.session import SessionConfig, session
 
-    job = Job(samples=samples, output=output, history=history, recent=recent, chunk=chunk)
-    with session(Place(**place, quick=is_short(job)), output) as spark:
+    job = PipelineJob(samples=samples, output=output, history=history, recent=recent, chunk=chunk)
+    with session(SessionConfig(**place, quick=is_short(job)), output) as spark:
         if follow is None and not available:
             _show(*run(spark, job, say), as_json=as_json)
         else:
             _stream(spark, job, follow, as_json=as_json)
 
 
-def _stream(spark: Any, job: Job, interval: float | None, *, as_json: bool) -> None:
-    from headgate.errors import EngineError
+def _stream(spark: Any, job: PipelineJob, interval: float | None, *, as_json: bool) -> None:
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
     from headgate_pipeline.stream import follow
 
     def done(update: Update, knowledge: Knowledge) -> None:
@@ -124,12 +126,13 @@ def profile(
     *, samples: Path, output: Path, as_json: bool, history: int, recent: int, chunk: int | None, **place: Any
 ) -> None:
     """Fit profiles from SAMPLES: CPU = e * rate + met of each component on each machine type, and alpha."""
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
     from headgate.documents import unstructure
-    from headgate_pipeline.run import Job, is_short, run
-    from headgate_pipeline.session import Place, session
+    from headgate_pipeline.run import PipelineJob, is_short, run
+    from headgate_pipeline.session import SessionConfig, session
 
-    job = Job(samples=samples, output=output, history=history, recent=recent, chunk=chunk)
-    with session(Place(**place, quick=is_short(job)), output) as spark:
+    job = PipelineJob(samples=samples, output=output, history=history, recent=recent, chunk=chunk)
+    with session(SessionConfig(**place, quick=is_short(job)), output) as spark:
         _, knowledge = run(spark, job, say)
     shown = [] if as_json else [_profiles(knowledge)]
     emit([unstructure(each) for each in knowledge.profiles], *shown, as_json=as_json)
@@ -140,6 +143,7 @@ def profile(
 @json_option
 def show(*, output: Path, as_json: bool) -> None:
     """Print what a folder of results knows; no Spark is started."""
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
     from headgate.documents import read, unstructure
     from headgate_pipeline.knowledge import Knowledge
     from headgate_pipeline.run import KNOWLEDGE
@@ -149,6 +153,7 @@ def show(*, output: Path, as_json: bool) -> None:
 
 
 def _show(update: Update, knowledge: Knowledge, *, as_json: bool) -> None:
+    # cattrs costs 65 ms, which a list of commands does not need.
     from headgate.documents import unstructure
 
     data = {"hours": list(update.hours), "rows": dict(update.rows), "knowledge": unstructure(knowledge)}

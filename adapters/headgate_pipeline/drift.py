@@ -1,4 +1,4 @@
-"""Where a profile stopped to hold: hours whose CPU a profile of the hours before does not predict."""
+"""Drift of profiles: change points, from which CPU is not what a profile of the hours before predicts."""
 
 from __future__ import annotations
 
@@ -13,30 +13,36 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TOLERANCE = 0.15
-"""CPU this part more or less than predicted is another profile ..."""
+"""Part by which CPU may differ from the prediction: if larger, a slow drift bends the profile instead of being told; if
+smaller, noise is told as drift."""
 HOURS = 2
-"""... if so many hours in a row say so, in the same direction."""
+"""Hours in a row, in the same direction, that make a change point: if larger, it is told later; if smaller, one odd
+hour throws a good profile away."""
 ENOUGH = 30
-"""Windows that an hour needs to say anything."""
+"""Windows that an hour needs to be compared: if larger, quiet applications are never judged; if smaller, noise
+decides."""
 
 
 @attrs.frozen(kw_only=True)
-class Change:
-    """From this hour on, CPU was `ratio` times what was predicted."""
+class ChangePoint:
+    """The hour from which on CPU was `ratio` times the prediction."""
 
     hour: str
     ratio: float
 
 
-def history(hours: Mapping[str, Cells]) -> tuple[Line, str, tuple[Change, ...]]:
-    """The profile that holds now, the first hour that it rests on, and the changes before.
+def history(hours: Mapping[str, Cells]) -> tuple[Line, str, tuple[ChangePoint, ...]]:
+    """Segment the hours of one group by their change points.
 
     Args:
         hours: Cells of one group by hour; at least one hour.
+
+    Returns:
+        The profile that holds now, the first hour that it rests on, and the change points, oldest first.
     """
     names = sorted(hours)
     start = 0
-    changes: list[Change] = []
+    changes: list[ChangePoint] = []
     doubts: list[int] = []
     line: Line | None = None
     for at, name in enumerate(names):
@@ -48,17 +54,24 @@ def history(hours: Mapping[str, Cells]) -> tuple[Line, str, tuple[Change, ...]]:
             doubts = []
             line = fit(joined([hours[each] for each in names[start : at + 1]]))
             continue
+        # Doubts add up only in one direction: an hour above and one below are noise. The profile is not fitted to them.
         doubts = [*doubts, at] if not doubts or (found > 1) == (ratio(hours[names[doubts[-1]]], line) > 1) else [at]
         if len(doubts) == HOURS:
+            # The change began with the first doubtful hour; what was before it counts no more.
             start = doubts[0]
-            changes.append(Change(hour=names[start], ratio=float(f"{found:.6g}")))
+            changes.append(ChangePoint(hour=names[start], ratio=float(f"{found:.6g}")))
             line, doubts = fit(joined([hours[each] for each in names[start : at + 1]])), []
     line = fit(joined([hours[each] for each in names[start:]]))
     return line, names[start], tuple(changes)
 
 
 def ratio(cells: Cells, line: Line) -> float:
-    """CPU over what a line predicts: the median of cells by their rows."""
+    """CPU over the prediction: the median of cells, weighted by their rows.
+
+    Args:
+        cells: Cells of an hour.
+        line: The profile of the hours before.
+    """
     expected = np.maximum(line.cpu(cells.sx / cells.n), 1e-9)
     each = cells.sy / cells.n / expected
     order = np.argsort(each, kind="stable")

@@ -1,4 +1,4 @@
-"""Experiments of a sweep: scheduler x workload x cluster x seed, what each found, and where that is kept."""
+"""Experiments of a sweep: scheduler x workload x cluster x seed, their outcomes, and the file that keeps them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.api import find_request
 from headgate.control.journal import FileJournal, read_journal
 from headgate.errors import DocumentError, HeadgateError
 from headgate.model import Cluster, FrozenMap
@@ -21,14 +22,20 @@ if TYPE_CHECKING:
     from headgate.model import Request
 
 OWN = 0
-"""As many nodes as the workload itself has."""
+"""Stands for the number of nodes that the workload itself has."""
 
 
 @attrs.frozen(kw_only=True, order=True)
 class Experiment:
-    """One of them: `seconds` simulated on an `engine`.
+    """One scheduler on one workload and cluster with one seed.
 
-    `workload` is PLUGIN:NAME or a request document, `nodes` how many nodes it has, `OWN` for its own.
+    Attributes:
+        workload: PLUGIN:NAME, or a request document.
+        nodes: Number of nodes; `OWN` for those of the workload.
+        scheduler: Name of the scheduler.
+        seed: Seed of the simulator.
+        seconds: Simulated seconds.
+        engine: Plugin that simulates.
     """
 
     workload: str
@@ -40,13 +47,22 @@ class Experiment:
 
     @property
     def id(self) -> str:
-        """Names it in the file of results."""
+        """Key in the file of results: all fields, so that another question is another experiment."""
         return " ".join(str(value) for value in attrs.astuple(self))
 
 
 @attrs.frozen(kw_only=True)
 class Sweep:
-    """What is tried with what, for how many simulated `seconds` each, on which simulator."""
+    """The product of workloads, numbers of nodes, schedulers and seeds.
+
+    Attributes:
+        workloads: PLUGIN:NAME, or request documents.
+        schedulers: Names of schedulers.
+        nodes: Numbers of nodes; `OWN` for those of the workload.
+        seeds: Runs of each combination, with seeds 0 on.
+        seconds: Simulated seconds of each.
+        engine: Plugin that simulates.
+    """
 
     workloads: tuple[str, ...]
     schedulers: tuple[str, ...]
@@ -56,7 +72,7 @@ class Sweep:
     engine: str = "sim"
 
     def experiments(self) -> tuple[Experiment, ...]:
-        """All of them, in order."""
+        """All experiments, in order."""
         every = itertools.product(self.workloads, self.nodes, self.schedulers, range(self.seeds))
         return tuple(
             Experiment(
@@ -72,19 +88,19 @@ class Sweep:
 
 
 @attrs.frozen(kw_only=True)
-class Outcome:
-    """What an experiment found, or the `error` for which it found nothing."""
+class ExperimentOutcome:
+    """Figures of an experiment by name, or the `error` for which there are none."""
 
     experiment: Experiment
     figures: FrozenMap[str, float] = FrozenMap()
     error: str = ""
 
     def line(self) -> dict[str, Any]:
-        """As it is kept."""
+        """Line of the file of results."""
         return {"id": self.experiment.id, "figures": dict(self.figures), "error": self.error}
 
 
-def try_out(experiment: Experiment) -> Outcome:
+def try_out(experiment: Experiment) -> ExperimentOutcome:
     """Run one experiment; what goes wrong is its outcome."""
     try:
         request = sized(_request(experiment.workload), experiment.nodes)
@@ -92,8 +108,8 @@ def try_out(experiment: Experiment) -> Outcome:
             experiment.engine, request, experiment.scheduler, seed=experiment.seed, seconds=experiment.seconds
         )
     except HeadgateError as error:
-        return Outcome(experiment=experiment, error=str(error))
-    return Outcome(experiment=experiment, figures=FrozenMap(found))
+        return ExperimentOutcome(experiment=experiment, error=str(error))
+    return ExperimentOutcome(experiment=experiment, figures=FrozenMap(found))
 
 
 @functools.cache
@@ -104,13 +120,16 @@ def _host() -> PluginHost:
 
 @functools.cache
 def _request(workload: str) -> Request:
-    from headgate.api import find_request
-
+    """The request of a workload; made once a process, for a worker runs many experiments on it."""
     return find_request(workload, _host())
 
 
 def sized(request: Request, nodes: int) -> Request:
-    """The request with so many nodes: its own in order of id, again and again under other ids; nothing runs on them.
+    """The request with so many nodes: its own in order of id, again and again under other ids; nothing runs on these.
+
+    Args:
+        request: The request of a workload.
+        nodes: Number of nodes; `OWN` changes nothing.
 
     Raises:
         DocumentError: It has no node to repeat.
@@ -137,30 +156,48 @@ def sized(request: Request, nodes: int) -> Request:
     )
 
 
-def kept(file: Path, experiments: Iterable[Experiment]) -> dict[str, Outcome]:
-    """Outcomes in a file, by id, of those experiments that are asked for; errors are tried again."""
+def read_outcomes(file: Path, experiments: Iterable[Experiment]) -> dict[str, ExperimentOutcome]:
+    """Outcomes of a file of results; errors are not among them, so that they are tried again.
+
+    Args:
+        file: JSON lines; it may be missing.
+        experiments: Those that count.
+
+    Returns:
+        Outcome by id of the experiment.
+    """
     if not file.exists():
         return {}
     by_id = {each.id: each for each in experiments}
     return {
-        line["id"]: Outcome(experiment=by_id[line["id"]], figures=FrozenMap(line["figures"]))
+        line["id"]: ExperimentOutcome(experiment=by_id[line["id"]], figures=FrozenMap(line["figures"]))
         for line in read_journal(file)
         if line.get("id") in by_id and not line.get("error")
     }
 
 
-def keep(journal: FileJournal, outcomes: Sequence[Outcome]) -> None:
-    """Add outcomes to a file."""
+def append_outcomes(journal: FileJournal, outcomes: Sequence[ExperimentOutcome]) -> None:
+    """Append outcomes to a file of results.
+
+    Args:
+        journal: The file.
+        outcomes: Outcomes, one line each.
+    """
     for each in outcomes:
         journal.append(each.line())
 
 
 def slices(experiments: Sequence[Experiment], size: int) -> Iterator[Sequence[Experiment]]:
-    """Parts of so many."""
+    """Consecutive parts of so many experiments, the last one of the rest.
+
+    Args:
+        experiments: All of them.
+        size: Experiments to a part.
+    """
     for first in range(0, len(experiments), size):
         yield experiments[first : first + size]
 
 
 def dumped(experiment: Experiment) -> str:
-    """As a worker is told."""
+    """JSON of an experiment, for the workers."""
     return json.dumps(attrs.asdict(experiment))

@@ -1,8 +1,8 @@
-"""Profiles from cells: CPU = e * rate + met, robust against windows that tell something else.
+"""Robust regression of profiles from cells: CPU = e * rate + met.
 
-A first line goes through the middles of rate levels: the weighted median of all slopes between two of them (Theil and
-Sen), so that a level's outliers have to be half of it to move its middle. Cells far from that line, by the median of
-all distances from it, are left out. What is left is fitted by least squares, from exact sums over the rows.
+A first line goes through the middles of rate levels: the weighted median of all slopes between two of them (the
+Theil-Sen estimator), so that a level's outliers have to be half of it to move its middle. Cells far from that line, by
+the median of all distances from it, are left out. The rest is fitted by least squares, from exact sums over the rows.
 """
 
 from __future__ import annotations
@@ -17,20 +17,31 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 FAR = 5.0
-"""A cell is left out when it is so many times the usual distance from the first line ..."""
+"""Times the usual distance from the first line beyond which a cell is an outlier: if larger, garbage collections bend
+the profile; if smaller, the tail of ordinary noise is cut off, and errors are told too small."""
 NEAR = 0.10
-"""... and by more than this part of what the line says: levels are a few per cent wide."""
+"""Part of the prediction within which no cell is an outlier: levels are a few per cent wide. If smaller, cells of
+samples without noise are left out for the width of their level; if larger, small outliers stay."""
 GAUSS = 1.4826
-"""Standard deviation of a normal distribution over the median of its distances."""
+"""Standard deviation of a normal distribution over its median absolute deviation, 1 / 0.6745; it makes `FAR` a number
+of standard deviations."""
 SPREAD = 0.10
-"""Rates whose standard deviation is less than this part of their mean do not tell `e` from `met`."""
+"""Least standard deviation of rates, as a part of their mean, that tells `e` from `met`: if larger, steady applications
+get no `met`; if smaller, `e` and `met` are those of the noise."""
 SURE = 1.96
-"""Standard errors to each side in which the true figure is with 95 %."""
+"""Standard errors on each side of a figure that hold the true one with 95 %; if larger, with more."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Cells:
-    """Rows of the table `cells` of one group, a column each; float64 (c,), but for the levels `x`, int64 (c,)."""
+    """Rows of the table `cells` of one group, a column each; float64 (c,), but for the levels `x`, int64 (c,).
+
+    Attributes:
+        x: Level of the rate.
+        n: Rows of the cell.
+        sx, sy, sxx, sxy, syy: Sums over the rows of rate, CPU, and their products.
+        received, emitted: Sums of tuples per second, of the rows that have both.
+    """
 
     x: NDArray[np.int64]
     n: Floats
@@ -49,7 +60,7 @@ class Cells:
 
 @attrs.frozen(kw_only=True)
 class Line:
-    """A fitted line, in CPU points; see `headgate_pipeline.knowledge.Fit` for the rest."""
+    """A fitted profile, in CPU points; see `headgate_pipeline.knowledge.ProfileFit` for the rest."""
 
     e: float
     met: float
@@ -62,7 +73,12 @@ class Line:
     r2: float = 0.0
 
     def cpu(self, rates: Floats | float, count: Floats | float = 1.0) -> Floats:
-        """CPU points at a rate; of `count` tasks whose rates are `rates` together."""
+        """CPU points that the line predicts.
+
+        Args:
+            rates: Tuples per second, of one task or of several together.
+            count: Number of tasks: each has its `met`.
+        """
         return np.asarray(self.e * rates + self.met * count)
 
 
@@ -82,16 +98,18 @@ def fit(cells: Cells) -> Line:
 
 
 def _middle_line(cells: Cells) -> Line:
-    """Through the middles of rate levels."""
+    """First line, by Theil and Sen, through the middles of rate levels."""
     levels = np.unique(cells.x)
     weight = np.array([cells.n[cells.x == level].sum() for level in levels])
     rate = np.array([cells.sx[cells.x == level].sum() for level in levels]) / weight
     cpu = np.array([_middle(cells.part(cells.x == level)) for level in levels])
     one, other = np.triu_indices(len(levels), 1)
+    # Two levels close to each other give any slope: noise over almost nothing.
     apart = np.abs(rate[other] - rate[one]) > SPREAD * np.maximum(rate[other], rate[one])
     one, other = one[apart], other[apart]
     if not len(one):
         return Line(e=0.0, met=_median(cpu, weight))
+    # e = weighted median of (cpu_j - cpu_i) / (rate_j - rate_i), met = weighted median of cpu_i - e * rate_i.
     slopes = (cpu[other] - cpu[one]) / (rate[other] - rate[one])
     e = max(0.0, _median(slopes, weight[one] * weight[other]))
     return Line(e=e, met=max(0.0, _median(cpu - e * rate, weight)))
@@ -120,6 +138,7 @@ def _far(cells: Cells, line: Line) -> Flags:
 
 def _squares(cells: Cells, e: float, met: float) -> Floats:
     """Squared distances of the rows of each cell from a line, in sum."""
+    # sum (y - e x - met)^2, expanded into the sums of the cell; rounding may leave it just below zero.
     crossed = 2 * (e * met * cells.sx - e * cells.sxy - met * cells.sy)
     return np.maximum(cells.syy + e * e * cells.sxx + met * met * cells.n + crossed, 0.0)
 
@@ -129,19 +148,23 @@ def _least_squares(cells: Cells) -> Line:
     n, sx, sy, sxx, sxy, syy = (
         float(np.sort(getattr(cells, name)).sum()) for name in ("n", "sx", "sy", "sxx", "sxy", "syy")
     )
+    # Sorted before they are added: hours in another order give the same bits. deviation = sum (x - mean x)^2.
     deviation = max(sxx - sx * sx / n, 0.0)
     if sx <= 0:
         return Line(e=0.0, met=_plain(sy / n), identified=False)
     if n < 3 or np.sqrt(deviation / n) < SPREAD * sx / n:
         return Line(e=_plain(sy / sx), met=0.0, identified=False)
+    # Normal equations: e = S_xy / S_xx about the means, met = mean y - e * mean x.
     e = (sxy - sx * sy / n) / deviation
     met = (sy - e * sx) / n
+    # At a bound the best line is the one of the other figure alone: a constant, or a line through the origin.
     if e < 0:
         e, met = 0.0, sy / n
     elif met < 0:
         e, met = sxy / sxx, 0.0
     left = max(syy - 2 * e * sxy - 2 * met * sy + e * e * sxx + 2 * e * met * sx + n * met * met, 0.0)
     whole = max(syy - sy * sy / n, 0.0)
+    # Residual variance with n - 2 degrees of freedom; errors of slope and intercept as in any textbook.
     noise = left / (n - 2)
     return Line(
         e=_plain(e),

@@ -1,4 +1,4 @@
-"""How nodes do: seen or not, at their capacity or not, slower than their machine type or not."""
+"""Health of nodes: silent, with gaps, overloaded, or slower than their machine type."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ from numpy.typing import NDArray
 from headgate_pipeline.knowledge import NodeHealth
 
 SILENT = 5
-"""Minutes without a report at the end of the time considered."""
+"""Minutes without a report, at the end of the time considered, of a silent node: if larger, a dead node is told later;
+if smaller, a late file makes one."""
 GAPS = 0.9
-"""Part of the minutes that a node is to be seen in."""
+"""Part of the minutes in which a node is to be seen: if larger, one lost report counts; if smaller, an unstable node
+passes."""
 FULL = 0.95
-"""Part of its capacity that a node's busiest minutes may use."""
+"""Part of its capacity that the 95th percentile of a node's minutes may use: if larger, back-pressure hides the
+overload."""
 SLOW = 1.25
-"""CPU over what profiles predict."""
+"""CPU of its tasks over the predictions of profiles, beyond which a node is slow: if smaller, errors of profiles are
+told as slow nodes; if larger, a node that lost a core may pass."""
 UNLIKE = 10
-"""Windows of tasks that a node needs to be called slow."""
+"""Windows of tasks that a node needs to be called slow: if smaller, a few bad windows do; if larger, new nodes pass."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Seen:
-    """What was seen of one node.
+class NodeRecord:
+    """Record of one node over some hours.
 
     Attributes:
         minutes: int64 (k,), minutes since 1970 in which it reported, in order.
         cpu: float64 (k,), CPU points in them, nan if not measured.
         capacity: CPU points, None if not known.
-        used, predicted: CPU of its tasks, and what their profiles say of it, in seconds times points.
+        used, predicted: CPU of its tasks, measured and by their profiles, in seconds times points.
         samples: Windows of tasks.
     """
 
@@ -44,11 +48,11 @@ class Seen:
     samples: int = 0
 
 
-def health(seen: Seen, first: int, last: int) -> NodeHealth:
+def health(seen: NodeRecord, first: int, last: int) -> NodeHealth:
     """Judge a node.
 
     Args:
-        seen: What was seen of it.
+        seen: Its record.
         first: First minute of the time considered, since 1970.
         last: Last minute.
     """

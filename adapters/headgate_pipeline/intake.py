@@ -1,4 +1,4 @@
-"""Files of raw samples: which there are, by hour, and which of them can be read. Only footers are read here."""
+"""Intake of raw samples: the files of each hour, and the versions that their footers tell. Rows are not read here."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 PLACE = re.compile(r"day=(\d{4}-\d\d-\d\d)/hour=(\d\d)/[^._][^/]*\.parquet$")
+"""Day and hour in a file's path; names that begin with a dot or an underscore are drafts."""
 OLDEST = 1
-"""Columns of Storm's own first version: no mark, but `started` and `target_name`."""
+"""Version of Storm's own first columns: no mark, but `started` and `target_name`."""
 UNREADABLE, UNKNOWN_VERSION, WRONG_COLUMNS = "half-written file", "unknown schema version", "columns of another type"
+"""Reasons of whole files."""
 TYPES = {"string": "string", "double": "double", "int32": "int32", "int64": "int64"}
+"""Arrow's name of each type of the sample columns."""
 
 
 @attrs.frozen(kw_only=True)
 class Stamp:
-    """A file as the folder lists it."""
+    """A file as the folder lists it: absolute path, bytes, and time of its last change in nanoseconds."""
 
     path: str
     size: int
@@ -55,18 +58,31 @@ def listing(folder: Path) -> dict[str, tuple[Stamp, ...]]:
 
 
 def digest(stamps: Iterable[Stamp], tasks: str = "") -> str:
-    """Names the input of an hour: its files, and what is known of tasks. Another digest, another answer."""
+    """Digest of the input of an hour: another digest, another answer.
+
+    Args:
+        stamps: The files of the hour, in any order.
+        tasks: Digest of the tasks that are known in that hour.
+    """
+    # Names without folders: the same samples elsewhere, or under another mount, are the same input.
     lines = sorted(f"{Path(each.path).name} {each.size} {each.changed}" for each in stamps)
     return hashlib.sha256("\n".join([tasks, *lines]).encode()).hexdigest()[:16]
 
 
 def inspect(hour: str, stamp: Stamp) -> SampleFile:
-    """Look at the footer of a file."""
+    """Look at the footer of a file.
+
+    Args:
+        hour: Hour of its folder.
+        stamp: The file.
+    """
+    # pyarrow is optional and costs 0.2 s; `headgate pipeline show` imports this module, and looks at no file.
     from pyarrow import ArrowException, parquet
 
     try:
         with parquet.ParquetFile(stamp.path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
+    # The footer is written last: a file that was cut off has none.
     except (OSError, ArrowException):
         return SampleFile(path=stamp.path, hour=hour, rows=1, reason=UNREADABLE)
     version, reason = _version(schema)

@@ -8,11 +8,12 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from pyarrow import Table, parquet, schema, string
 
 from headgate.model import FrozenMap
 from headgate.samples.store import read_states
 from headgate_pipeline import tables
-from headgate_pipeline.clean import Known, compare, judge, jumps, repeated
+from headgate_pipeline.clean import KnownTasks, compare, judge, jumps, repeated
 from headgate_pipeline.intake import UNREADABLE, SampleFile, Stamp, digest, inspect, listing
 from headgate_pipeline.kept import in_file, in_memory
 from headgate_pipeline.rawfiles import read_rows
@@ -25,20 +26,23 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CHUNK = 20_000_000
-"""Rows that are cleaned at a time, as far as hours are not larger."""
+"""Rows that are cleaned at a time, as far as hours are not larger: if larger, a run that is killed loses more, and
+judged rows need more disk; if smaller, Spark's fixed costs are paid more often."""
 FEW = 300_000
-"""Below so many rows, planning costs more than computing."""
+"""Rows below which planning costs more than computing: if larger, jobs of one partition take long; if smaller, short
+jobs pay for generated code."""
 MADE: Mapping[str, Callable[[DataFrame], DataFrame]] = {
     "cells": tables.cells,
     "levels": tables.levels,
     "sums": tables.sums,
     "windows": tables.windows,
 }
+"""Tables that every hour gets, and their queries."""
 
 
 @attrs.frozen(kw_only=True)
 class Update:
-    """What a run did: the hours that it made again, and how many rows ended how ("" is used)."""
+    """Result of a run: the hours that it made again, and their rows by reason ("": used)."""
 
     hours: tuple[str, ...] = ()
     rows: FrozenMap[str, int] = FrozenMap()
@@ -61,17 +65,19 @@ def update(
         samples: The folder that monitors write.
         store: Where tables go; it has to be locked.
         chunk: Rows to clean at a time.
-        tell: Hears of progress.
+        tell: Called with a sentence after each chunk.
 
     Raises:
         DocumentError: The manifest cannot be read or written.
     """
-    known = Known.of(read_states(samples))
+    # Known tasks are input as well: a topology that becomes known makes its hours stale.
+    known = KnownTasks.of(read_states(samples))
     manifest = store.manifest()
     store.tidy(manifest)
     there = listing(samples)
     inputs = {hour: digest(stamps, known.digest(hour)) for hour, stamps in there.items()}
     stale = [hour for hour in there if hour not in manifest.hours or manifest.hours[hour].inputs != inputs[hour]]
+    # Hours whose files were removed go first, so that a reader never sees them beside what replaces them.
     if gone := sorted(set(manifest.hours) - set(there)):
         manifest = manifest.with_hours({}, gone)
         store.commit(manifest)
@@ -87,7 +93,12 @@ def update(
 
 
 def chunks(hours: Mapping[str, Sequence[Stamp]], rows: int) -> Iterator[dict[str, list[SampleFile]]]:
-    """Hours together as long as their files have no more rows than that."""
+    """Consecutive hours together, as long as their files have no more rows than that.
+
+    Args:
+        hours: Files of each hour; they are inspected.
+        rows: Rows to a chunk; an hour with more is a chunk of its own.
+    """
     some: dict[str, list[SampleFile]] = {}
     count = 0
     for hour, stamps in hours.items():
@@ -104,11 +115,23 @@ def chunks(hours: Mapping[str, Sequence[Stamp]], rows: int) -> Iterator[dict[str
 def make(
     spark: SparkSession,
     hours: Mapping[str, Sequence[SampleFile]],
-    known: Known,
+    known: KnownTasks,
     store: Store,
     inputs: Mapping[str, str],
 ) -> dict[str, Hour]:
-    """Write the tables of some hours to a snapshot, which counts when it is committed."""
+    """Write the tables of some hours to a snapshot, which counts when it is committed.
+
+    Args:
+        spark: Session.
+        hours: Files of each hour.
+        known: Topologies and tasks of the engine.
+        store: Where tables go.
+        inputs: Digest of the input of each hour.
+
+    Returns:
+        The entry of each hour in the manifest.
+    """
+    # Named by its input: a run that was killed and is started again stages the same snapshot, over what is left of it.
     snapshot = hashlib.sha256(repr([(hour, inputs[hour]) for hour in hours]).encode()).hexdigest()[:16]
     place = store.stage(snapshot)
     files = [each for some in hours.values() for each in some]
@@ -122,9 +145,14 @@ def make(
 
 
 def endings(hour: str, files: Sequence[SampleFile], counts: Counter[tuple[str, str, str]]) -> Counter[str]:
-    """How many rows of an hour ended how; those that a damaged file lacks are among them.
+    """Rows of an hour by reason ("": used); those that a damaged file lacks are among them.
 
     Only of the present version: rows of version 1 are added up when they are read.
+
+    Args:
+        hour: YYYY-MM-DDTHH.
+        files: Its files.
+        counts: Rows by (hour, name of the file, reason).
     """
     rows: Counter[str] = Counter()
     read: Counter[str] = Counter()
@@ -134,6 +162,7 @@ def endings(hour: str, files: Sequence[SampleFile], counts: Counter[tuple[str, s
             read[file] += count
     first = {each.path.rpartition("/")[2] for each in files if each.version == 1}
     wanted = sum(each.rows for each in files if not each.reason and each.version > 1)
+    # Spark passes over the rest of a file that it cannot read; footers tell how many rows there should be.
     lacking = wanted - sum(count for file, count in read.items() if file not in first)
     if lacking > 0:
         rows[UNREADABLE] += lacking
@@ -144,7 +173,7 @@ def endings(hour: str, files: Sequence[SampleFile], counts: Counter[tuple[str, s
 
 
 def _write_tables(
-    spark: SparkSession, files: Sequence[SampleFile], known: Known, place: Path
+    spark: SparkSession, files: Sequence[SampleFile], known: KnownTasks, place: Path
 ) -> Counter[tuple[str, str, str]]:
     """Read raw rows once, and write every table; rows by hour, file and reason."""
     counts: Counter[tuple[str, str, str]] = Counter()
@@ -152,6 +181,7 @@ def _write_tables(
         return counts
     few = sum(each.rows for each in files) < FEW
     _suit(spark, few=few)
+    # Raw rows are read once: three looks at them decide, four tables are made of them.
     judged = judge(read_rows(spark, files), known)
     with contextlib.ExitStack() as stack:
         judged = stack.enter_context(in_memory(judged) if few else in_file(judged, place / "judged"))
@@ -183,8 +213,6 @@ def _write(table: DataFrame, place: Path) -> None:
 
 def _write_bad_files(files: Sequence[SampleFile], place: Path) -> None:
     """Files that could not be read at all are rows of the quarantine too."""
-    from pyarrow import Table, parquet, schema, string
-
     bad: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for each in files:
         if each.reason:
@@ -198,5 +226,5 @@ def _write_bad_files(files: Sequence[SampleFile], place: Path) -> None:
 
 
 def empty(manifest: Manifest) -> bool:
-    """Whether there is nothing to learn from."""
+    """True if no hour has a row that is used."""
     return not any(hour.rows.get("", 0) for hour in manifest.hours.values())

@@ -1,4 +1,4 @@
-"""Rows that several tables are made of, read and judged once: few are kept in memory, many in a file."""
+"""Caches of rows that several tables are made of: in memory where there are few, in a file where there are many."""
 
 from __future__ import annotations
 
@@ -30,9 +30,14 @@ def in_file(rows: DataFrame, folder: Path) -> Iterator[DataFrame]:
 
     A table reads from there only the columns that it needs; in memory, to build all columns of millions of rows costs
     several times as much as to write them.
+
+    Args:
+        rows: The rows.
+        folder: Path at which nothing is yet.
     """
     try:
         rows.write.parquet(str(folder))
+        # The schema is given: to infer it would be a job that reads footers.
         yield rows.sparkSession.read.schema(rows.schema).parquet(str(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

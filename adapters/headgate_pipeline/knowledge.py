@@ -1,4 +1,4 @@
-"""What is known of applications and machines from many hours of samples: the K of the control loop, as a document."""
+"""Knowledge of applications and machines from many hours of samples: the K of MAPE-K, as a document."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from headgate.model import FrozenMap, Profile
 
 
 @attrs.frozen(kw_only=True)
-class Fit:
-    """A profile, and how far it can be trusted.
+class ProfileFit:
+    """A fitted profile with its errors.
 
     Attributes:
         profile: `e` and `met` in percent of the machine, as schedulers take them.
-        source: How CPU was measured.
+        source: Way in which CPU was measured.
         samples: Windows that it rests on; `outliers` of them were left out.
-        identified: Whether rates differed enough to tell `e` from `met`; if not, `e` carries all the cost.
+        identified: True if rates differed enough to tell `e` from `met`; if not, `e` carries all the cost.
         e_error, met_error: Half of the 95 % interval around `e` and `met`, for independent windows.
         r2: Part of the variance of CPU that the rate explains, 0 to 1.
         since: First hour that it rests on, YYYY-MM-DDTHH: earlier ones did not fit any more.
@@ -51,7 +51,7 @@ class Demand:
 
 
 @attrs.frozen(kw_only=True)
-class Link:
+class ComponentTraffic:
     """Traffic from all tasks of a component to all of another: tuples per second, and bytes per second where known."""
 
     topology: str
@@ -63,7 +63,7 @@ class Link:
 
 @attrs.frozen(kw_only=True)
 class Drift:
-    """A profile stopped to hold: from this hour on, CPU was `ratio` times what it had predicted."""
+    """End of a profile: from this hour on, CPU was `ratio` times its prediction."""
 
     topology: str
     component: str
@@ -74,7 +74,7 @@ class Drift:
 
 @attrs.frozen(kw_only=True)
 class NodeHealth:
-    """How a node does.
+    """Health of a node.
 
     Attributes:
         state: `silent` was not seen in the last minutes, `gaps` not in all, `overloaded` is at its capacity, `slow`
@@ -82,7 +82,7 @@ class NodeHealth:
         cpu: Mean CPU points; `cpu_p95`: of its minutes.
         seen: Part of the minutes of the time considered in which it reported, 0 to 1.
         slowness: CPU of its tasks over what their profiles predict; None where none does.
-        reasons: Why, with numbers.
+        reasons: Sentences with numbers, the first one that of the state.
     """
 
     node: str
@@ -97,7 +97,7 @@ class NodeHealth:
 
 @attrs.frozen(kw_only=True)
 class Knowledge:
-    """What the samples of some hours say.
+    """Profiles, demands, traffic, drift and health from the samples of some hours.
 
     Attributes:
         since, until: First and last hour, YYYY-MM-DDTHH in UTC.
@@ -110,8 +110,8 @@ class Knowledge:
     recent: str = ""
     samples: int = 0
     rejected: FrozenMap[str, int] = FrozenMap()
-    profiles: tuple[Fit, ...] = ()
+    profiles: tuple[ProfileFit, ...] = ()
     demands: tuple[Demand, ...] = ()
-    traffic: tuple[Link, ...] = ()
+    traffic: tuple[ComponentTraffic, ...] = ()
     drifts: tuple[Drift, ...] = ()
     nodes: tuple[NodeHealth, ...] = ()

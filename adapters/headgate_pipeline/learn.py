@@ -1,4 +1,4 @@
-"""From tables to knowledge: profiles, demand, traffic, drift and health of the hours that a store has."""
+"""Learning from tables: profiles, demand, traffic, drift and health of the hours that a store has."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from headgate.model import FrozenMap, Profile
 from headgate_pipeline.drift import history
 from headgate_pipeline.fit import cells_of
-from headgate_pipeline.health import Seen, health
-from headgate_pipeline.knowledge import Demand, Drift, Fit, Knowledge, Link, NodeHealth
+from headgate_pipeline.health import NodeRecord, health
+from headgate_pipeline.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
 from headgate_pipeline.levels import quantile
 
 if TYPE_CHECKING:
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from headgate_pipeline.store import Manifest, Store
 
 HISTORY = 168
-"""Hours that profiles and demand rest on: a week."""
+"""Hours that profiles and demand rest on, a week: if larger, old versions of an application count longer; if smaller,
+rare rates are not among them."""
 RECENT = 1
-"""Hours that traffic and health are averages of."""
+"""Hours that traffic and health are averages of: if larger, a change of load is seen later; if smaller, it is noise."""
 GROUP = ("topology", "component", "machine_type")
+"""Columns that a profile is fitted for each value of."""
 Group = tuple[str, str, str]
 
 
@@ -41,18 +43,36 @@ class Period:
 
     @classmethod
     def of(cls, manifest: Manifest, *, history_hours: int = HISTORY, recent_hours: int = RECENT) -> Period:
-        """The newest hours with rows in them."""
+        """The newest hours with rows in them.
+
+        Args:
+            manifest: Hours that there are.
+            history_hours: At most so many for profiles and demand.
+            recent_hours: At most so many for traffic and health.
+        """
         there = sorted(name for name, hour in manifest.hours.items() if hour.rows.get("", 0))
         return cls(hours=tuple(there[-history_hours:]), recent=tuple(there[-recent_hours:]))
 
 
 def table(store: Store, manifest: Manifest, name: str, hours: Sequence[str]) -> dict[str, Any]:
-    """Columns of a table as arrays, with the `hour` of each row; {} if no hour has any."""
+    """Columns of a table as arrays, with the `hour` of each row.
+
+    Args:
+        store: Where it is.
+        manifest: Which snapshots count.
+        name: One of `TABLES`.
+        hours: Hours to read, in order.
+
+    Returns:
+        Array by column, all of one length; {} if no hour has any row.
+    """
+    # pyarrow is optional and costs 0.2 s; `headgate pipeline show` imports this module, and reads no table.
     from pyarrow import array, concat_tables, parquet
 
     parts = []
     for hour in hours:
         for file in store.files(manifest, name, [hour]):
+            # Without `partitioning=None` pyarrow would make a second column `hour` of the folder's name.
             part = parquet.read_table(file, partitioning=None)
             parts.append(part.append_column("hour", array([hour] * part.num_rows, "string")))
     if not parts:
@@ -115,6 +135,7 @@ def split(columns: Mapping[str, Any], *names: str) -> dict[tuple[str, ...], Any]
 
 def _coded(column: Any) -> tuple[NDArray[np.int64], list[str]]:
     """Values as numbers in their order; null is ""."""
+    # pyarrow is optional and costs 0.2 s, as in `table`.
     from pyarrow import array, compute
 
     coded = compute.fill_null(array(column, "string", from_pandas=True), "").dictionary_encode()
@@ -126,8 +147,16 @@ def _coded(column: Any) -> tuple[NDArray[np.int64], list[str]]:
 
 def profiles(
     cells: Mapping[str, Any], points: Mapping[str, float]
-) -> Iterator[tuple[Group, tuple[Fit, Line, list[Drift]]]]:
-    """The profile of each component on each machine type; of several ways of measuring, the one with most windows."""
+) -> Iterator[tuple[Group, tuple[ProfileFit, Line, list[Drift]]]]:
+    """The profile of each component on each machine type; of several ways of measuring, the one with most windows.
+
+    Args:
+        cells: Columns of the table `cells`.
+        points: CPU points of a machine of each type.
+
+    Yields:
+        The group, and its profile: in percent of the machine, as a line in points, and with its drifts.
+    """
     for group, rows in split(cells, *GROUP).items():
         some = {name: column[rows] for name, column in cells.items()}
         sources = split(some, "source")
@@ -149,13 +178,13 @@ def profiles(
         )
 
 
-def _fit(group: tuple[str, ...], source: str, line: Line, since: str, percent: float) -> Fit:
+def _fit(group: tuple[str, ...], source: str, line: Line, since: str, percent: float) -> ProfileFit:
     topology, component, kind = group
 
     def scaled(value: float) -> float:
         return float(f"{value * percent:.9g}")
 
-    return Fit(
+    return ProfileFit(
         profile=Profile(
             topology=topology,
             component=component,
@@ -176,7 +205,12 @@ def _fit(group: tuple[str, ...], source: str, line: Line, since: str, percent: f
 
 
 def demands(cells: Mapping[str, Any], levels: Mapping[str, Any]) -> Iterator[Demand]:
-    """Percentiles of CPU, memory and queues."""
+    """Percentiles of CPU, memory and queues of the tasks of each group.
+
+    Args:
+        cells: Columns of the table `cells`, whose `y` is the level of CPU.
+        levels: Columns of the table `levels`.
+    """
     if cells:
         cpu = {**cells, "resource": np.full(len(cells["n"]), "cpu", dtype=object)}
         yield from _demands(cpu)
@@ -187,6 +221,7 @@ def _demands(counts: Mapping[str, Any]) -> Iterator[Demand]:
     for (*group, resource), rows in split(counts, *GROUP, "resource").items():
         level, n, peak = (counts[name][rows] for name in ("y", "n", "peak"))
         top = float(np.max(peak))
+        # The middle of the highest level may lie above every amount in it: no percentile exceeds the peak.
         shares: dict[str, Any] = {f"p{share}": min(quantile(level, n, share / 100), top) for share in (50, 90, 95, 99)}
         names: dict[str, Any] = {**dict(zip(GROUP, group, strict=True)), "resource": resource}
         rounded: dict[str, Any] = {name: float(f"{value:.9g}") for name, value in shares.items()}
@@ -194,7 +229,7 @@ def _demands(counts: Mapping[str, Any]) -> Iterator[Demand]:
 
 
 def task_seconds(sums: Mapping[str, Any]) -> dict[str, float]:
-    """Seconds that each task was watched."""
+    """Seconds for which each task was watched."""
     return {
         task: float(np.sum(sums["seconds"][rows]))
         for (kind, task), rows in split(sums, "kind", "task").items()
@@ -209,6 +244,7 @@ def flow_rates(sums: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str, str, s
     for (kind, *key), rows in split(sums, *names).items():
         if kind == "flow":
             topology, task, target, source, receiver = key
+            # Flows without tuples are not reported: their sender's time counts, not the time of the reports.
             whole = max(seconds.get(task, 0.0), float(np.sum(sums["seconds"][rows])))
             amounts = [_over(sums[f"s_{name}"][rows], whole) for name in ("tuples", "bytes")]
             yield (topology, task, target, source, receiver), amounts[0], amounts[1]
@@ -220,7 +256,7 @@ def _over(parts: Any, whole: float) -> float | None:
     return float(f"{np.sort(values).sum() / whole:.9g}") if len(values) and whole > 0 else None
 
 
-def traffic(sums: Mapping[str, Any]) -> Iterator[Link]:
+def traffic(sums: Mapping[str, Any]) -> Iterator[ComponentTraffic]:
     """Traffic between components."""
     total: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
     for (topology, _, _, source, target), tuples, size in flow_rates(sums):
@@ -230,13 +266,20 @@ def traffic(sums: Mapping[str, Any]) -> Iterator[Link]:
                 link[name] = link.get(name, 0.0) + amount
     for (topology, source, target), amounts in sorted(total.items()):
         rounded: dict[str, Any] = {name: float(f"{amount:.9g}") for name, amount in amounts.items()}
-        yield Link(topology=topology, source=source, target=target, **rounded)
+        yield ComponentTraffic(topology=topology, source=source, target=target, **rounded)
 
 
 def nodes(
     windows: Mapping[str, Any], sums: Mapping[str, Any], lines: Mapping[Group, Line], cluster: Cluster
 ) -> Iterator[NodeHealth]:
-    """Health of every node that was seen in the recent hours."""
+    """Health of every node that was seen in the recent hours.
+
+    Args:
+        windows: Columns of the table `windows`.
+        sums: Columns of the table `sums`, of the same hours.
+        lines: Profile of each group, in points.
+        cluster: Machines, as far as they are known.
+    """
     capacity = {node.id: node.capacity.cpu for node in cluster.nodes}
     work = _work(sums, lines)
     found = {key[1:]: rows for key, rows in split(windows, "kind", "subject").items() if key[0] == "node"}
@@ -246,7 +289,7 @@ def nodes(
     for (node,), rows in found.items():
         order = rows[np.argsort(windows["minute"][rows], kind="stable")]
         used, predicted, samples = work.get(node, (0.0, 0.0, 0))
-        seen = Seen(
+        seen = NodeRecord(
             node=node,
             machine_type=windows["machine_type"][order[-1]] or "",
             minutes=windows["minute"][order].astype(np.int64),
@@ -256,6 +299,7 @@ def nodes(
             predicted=predicted,
             samples=samples,
         )
+        # The time considered is that of all nodes: a node that is silent is so beside the others.
         yield health(seen, int(minutes.min()), int(minutes.max()))
 
 

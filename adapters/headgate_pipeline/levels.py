@@ -1,4 +1,4 @@
-"""Levels: amounts by their logarithm, so that counts of levels from different hours add up to percentiles."""
+"""Logarithmic histograms: amounts by level, so that the counts of different hours add up to percentiles."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 STEPS = 32
-"""Levels to an octave of CPU, memory and queues: each is 2.2 % wide, its middle within 1.1 % of every amount in it."""
+"""Levels to an octave of CPU, memory and queues: each is 2.2 % wide, its middle within 1.1 % of every amount in it. If
+larger, tables have more rows; if smaller, percentiles are coarser."""
 RATE_STEPS = 4
-"""Levels to an octave of rates, between which CPU is fitted."""
+"""Levels to an octave of rates, between which CPU is fitted: if larger, the robust line compares more, and emptier,
+levels; if smaller, rates that differ are taken for one."""
 NOTHING = -100_000
-"""The level of zero."""
+"""The level of zero, which has no logarithm; below the level of every double."""
 
 
 def middle(levels: ArrayLike) -> NDArray[np.float64]:
@@ -24,8 +26,15 @@ def middle(levels: ArrayLike) -> NDArray[np.float64]:
 
 
 def quantile(levels: ArrayLike, counts: ArrayLike, share: float) -> float:
-    """The amount that `share` of all counted ones do not exceed, within half a level. Counts are not all zero."""
+    """The amount that a share of all counted ones do not exceed, within half a level.
+
+    Args:
+        levels: Levels of `STEPS` to an octave, int (k,), in any order, repeated or not.
+        counts: Number of amounts at each, (k,), not all zero.
+        share: 0 to 1.
+    """
     order = np.argsort(np.asarray(levels), kind="stable")
     upto = np.cumsum(np.asarray(counts)[order])
+    # share * total is rounded: 0.9 * 10 must not ask for the tenth amount.
     at = int(np.searchsorted(upto, share * upto[-1] - 1e-9))
     return float(middle(np.asarray(levels)[order][min(at, len(upto) - 1)]))

@@ -21,7 +21,7 @@ class Pipeline:
 
     @hookimpl
     def headgate_documents(self) -> Mapping[str, type]:
-        """What is learnt."""
+        """The document `knowledge`."""
         return {"knowledge": Knowledge}
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from headgate.samples.rows import COLUMNS, VERSION
 from headgate_pipeline.columns import PLACE, SPARK_TYPES
 from headgate_pipeline.intake import OLDEST
+from headgate_pipeline.storm_first import present_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ FIRST_SCHEMA = (
     "cpu double, heap double, queue bigint, received bigint, emitted bigint, acked bigint, failed bigint, "
     "latencies bigint, latency bigint, tuples bigint, bytes bigint"
 )
+"""The columns of version 1."""
 
 
 def read_rows(spark: SparkSession, files: Sequence[SampleFile]) -> DataFrame:
@@ -53,6 +55,7 @@ def _present(spark: SparkSession, paths: Sequence[str]) -> DataFrame | None:
 
 def _placed(spark: SparkSession, schema: str, paths: Sequence[str]) -> DataFrame:
     """Day and hour are columns that Spark makes of a file's folder."""
+    # All files are named: Spark lists no folder, and an hour that grows meanwhile is read as it was inspected.
     base = str(Path(paths[0]).parents[2])
     rows = spark.read.schema(f"{schema}, day string, hour string").option("basePath", base).parquet(*paths)
     return rows.selectExpr(
@@ -66,8 +69,6 @@ def _placed(spark: SparkSession, schema: str, paths: Sequence[str]) -> DataFrame
 
 def _first(spark: SparkSession, paths: Sequence[str]) -> DataFrame | None:
     """Version 1: sums over the window, one row for each of Storm's tasks and executors."""
-    from headgate_pipeline.storm_first import present_columns
-
     if not paths:
         return None
     return present_columns(_placed(spark, FIRST_SCHEMA, paths))

@@ -27,17 +27,19 @@ if TYPE_CHECKING:
     from headgate_pipeline.knowledge import Knowledge
 
 SOURCE = "pipeline"
+"""The `source` of all samples that are means over hours."""
 SHARE = "p95"
-"""The percentile that is declared as a component's demand."""
+"""The percentile that is declared as a component's demand: if larger, peaks take room all the time; if smaller, nodes
+are overloaded more often."""
 
 
 def request_of(
     state: Observation, knowledge: Knowledge, sums: Mapping[str, Any], windows: Mapping[str, Any]
 ) -> Request:
-    """What a scheduler is asked: figures are means over the recent hours, declared demands are percentiles.
+    """Request for a scheduler: figures are means over the recent hours, declared demands are percentiles.
 
     Args:
-        state: Cluster, topologies and assignment; what was measured of others is left out.
+        state: Cluster, topologies and assignment; samples of other topologies and nodes are left out.
         knowledge: Profiles and demands.
         sums: The table of the recent hours.
         windows: The table of the recent hours.

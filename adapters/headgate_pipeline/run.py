@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from headgate_pipeline.knowledge import Knowledge
 
 SHORT = 2_000_000
-"""Rows of a job that ends before a better compiler has paid."""
+"""Rows of a job that ends before the JVM's better compiler has paid: if larger, long jobs run on simple code; if
+smaller, short ones wait for the compiler."""
 KNOWLEDGE, REQUEST = "knowledge.json", "request.json"
+"""Names of the documents in the folder of results."""
 
 
 @attrs.frozen(kw_only=True)
-class Job:
-    """What to learn from, where to, and how much.
+class PipelineJob:
+    """Input, output and extent of a pass of the pipeline.
 
     Attributes:
         samples: Folder that monitors write.
@@ -48,8 +50,8 @@ class Job:
     chunk: int | None = None
 
 
-def is_short(job: Job) -> bool:
-    """Whether all files together have few rows: a job of seconds.
+def is_short(job: PipelineJob) -> bool:
+    """True if all files together have at most `SHORT` rows: a job of seconds.
 
     Raises:
         DocumentError: There is no such folder of samples.
@@ -58,19 +60,28 @@ def is_short(job: Job) -> bool:
     rows = 0
     for hour, stamps in listing(job.samples).items():
         for stamp in stamps:
+            # Footers are read one by one, and no more of them than the answer needs.
             rows += inspect(hour, stamp).rows
             if rows > SHORT:
                 return False
     return True
 
 
-def run(spark: SparkSession, job: Job, tell: Callable[[str], None] = lambda _: None) -> tuple[Update, Knowledge]:
+def run(
+    spark: SparkSession, job: PipelineJob, tell: Callable[[str], None] = lambda _: None
+) -> tuple[Update, Knowledge]:
     """Bring tables and documents up to date with the samples.
+
+    Args:
+        spark: Session.
+        job: Input, output and extent.
+        tell: Called with a sentence after each chunk.
 
     Raises:
         DocumentError: There is no such folder of samples, or a document cannot be written.
         EngineError: Another run writes to the same folder.
     """
+    # PySpark is optional: `publish`, and `headgate pipeline show`, do without it.
     from headgate_pipeline.job import CHUNK, update
 
     _check(job)
@@ -80,13 +91,18 @@ def run(spark: SparkSession, job: Job, tell: Callable[[str], None] = lambda _: N
         return done, publish(job, store)
 
 
-def _check(job: Job) -> None:
+def _check(job: PipelineJob) -> None:
     if not job.samples.is_dir():
         raise DocumentError("", f"{job.samples} is no folder of samples: `headgate run --samples` writes one")
 
 
-def publish(job: Job, store: Store) -> Knowledge:
-    """Write `knowledge.json`, and `request.json` where a state of the engine was recorded. No Spark is needed."""
+def publish(job: PipelineJob, store: Store) -> Knowledge:
+    """Write `knowledge.json`, and `request.json` where a state of the engine was recorded. No Spark is needed.
+
+    Args:
+        job: Input, output and extent.
+        store: Tables that are up to date.
+    """
     manifest = store.manifest()
     period = Period.of(manifest, history_hours=job.history, recent_hours=job.recent)
     states = read_states(job.samples)

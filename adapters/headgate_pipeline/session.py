@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -23,20 +23,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
+"""Master of an embedded session: all cores of this machine, in the driver's JVM."""
 SERIAL = "-XX:+UseSerialGC"
+"""One collector thread: the heaps are small, and others use the cores."""
 QUICK = "-XX:TieredStopAtLevel=1"
 """The JVM compiles once and simply: a short job ends before the good compiler has paid."""
 
 
 @attrs.frozen(kw_only=True)
-class Place:
-    """Where jobs run.
+class SessionConfig:
+    """Master and memory of a session.
 
     Attributes:
         master: `local[*]`, or `spark://HOST:PORT` of a cluster that reads the same folders.
         driver_memory: Heap of the driver; embedded, of everything.
         executor_memory: Heap of each executor of a cluster.
-        quick: Whether the job is a short one.
+        quick: True for a short job, whose JVM compiles simply.
     """
 
     master: str = LOCAL
@@ -46,40 +48,25 @@ class Place:
 
 
 @contextlib.contextmanager
-def session(place: Place, folder: Path) -> Iterator[SparkSession]:
+def session(config: SessionConfig, folder: Path) -> Iterator[SparkSession]:
     """A session with the settings of the jobs; it ends with the block.
 
     Args:
-        place: Where it runs.
-        folder: Where `spark.log` goes, which has what Spark's JVM prints.
+        config: Master and memory.
+        folder: Folder for `spark.log`, which takes all that Spark's JVM prints.
 
     Raises:
         EngineError: PySpark or Java is missing, or the master cannot be reached.
     """
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise EngineError("PySpark is not installed: `pip install 'headgate[spark]'`") from None
-    find_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if _is_here(place.master):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.appName("headgate pipeline")
-    for key, value in settings(place).items():
-        builder = builder.config(key, value)
-    log = folder / "spark.log"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        log.touch()
-    except OSError as error:
-        raise EngineError(f"{log} cannot be written: {error.strerror}") from None
+    builder, log = _builder(config), _log_file(folder)
+    # Signals become exceptions, which end the session in order; a JVM that starts here has the reaper's mark.
     with handled():
         try:
             with output_to(log), bound():
                 spark = builder.getOrCreate()
         except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
             said = " ".join(str(error).splitlines()[:2])
-            message = f"no Spark session on {place.master}: {said} ({log} has what Spark printed)"
+            message = f"no Spark session on {config.master}: {said} ({log} has what Spark printed)"
             raise EngineError(message) from None
         keep()
         try:
@@ -93,17 +80,44 @@ def session(place: Place, folder: Path) -> Iterator[SparkSession]:
                 spark.stop()
 
 
-def settings(place: Place) -> dict[str, str]:
+def _builder(config: SessionConfig) -> Any:
+    try:
+        # PySpark is optional: where it is missing, the error says how to install it.
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise EngineError("PySpark is not installed: `pip install 'headgate[spark]'`") from None
+    find_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if _is_here(config.master):
+        # Else Spark looks up this machine's own name, which may be slow, or another machine's.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName("headgate pipeline")
+    for key, value in settings(config).items():
+        builder = builder.config(key, value)
+    return builder
+
+
+def _log_file(folder: Path) -> Path:
+    log = folder / "spark.log"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        log.touch()
+    except OSError as error:
+        raise EngineError(f"{log} cannot be written: {error.strerror}") from None
+    return log
+
+
+def settings(config: SessionConfig) -> dict[str, str]:
     """Settings of a session.
 
     Few partitions, because samples shrink at the first step. A file that cannot be read to its end is not fatal. The
     driver lists files itself: their paths are known, and a job that looks for them costs more.
     """
-    options = " ".join((SERIAL, *((QUICK,) if place.quick else ()), *_class_data().options()))
+    options = " ".join((SERIAL, *((QUICK,) if config.quick else ()), *_class_data().options()))
     own = {
-        "spark.master": place.master,
-        "spark.driver.memory": place.driver_memory,
-        "spark.executor.memory": place.executor_memory,
+        "spark.master": config.master,
+        "spark.driver.memory": config.driver_memory,
+        "spark.executor.memory": config.executor_memory,
         "spark.driver.extraJavaOptions": options,
         "spark.log.level": "FATAL",
         "spark.ui.enabled": "false",
@@ -116,7 +130,7 @@ def settings(place: Place) -> dict[str, str]:
         "spark.sql.ansi.enabled": "false",
         "spark.sql.streaming.stopTimeout": "20s",
     }
-    if _is_here(place.master):
+    if _is_here(config.master):
         loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         own |= loopback | {"spark.executor.extraJavaOptions": options}  # they share this machine's cores
     return own
@@ -124,6 +138,7 @@ def settings(place: Place) -> dict[str, str]:
 
 def _class_data() -> ClassData:
     """The archive that `headgate spark prepare` makes."""
+    # PySpark is optional and costs 0.3 s.
     from pyspark.find_spark_home import _find_spark_home
 
     return ClassData.of(find_java().program, Path(_find_spark_home(), "jars"))

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
 VERSION = 1
+"""Version of the manifest; another one is refused, and not guessed at."""
 TABLES = ("cells", "levels", "sums", "windows", "quarantine")
+"""Names of the tables; see `headgate_pipeline.tables`."""
 
 
 @attrs.frozen(kw_only=True)
 class Hour:
-    """The result of an hour: which snapshot has it, from which input, and how many rows ended how ("" is used)."""
+    """Entry of an hour: digest of its input, snapshot that has its tables, and its rows by reason ("": used)."""
 
     inputs: str
     snapshot: str
@@ -38,12 +40,17 @@ class Hour:
 
 @attrs.frozen(kw_only=True)
 class Manifest:
-    """The results that count."""
+    """The hours that count, by name (YYYY-MM-DDTHH)."""
 
     hours: FrozenMap[str, Hour] = FrozenMap()
 
     def with_hours(self, hours: Mapping[str, Hour], gone: Collection[str] = ()) -> Manifest:
-        """This manifest after some hours were made again and some lost their input."""
+        """This manifest after some hours were made again and some lost their input.
+
+        Args:
+            hours: Entries of the hours that were made.
+            gone: Hours that are left out.
+        """
         kept = {hour: made for hour, made in self.hours.items() if hour not in gone}
         return Manifest(hours=FrozenMap({**kept, **hours}))
 
@@ -62,6 +69,7 @@ class Store:
             EngineError: Another process writes here.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
+        # The lock is the kernel's, on an open file: whatever ends its owner releases it.
         lock = FileLock(self.folder / ".lock", timeout=0)
         try:
             lock.acquire()
@@ -73,7 +81,7 @@ class Store:
             lock.release()
 
     def manifest(self) -> Manifest:
-        """What counts now; empty before the first commit.
+        """The committed manifest; empty before the first commit.
 
         Raises:
             DocumentError: The manifest is not one, or of another version.
@@ -93,7 +101,7 @@ class Store:
         return Manifest(hours=FrozenMap(hours))
 
     def stage(self, snapshot: str) -> Path:
-        """An empty folder for a snapshot that is not committed yet."""
+        """An empty folder for a snapshot that is not committed yet; what a killed run left there is removed."""
         place = self.folder / "data" / snapshot
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
@@ -105,6 +113,7 @@ class Store:
             "version": VERSION,
             "hours": {name: attrs.asdict(each) for name, each in sorted(manifest.hours.items())},
         }
+        # One rename: from here on the new tables count, and only then are the old ones removed.
         write_text(self.folder / "manifest.json", json.dumps(data, indent=1) + "\n")
         self.tidy(manifest)
 
@@ -121,7 +130,13 @@ class Store:
                     shutil.rmtree(hour, ignore_errors=True)
 
     def files(self, manifest: Manifest, table: str, hours: Collection[str] | None = None) -> list[Path]:
-        """The files of a table, by hour; of all hours by default."""
+        """The files of a table, by hour.
+
+        Args:
+            manifest: Which snapshots count.
+            table: One of `TABLES`.
+            hours: Hours that are wanted; None for all.
+        """
         found: list[Path] = []
         for name, each in sorted(manifest.hours.items()):
             if hours is None or name in hours:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as f
+
 from headgate.samples.rows import COLUMNS, VERSION
 from headgate_pipeline.columns import PLACE, SPARK_TYPES
 
@@ -18,14 +20,15 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 KEYS = ("hour", "moment", "file", "engine", "origin", "number", "start", "end", "topology", "node", "port", "seconds")
+"""Key of a worker's report: rows of one model task in it are added up."""
 PARTS = ("kind", "origin", "number", "task", "target")
+"""Key of a row among Storm's own tasks, by which a report that came twice counts once."""
 
 
 def present_columns(first: DataFrame) -> DataFrame:
     """Rows of version 1 as rows of version 2, `hour`, `file` and `row` kept; reports that came twice count once."""
-    from pyspark.sql import functions as f
-
     node = f.coalesce("supervisor", "host")
+    # Version 1 had the end of a window and its length.
     micros = (f.col("time").cast("double") - f.col("window")).cast("timestamp")
     rows = first.select(
         *(name for name, _ in PLACE),
@@ -43,11 +46,10 @@ def present_columns(first: DataFrame) -> DataFrame:
 
 
 def _tasks(rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     some = rows.where(f.col("kind").isin("executor", "task")).groupBy(*KEYS, "name")
     sums = some.agg(
         f.min("row").alias("row"),
+        # Sums over the window become rates: CPU seconds are points (100 is one core), tuples are tuples per second.
         (100 * f.sum("cpu") / f.col("seconds")).alias("cpu"),
         (f.sum("received") / f.col("seconds")).alias("received"),
         (f.sum("emitted") / f.col("seconds")).alias("emitted"),
@@ -58,8 +60,6 @@ def _tasks(rows: DataFrame) -> DataFrame:
 
 
 def _flows(rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     some = rows.where("kind = 'flow'").groupBy(*KEYS, "name", "target_name")
     sums = some.agg(
         f.min("row").alias("row"),
@@ -76,8 +76,6 @@ def _flows(rows: DataFrame) -> DataFrame:
 
 
 def _nodes(rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     some = rows.where("kind = 'worker'").withColumns(
         {"cpu": 100 * f.col("cpu") / f.col("seconds"), "memory": f.col("heap")}
     )
@@ -85,8 +83,6 @@ def _nodes(rows: DataFrame) -> DataFrame:
 
 
 def _topologies(rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     sums = (
         rows.where("kind = 'task'")
         .groupBy(*KEYS)
@@ -100,9 +96,7 @@ def _topologies(rows: DataFrame) -> DataFrame:
 
 
 def _component(name: str) -> Column:
-    """What is between the topology's id and the last slash."""
-    from pyspark.sql import functions as f
-
+    """Component of a task id: all between the topology's id and the last slash, for components may have slashes."""
     inner = f.expr(f"substring({name}, length(topology) + 2)")
     return f.when(f.col(name).isNotNull(), f.regexp_extract(inner, r"^(.*)/[0-9]+$", 1))
 
@@ -111,8 +105,6 @@ def _arranged(
     rows: DataFrame, kind: str, names: Mapping[str, Column], amounts: tuple[str, ...], **kept: bool
 ) -> DataFrame:
     """One kind of rows in all columns of the present version."""
-    from pyspark.sql import functions as f
-
     own = {"version": f.lit(VERSION), "kind": f.lit(kind), **names}
     there = {"engine", "origin", "number", "start", "end", "topology", "node", "port", *amounts}
     there -= {name for name, keep in kept.items() if not keep}

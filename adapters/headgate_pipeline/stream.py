@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
     from headgate_pipeline.job import Update
     from headgate_pipeline.knowledge import Knowledge
-    from headgate_pipeline.run import Job
+    from headgate_pipeline.run import PipelineJob
 
 CHECKPOINT = "_checkpoint"
+"""Folder of the stream's checkpoint, in the folder of results; removed, all files are told once more."""
 SCHEMA = "path string, modificationTime timestamp, length bigint, content binary"
+"""Columns of Spark's source `binaryFile`; only path and length are read, so that no file's content is loaded."""
 
 
 def follow(
     spark: SparkSession,
-    job: Job,
+    job: PipelineJob,
     *,
     interval: float | None,
     done: Callable[[Update, Knowledge], None] = lambda *_: None,
@@ -35,10 +37,10 @@ def follow(
 
     Args:
         spark: Session.
-        job: What to learn from, and where to.
+        job: Input, output and extent.
         interval: Seconds between looks at the folder; None takes what is there and ends.
-        done: Hears of every batch.
-        tell: Hears of progress.
+        done: Called with the result of every batch.
+        tell: Called with a sentence after each chunk.
 
     Returns:
         The `StreamingQuery`, which runs until it is stopped.

@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import attrs
+import numpy as np
 
 from headgate.control.journal import FileJournal
 from headgate.model import FrozenMap
-from headgate_pipeline.experiments import Outcome, dumped, keep, kept, slices, try_out
+from headgate_pipeline.experiments import ExperimentOutcome, append_outcomes, dumped, read_outcomes, slices, try_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,22 +21,25 @@ if TYPE_CHECKING:
     from headgate_pipeline.experiments import Experiment, Sweep
 
 RESULTS = "results.jsonl"
+"""File of outcomes in the folder of a sweep, one JSON object a line."""
 PARTS = 4
-"""Partitions to a core: a Python task costs some ten milliseconds, and experiments differ in length."""
+"""Partitions to a core, for experiments differ in length: if larger, a Python task's ten milliseconds are paid more
+often; if smaller, cores wait for the longest partition."""
 SLICE = 16
-"""Experiments to a partition: so many partitions are run, kept and told of at a time."""
+"""Experiments to a partition: if larger, a sweep that is killed loses more; if smaller, Spark's job costs are paid more
+often."""
 
 
 def sweep(
     asked: Sweep, folder: Path, spark: SparkSession | None = None, tell: Callable[[int, int], None] = lambda *_: None
-) -> tuple[Outcome, ...]:
+) -> tuple[ExperimentOutcome, ...]:
     """Run all experiments that the folder has no result of.
 
     Args:
-        asked: What to run.
-        folder: Where `results.jsonl` is and grows; ended at any moment, a sweep goes on from there.
+        asked: The experiments.
+        folder: Folder in which `results.jsonl` is and grows; ended at any moment, a sweep goes on from there.
         spark: Session; None runs in this process.
-        tell: Hears how many are done, and of how many.
+        tell: Called with the number of experiments that are done, and of all.
 
     Returns:
         The outcome of every experiment, in order.
@@ -44,29 +48,33 @@ def sweep(
         DocumentError: The file of results cannot be read or written.
     """
     every = asked.experiments()
-    done = kept(folder / RESULTS, every)
+    done = read_outcomes(folder / RESULTS, every)
     journal = FileJournal(folder / RESULTS)
     left = [each for each in every if each.id not in done]
     tell(len(done), len(every))
     size = PARTS * SLICE * spark.sparkContext.defaultParallelism if spark is not None else 1
     for some in slices(left, size):
         found = _spread(spark, some) if spark is not None else [try_out(each) for each in some]
-        keep(journal, found)
+        append_outcomes(journal, found)
         done.update({each.experiment.id: each for each in found})
         tell(len(done), len(every))
     return tuple(done[each.id] for each in every)
 
 
-def _spread(spark: SparkSession, some: Sequence[Experiment]) -> list[Outcome]:
+def _spread(spark: SparkSession, some: Sequence[Experiment]) -> list[ExperimentOutcome]:
     """Over all cores: a row in is an experiment, a row out its outcome."""
+    # pyarrow is optional and costs 0.2 s, which a sweep without Spark does not need.
     from headgate_pipeline.worker import Worker
 
     parts = min(len(some), PARTS * spark.sparkContext.defaultParallelism)
     numbered = spark.range(len(some), numPartitions=parts)
     work = Worker(tuple(map(dumped, some)))
+    # Numbers travel, not experiments: the experiments are in the function, which is sent once to each task.
     rows = numbered.mapInArrow(work, "number bigint, figures string, error string").collect()
     return [
-        Outcome(experiment=some[row["number"]], figures=FrozenMap(json.loads(row["figures"])), error=row["error"])
+        ExperimentOutcome(
+            experiment=some[row["number"]], figures=FrozenMap(json.loads(row["figures"])), error=row["error"]
+        )
         for row in sorted(rows, key=lambda row: row["number"])
     ]
 
@@ -84,18 +92,16 @@ class Cell:
     deviations: FrozenMap[str, float] = FrozenMap()
 
 
-def summary(outcomes: Sequence[Outcome]) -> tuple[Cell, ...]:
+def summary(outcomes: Sequence[ExperimentOutcome]) -> tuple[Cell, ...]:
     """One row a scheduler, workload and cluster, in order."""
-    groups: dict[tuple[str, int, str], list[Outcome]] = {}
+    groups: dict[tuple[str, int, str], list[ExperimentOutcome]] = {}
     for each in outcomes:
         key = (each.experiment.workload, each.experiment.nodes, each.experiment.scheduler)
         groups.setdefault(key, []).append(each)
     return tuple(_cell(key, groups[key]) for key in sorted(groups))
 
 
-def _cell(key: tuple[str, int, str], outcomes: Sequence[Outcome]) -> Cell:
-    import numpy as np
-
+def _cell(key: tuple[str, int, str], outcomes: Sequence[ExperimentOutcome]) -> Cell:
     good = [each for each in outcomes if not each.error]
     names = sorted({name for each in good for name in each.figures})
     columns = {name: np.array([each.figures[name] for each in good if name in each.figures]) for name in names}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
 
 from headgate.model import Cluster, Component, FrozenMap, Kind, Node, Observation, Resources, Slot, Stream, Topology
 from headgate.samples.rows import VERSION
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
+"""First hour of the samples, unless another is asked for."""
 TYPES = (("big", 400.0, 1.0), ("small", 200.0, 1.5))
 """Machine types: CPU points of a node, and what work costs there relative to the first."""
 COSTS = {"read": (0.002, 1.0, 1.0), "parse": (0.010, 5.0, 2.0), "count": (0.004, 3.0, 0.0)}
@@ -72,9 +75,18 @@ class Plant:
         return Observation(cluster=Cluster(nodes=nodes), topologies=(topology,), assignment=FrozenMap(placed))
 
     def write(self, folder: Path, *, windows: int, seed: int = 0, start: datetime = START, scale: float = 1.0) -> int:
-        """Write so many windows, a file an hour; the number of rows. `scale` multiplies what `parse` costs."""
-        from pyarrow import parquet
+        """Write samples, a file an hour, and the state of the engine.
 
+        Args:
+            folder: Folder of samples.
+            windows: Number of windows.
+            seed: Seed of load and noise, and part of the files' names.
+            start: Time of the first window, a whole hour.
+            scale: Factor on the cost of `parse`: another version of the application.
+
+        Returns:
+            The number of rows.
+        """
         write_state(folder, self.state(), start.timestamp())
         rng = np.random.default_rng(seed)
         per_hour = int(3600 // self.period)
@@ -95,6 +107,7 @@ class Plant:
         n, moments = self.tasks, np.arange(count)
         ends = np.datetime64(hour.replace(tzinfo=None), "us") + ((moments + 0.5) * self.period * 1e6).astype("m8[us]")
         own = np.arange(n)
+        # Rates from 200 to 2,000 tuples/s, one for all tasks of a window: wide enough to tell `e` from `met`.
         load = 200.0 + 1800.0 * rng.random((count, 1)) * np.ones((1, n))
         rates = {"read": load, "parse": load, "count": 2.0 * load}
         kinds = TYPES
@@ -156,8 +169,6 @@ class Plant:
 
 
 def _table(parts: list[dict[str, object]], rows: int) -> object:
-    import pyarrow as pa
-
     schema, tables = arrow_schema(), []
     for part in parts:
         count = len(part["number"])  # type: ignore[arg-type]

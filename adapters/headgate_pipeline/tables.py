@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as f
+
+from headgate_pipeline.clean import DUPLICATE
 from headgate_pipeline.columns import PLACE
 from headgate_pipeline.levels import NOTHING, RATE_STEPS, STEPS
 
@@ -22,8 +25,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 GROUP = ("hour", "topology", "component", "machine_type")
+"""Columns of every group: an hour's tables depend on no other hour."""
 WEIGHTED = ("cpu", "memory", "received", "emitted", "queue", "tuples", "bytes", "rate")
+"""Amounts that are averaged by the seconds of their windows."""
 MINUTE = 60
+"""Seconds of a row of `windows`: if larger, the health of nodes sees shorter silences no more; if smaller, monitors
+that report once a minute leave gaps."""
 
 
 def prepared(rows: DataFrame) -> DataFrame:
@@ -43,20 +50,23 @@ def prepared(rows: DataFrame) -> DataFrame:
 
 
 def level(amount: str, steps: int) -> str:
-    """The number of an amount's level: `steps` to an octave, 1.0 in the middle of level 0; `NOTHING` for zero."""
+    """SQL of an amount's level: 1.0 is in the middle of level 0; `NOTHING` for zero.
+
+    Args:
+        amount: SQL of the amount.
+        steps: Levels to an octave.
+    """
     number = f"floor({steps} * log2({amount}) + 0.5)"
     return f"cast(case when {amount} > 0 then {number} else {NOTHING} end as int)"
 
 
 def _sums(rows: DataFrame, keys: tuple[str, ...], columns: Mapping[str, str]) -> DataFrame:
     """Aggregates by name, for each combination of the keys."""
-    from pyspark.sql import functions as f
-
     return rows.groupBy(*keys).agg(*(f.expr(each).alias(name) for name, each in columns.items()))
 
 
 def cells(rows: DataFrame) -> DataFrame:
-    """What a regression of CPU on the rate needs, by cells in which no row is far from another."""
+    """Sums for a regression of CPU on the rate, by cells in which no row is far from another."""
     some = rows.where("kind = 'task' and cpu is not null and rate is not null").selectExpr(
         *(*GROUP, "source", "rate", "cpu", "received", "emitted"),
         f"{level('rate', RATE_STEPS)} as x",
@@ -64,6 +74,7 @@ def cells(rows: DataFrame) -> DataFrame:
     )
     sums = {"n": "count(1)", "sx": "sum(rate)", "sy": "sum(cpu)", "peak": "max(cpu)"}
     squares = {"sxx": "sum(rate * rate)", "sxy": "sum(rate * cpu)", "syy": "sum(cpu * cpu)"}
+    # alpha = emitted / received, over rows that have both: a sum over others would be of different time.
     both = {
         "received": "sum(case when emitted is not null then received end)",
         "emitted": "sum(case when received is not null then emitted end)",
@@ -72,7 +83,7 @@ def cells(rows: DataFrame) -> DataFrame:
 
 
 def levels(rows: DataFrame) -> DataFrame:
-    """How often a task had how much memory, and how long a queue."""
+    """Histogram of memory and queue lengths of tasks."""
     some = rows.where("kind = 'task' and (memory is not null or queue is not null)")
     each = some.selectExpr(*GROUP, "stack(2, 'memory', memory, 'queue', queue) as (resource, amount)")
     counted = each.where("amount is not null").selectExpr("*", f"{level('amount', STEPS)} as y")
@@ -100,16 +111,17 @@ def windows(rows: DataFrame) -> DataFrame:
     )
     keys = ("hour", "kind", "subject", "machine_type", "minute")
     amounts = ("cpu", "memory", "offered", "throughput", "late", "weight", "latency")
+    # Several workers report a node, or a topology: the mean of each one's windows in the minute, then the sum over
+    # them.
     shares = _sums(some, (*keys, "port"), {name: f"avg({name})" for name in amounts})
     totals = {name: f"sum({name})" for name in ("cpu", "memory", "offered", "throughput")}
+    # Latency is weighted by throughput; where nobody completed anything, the plain mean.
     latency = "coalesce(sum(late) / nullif(sum(weight), 0), avg(latency))"
     return _sums(shares, keys, {**totals, "latency": latency})
 
 
 def quarantine(rows: DataFrame) -> DataFrame:
     """Rows with a reason other than that they came before."""
-    from headgate_pipeline.clean import DUPLICATE
-
     added = {*(name for name, _ in PLACE), "reason", "sample"}
     content = ", ".join(f"`{name}`" for name in rows.columns if name not in added)
     return rows.where(f"reason != '{DUPLICATE}'").selectExpr(

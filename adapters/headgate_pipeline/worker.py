@@ -1,9 +1,11 @@
-"""What a Python worker of Spark does for a sweep; the workers need this package."""
+"""The function that Spark's Python workers run for a sweep; they need this package."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+
+from pyarrow import RecordBatch
 
 from headgate_pipeline.experiments import Experiment, try_out
 
@@ -12,16 +14,14 @@ if TYPE_CHECKING:
 
 
 class Worker:
-    """Takes batches with the numbers of experiments, gives batches with what they found."""
+    """Function of `mapInArrow`: record batches of experiments' numbers in, record batches of their outcomes out."""
 
     def __init__(self, experiments: tuple[str, ...]) -> None:
-        """Take what is sent along to every worker: experiments as JSON."""
+        """Hold the experiments, as JSON, which are sent along to every task."""
         self._experiments = experiments
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Run them one after the other."""
-        from pyarrow import RecordBatch
-
         for batch in batches:
             numbers = batch.column(0).to_pylist()
             found = [try_out(Experiment(**json.loads(self._experiments[each]))) for each in numbers]

@@ -10,6 +10,7 @@ import pytest
 PACKAGES = (
     "headgate",
     "headgate_exact",
+    "headgate_pipeline",
     "headgate_spark",
     "headgate_storm",
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headgate_pipeline.health import Seen, health
+from headgate_pipeline.health import NodeRecord, health
 
 NAN = float("nan")
 
 
 def judged(minutes=range(60), cpu=100.0, **more):
     there = np.array(list(minutes), dtype=np.int64)
-    return health(Seen(node="a", minutes=there, cpu=np.full(len(there), cpu), **more), 0, 59)
+    return health(NodeRecord(node="a", minutes=there, cpu=np.full(len(there), cpu), **more), 0, 59)
 
 
 def test_a_node_that_does_its_work_is_healthy():

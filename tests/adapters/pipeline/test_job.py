@@ -13,7 +13,7 @@ from headgate.model import Request, Status
 from headgate.plugins.host import PluginHost
 from headgate_pipeline.knowledge import Knowledge
 from headgate_pipeline.levels import STEPS
-from headgate_pipeline.run import KNOWLEDGE, REQUEST, Job, publish
+from headgate_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
 from headgate_pipeline.store import Store
 from headgate_pipeline.synthetic import COSTS, TYPES
 from pipeline_command import LOCAL, PATIENCE
@@ -175,7 +175,7 @@ def test_show_prints_what_is_known_without_spark(made, folder):
 
 def test_documents_can_be_made_again_without_spark(made, folder):
     before = (folder / "out" / KNOWLEDGE).read_bytes()
-    publish(Job(samples=folder / "raw", output=folder / "out"), Store(folder=folder / "out"))
+    publish(PipelineJob(samples=folder / "raw", output=folder / "out"), Store(folder=folder / "out"))
     assert (folder / "out" / KNOWLEDGE).read_bytes() == before
 
 

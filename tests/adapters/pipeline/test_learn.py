@@ -12,7 +12,7 @@ from headgate_pipeline.intake import digest, inspect, listing
 from headgate_pipeline.knowledge import Knowledge
 from headgate_pipeline.learn import split
 from headgate_pipeline.levels import RATE_STEPS, STEPS
-from headgate_pipeline.run import KNOWLEDGE, REQUEST, Job, publish
+from headgate_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
 from headgate_pipeline.store import Hour, Manifest, Store
 from headgate_pipeline.synthetic import COSTS, TYPES
 from pipeline_samples import PLANT, dirty, levels, write
@@ -105,7 +105,7 @@ def learnt(tmp_path):
     hours = {hour: Hour(inputs="i", snapshot="s", rows=ROWS) for hour in HOURS}
     Store(folder=out).commit(Manifest(hours=FrozenMap(hours)))
     PLANT.write(tmp_path / "raw", windows=1)
-    job = Job(samples=tmp_path / "raw", output=out)
+    job = PipelineJob(samples=tmp_path / "raw", output=out)
     return job, publish(job, Store(folder=out))
 
 

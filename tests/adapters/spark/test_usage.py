@@ -14,7 +14,7 @@ from headgate_spark.monitor import observe
 HOSTS = ["127.0.0.2", "127.0.0.3", "127.0.0.4"]
 CORES = 7
 """Of the whole cluster: so many tasks at once are on every executor."""
-SECONDS = 1.5
+SECONDS = 1.2
 BURNED = CORES * SECONDS
 """CPU seconds in Python, of all tasks together."""
 

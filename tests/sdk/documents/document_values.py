@@ -23,7 +23,7 @@ from headgate.model import (
 )
 from headgate.problem import Problem
 from headgate.testing.strategies import requests
-from headgate_pipeline.knowledge import Demand, Drift, Fit, Knowledge, Link, NodeHealth
+from headgate_pipeline.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
 
 
 def settled(asked):
@@ -41,9 +41,9 @@ def known():
         until="2026-01-01T05",
         samples=7,
         rejected=FrozenMap({"negative": 1}),
-        profiles=(Fit(profile=Profile(**of, e=0.1, met=2.5), samples=6, e_error=0.01),),
+        profiles=(ProfileFit(profile=Profile(**of, e=0.1, met=2.5), samples=6, e_error=0.01),),
         demands=(Demand(**of, resource="cpu", samples=6, p50=1.0, p90=2.0, p95=3.0, p99=4.0, peak=5.5),),
-        traffic=(Link(topology="t", source="c", target="d", tuples=0.1),),
+        traffic=(ComponentTraffic(topology="t", source="c", target="d", tuples=0.1),),
         drifts=(Drift(**of, hour="2026-01-01T03", ratio=1.5),),
         nodes=(NodeHealth(node="n", state="slow", slowness=1.3, reasons=("30 % more CPU",)),),
     )
