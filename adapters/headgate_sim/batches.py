@@ -1,4 +1,4 @@
-"""Rounds of batches before topologies whose nodes come and go: first come, first served, nothing while starved.
+"""A queue of batches before a topology whose nodes come and go: first come, first served, nothing while starved.
 
 The queueing half of use case 1 of the priority thesis (003, section 4.1): producers send a round of batches every gap,
 a topology works a round off in a time that depends on how many nodes it has, and rounds that arrive while it has none
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Allocation:
-    """From `begin` on (seconds) a topology has so many nodes."""
+    """Number of nodes that a topology has from `begin` (seconds) on."""
 
     begin: float
     nodes: int
 
 
 @attrs.frozen(kw_only=True)
-class Round:
+class BatchRound:
     """A round of batches: when it arrived, when it was begun and done; seconds."""
 
     arrived: float
@@ -40,14 +40,14 @@ class Round:
 
     @property
     def waited(self) -> bool:
-        """Whether it found the topology busy or starved."""
+        """True if it found the topology busy or starved."""
         return self.begun > self.arrived
 
 
 def work_off(
     arrivals: Sequence[float], allocations: Sequence[Allocation], service: Callable[[int, bool], float]
-) -> tuple[Round, ...]:
-    """Simulate one topology, event by event.
+) -> tuple[BatchRound, ...]:
+    """Simulate the queue of one topology, event by event.
 
     Args:
         arrivals: When rounds arrive, ascending.
@@ -59,10 +59,12 @@ def work_off(
         Rounds for which no node ever came are left out.
     """
     waiting: deque[float] = deque()
-    found: list[Round] = []
+    found: list[BatchRound] = []
     nodes, end, never = 0, math.inf, math.inf
     steps, comers = iter([*((each.begin, each.nodes) for each in allocations), (never, 0)]), iter([*arrivals, never])
     step, comer = next(steps), next(comers)
+    # Three kinds of events, one a turn: the nodes change, a round arrives, the round in work is done, of
+    # those at one moment in this order.
     while (now := min(step[0], comer, end)) < never:
         if step[0] == now:
             nodes, step = step[1], next(steps)
@@ -74,5 +76,5 @@ def work_off(
         if waiting and nodes and end == never:
             arrived = waiting.popleft()
             end = now + service(nodes, arrived < now)
-            found.append(Round(arrived=arrived, begun=now, done=end))
+            found.append(BatchRound(arrived=arrived, begun=now, done=end))
     return tuple(found)

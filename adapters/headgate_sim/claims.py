@@ -1,4 +1,4 @@
-"""Printed figures that the simulator recomputes: what says how far it may be trusted."""
+"""Claims of the simulator: printed figures that it recomputes, which show how far it may be trusted."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import attrs
 
 from headgate.model import Slot
 from headgate.model.evidence import Claim, Point
-from headgate_sim.migration import changes
+from headgate_sim.migration import migrations
 from headgate_sim.nstorm import experiment
 from headgate_sim.timing import Timing
 from headgate_sim.usecase import (
     STARVED_LATENCY,
-    Setting,
+    UseCaseSetting,
     event_latency,
     starved_latency,
     tuple_latency,
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from headgate_sim.usecase import Policy
 
 CLOSE = 0.06
-"""Relative tolerance of use case 1."""
+"""Relative tolerance of use case 1. With more, the fit to three points of a figure could not fail for the others."""
 NEAR = 0.09
-"""Of the seconds of N-Storm's migrations."""
+"""Relative tolerance of the seconds of N-Storm's migrations. With less, the spread over seeds decides."""
 GAIN = 0.25
-"""Of gains in throughput: of the gain, not of the ratio, so that no gain at all is never within it."""
+"""Relative tolerance of gains in throughput: of the gain, not of the ratio, so that no gain is never within it."""
 TWO_A_CORE = ("slope of u", "offset of u")
 """Fitted to T_T under SPS in Fig. 14: processor time of a tuple where two workers share a core."""
 ONE_A_CORE = ("slope of s", "offset of s")
@@ -51,7 +51,7 @@ def _use_case_1() -> Iterator[Claim]:
         for policy, series in zip(policies, printed, strict=True):
             for value, seconds in series:
                 changed: dict[str, Any] = {name: value}
-                setting = attrs.evolve(Setting(), **changed)
+                setting = attrs.evolve(UseCaseSetting(), **changed)
                 yield Claim(
                     id=f"{figure.removeprefix('Fig. ')}-{policy}-{value:g}".lower(),
                     source=f"003, {figure}",
@@ -66,7 +66,7 @@ def _use_case_1() -> Iterator[Claim]:
                 )
 
 
-def _rounded(latency: Callable[[Policy, Setting], float], policy: Policy, setting: Setting) -> float:
+def _rounded(latency: Callable[[Policy, UseCaseSetting], float], policy: Policy, setting: UseCaseSetting) -> float:
     return round(latency(policy, setting), 5)
 
 
@@ -79,7 +79,7 @@ USE_CASE_1: tuple[
         str,
         tuple[Policy, ...],
         str,
-        Callable[[Policy, Setting], float],
+        Callable[[Policy, UseCaseSetting], float],
         tuple[tuple[tuple[float, float], ...], ...],
     ],
     ...,
@@ -99,7 +99,7 @@ USE_CASE_1: tuple[
     ("Fig. 28", "length", ("isolation",), TE, event_latency, (
         ((60, 13.91389), (80, 18.7413), (100, 23.67219)),)),
 )  # fmt: skip
-"""Figure, parameter, policies, what, how it is computed, printed values by policy."""
+"""Figure, parameter, policies, measured quantity, function that computes it, printed values by policy."""
 
 
 def _starved() -> Iterator[Claim]:
@@ -118,12 +118,12 @@ def _starved() -> Iterator[Claim]:
 
 
 def _starved_latency(service: float) -> float:
-    return round(starved_latency(Setting(service=service)), 5)
+    return round(starved_latency(UseCaseSetting(service=service)), 5)
 
 
-@cache
+@cache  # several claims are figures of one run
 def _loss(style: str, moved: int = 1, kill_delay: float = 0.0, cycle: float = 10.0) -> Loss:
-    worker = 3.0 if cycle == 10.0 else cycle / 3
+    worker = 3.0 if cycle == 10.0 else cycle / 3  # T_W of section 5.2; a third of T_S in Fig. 9 d
     timing = Timing(style=style, kill_delay=kill_delay, supervisor_cycle=cycle, worker_cycle=worker)  # type: ignore[arg-type]
     return experiment(timing, moved)
 
@@ -137,7 +137,7 @@ def _stopped(style: str, moved: int = 1, kill_delay: float = 0.0) -> float:
 
 
 def _more(one: tuple[str, int, float], other: tuple[str, int, float]) -> float:
-    """By how many percent the throughput of one is above that of another."""
+    """Percent by which the throughput of one is above that of another."""
     return round(100 * (_loss(*one).throughput / _loss(*other).throughput - 1), 1)
 
 
@@ -276,7 +276,7 @@ def _worst_case() -> Iterator[Claim]:
 
 def _fig_4() -> float:
     class Told(random.Random):
-        """Says what it is told, in order."""
+        """A source of given numbers, in order."""
 
         def __init__(self, *numbers: float) -> None:
             super().__init__(0)
@@ -287,7 +287,8 @@ def _fig_4() -> float:
 
     timing = Timing(supervisor_cycle=10.0, worker_cycle=0.0, kill_delay=0.0, start=0.0)
     here, there = Slot("node1", 0), Slot("node2", 0)
-    (change,) = changes(0.5, {"t/e/0": here}, {"t/e/0": there}, timing, Told(0.05, 0.95, 0.0, 0.0))
+    # The order of draws is that of `migrations`: supervisor of node1 and of node2, then their workers.
+    (change,) = migrations(0.5, {"t/e/0": here}, {"t/e/0": there}, timing, Told(0.05, 0.95, 0.0, 0.0))
     return round(change.absent, 9)
 
 

@@ -1,4 +1,4 @@
-"""Figures over time as pictures (inline SVG): one panel a figure, one curve a scheduler, on one axis of time."""
+"""Curves over time as pictures (inline SVG): one panel a figure, one curve a scheduler, on one axis of time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 WIDTH, HEIGHT = 1040, 170
+"""Size of a panel in user units of SVG; a page scales them."""
 LEFT, RIGHT, TOP, BOTTOM, KEY = 64, 16, 24, 26, 24
+"""Margins of a panel for its axis, title and times; height of the key above all of them."""
 TICKS = 4
+"""Lines of a panel above zero. With more, their numbers overlap."""
 
 
 @attrs.frozen(kw_only=True)
 class Curve:
-    """Values by seconds; None breaks the line. A dashed curve is for reference.
+    """A curve: values by seconds; None breaks the line. A dashed curve is for reference.
 
     A value holds from the point before it until its own, unless the curve is `sloped`: then it is that of the moment.
     """
@@ -35,19 +38,22 @@ class Curve:
 
 
 @attrs.frozen(kw_only=True)
-class Panel:
-    """Curves of one figure."""
+class CurvePanel:
+    """The curves of one figure, with its title."""
 
     title: str
     curves: tuple[Curve, ...]
 
 
-def curves_svg(panels: Sequence[Panel], marks: Sequence[tuple[float, str]] = ()) -> str:
+def curves_svg(panels: Sequence[CurvePanel], marks: Sequence[tuple[float, str]] = ()) -> str:
     """Draw panels under each other.
 
     Args:
         panels: At least one; its curves begin at their first point.
-        marks: Moments at which something happened, and what.
+        marks: Seconds at which something happened, and the text of each.
+
+    Returns:
+        An `svg` element.
     """
     end = max((time for panel in panels for curve in panel.curves for time, _ in curve.points), default=0.0) or 1.0
     names = dict.fromkeys((curve.name, curve.colour) for curve in panels[0].curves if not curve.dashed)
@@ -66,7 +72,7 @@ def _key(names: Sequence[tuple[str, int]]) -> Iterator[str]:
         x += 40 + 7 * len(name)
 
 
-def _panel(panel: Panel, end: float, marks: Sequence[tuple[float, str]], *, last: bool) -> Iterator[str]:
+def _panel(panel: CurvePanel, end: float, marks: Sequence[tuple[float, str]], *, last: bool) -> Iterator[str]:
     values = [value for curve in panel.curves for _, value in curve.points if value is not None]
     top = _round_up(max(values, default=0.0))
     yield text(LEFT, 14, panel.title, "start", "name")
@@ -101,6 +107,7 @@ def _line(curve: Curve, end: float, top: float) -> Iterator[str]:
             run = []
         else:
             y = _y(value, top)
+            # A mean holds since the point before: a step, whose first corner is there.
             run += [] if curve.sloped else [f"{_x(before, end):.1f},{y:.1f}"]
             run.append(f"{_x(time, end):.1f},{y:.1f}")
         before = time
@@ -115,6 +122,7 @@ def _y(value: float, top: float) -> float:
 
 
 def _round_up(value: float) -> float:
+    """The next round number, such that quarters of it are short too; a value that is one but for rounding stays."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

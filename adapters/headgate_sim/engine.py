@@ -1,4 +1,4 @@
-"""The simulated engine's own hooks: what a control loop needs of it."""
+"""The hooks of the simulated engine that a control loop calls: monitor and executor."""
 
 from __future__ import annotations
 
@@ -27,20 +27,40 @@ class SimEngine:
 
     @hookimpl
     def headgate_observe(self, target: SimTarget, window: float) -> Observation:
-        """See `headgate_sim.monitor.observe`."""
+        """Observe the simulated cluster; see `headgate_sim.monitor.observe`.
+
+        Args:
+            target: The engine.
+            window: Simulated seconds to measure.
+        """
         return observe(target, window)
 
     @hookimpl
     def headgate_preflight(self, target: SimTarget, plan: Plan) -> Sequence[str]:
-        """See `headgate_sim.executor.preflight`."""
+        """Warn of what is not carried out; see `headgate_sim.executor.preflight`.
+
+        Args:
+            target: The engine.
+            plan: The plan that may follow.
+        """
         return preflight(target, plan)
 
     @hookimpl
     def headgate_execute(self, target: SimTarget, plan: Plan) -> Receipt:
-        """See `headgate_sim.executor.execute`."""
+        """Carry out a plan; see `headgate_sim.executor.execute`.
+
+        Args:
+            target: The engine.
+            plan: The plan.
+        """
         return execute(target, plan)
 
     @hookimpl
     def headgate_rollback(self, target: SimTarget, receipt: Receipt) -> Receipt:
-        """See `headgate_sim.executor.rollback`."""
+        """Undo a plan; see `headgate_sim.executor.rollback`.
+
+        Args:
+            target: The engine.
+            receipt: Of the plan.
+        """
         return rollback(target, receipt)

@@ -1,4 +1,4 @@
-"""Carry a plan out on the simulated engine: store the assignment, and look on until its tasks run."""
+"""The executor of plans on the simulated engine: it stores the assignment, and lets time pass until its tasks run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ if TYPE_CHECKING:
     from headgate_sim.target import SimTarget
 
 LEVEL = "simulated"
+"""Level of enforcement in receipts."""
 
 
 def preflight(target: SimTarget, plan: Plan) -> Sequence[str]:
-    """Say what is not carried out of a plan, and what the style of moving does to tasks that stay."""
+    """Warn of what is not carried out of a plan, and of what the style of moving does to tasks that stay.
+
+    Args:
+        target: The engine.
+        plan: The plan that may follow.
+    """
     return (*_ignored(target, plan), *_disturbed(target, plan))
 
 
@@ -51,6 +57,10 @@ def execute(target: SimTarget, plan: Plan) -> Receipt:
 
     A step is done when its task was then seen to run where asked, or to run no more; on a node that has died it
     is not.
+
+    Args:
+        target: The engine, whose time passes.
+        plan: The plan; a task that it does not name stops.
     """
     undo = FrozenMap(target.world.places.asked)
     _ask(target, plan.assignment)
@@ -59,7 +69,12 @@ def execute(target: SimTarget, plan: Plan) -> Receipt:
 
 
 def rollback(target: SimTarget, receipt: Receipt) -> Receipt:
-    """Ask for the assignment from before the plan."""
+    """Ask for the assignment from before a plan, and let time pass until it is there.
+
+    Args:
+        target: The engine.
+        receipt: Of the plan; its `undo` is that assignment.
+    """
     undo = FrozenMap(target.world.places.asked)
     _ask(target, receipt.undo)
     step = Step(action="restore", subject="assignment", message=f"{len(receipt.undo)} tasks are asked for")
@@ -68,6 +83,7 @@ def rollback(target: SimTarget, receipt: Receipt) -> Receipt:
 
 def _ask(target: SimTarget, assignment: Mapping[str, Slot]) -> None:
     last = target.world.assign(assignment)
+    # Nothing to wait for if nothing changes: a plan without moves takes no time.
     if last > target.world.now:
         target.world.advance(last + GRACE)
 

@@ -1,4 +1,4 @@
-"""One simulated experiment: a request, a scheduler, a trace, and what became of it.
+"""One simulated experiment: a request, a scheduler, a trace, and the summary of the run.
 
     from headgate_sim.experiment import run
     summary = run(request, "dstorm", seed=1, duration=600.0)
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from headgate_sim.trace import Trace
 
 PATIENCE = Limits(deadline=60.0)
+"""Limits of the scheduler. With a shorter deadline a busy machine may change the result, which nothing else can."""
 
 
-class Called:
-    """A function as a scheduler."""
+class FunctionScheduler:
+    """A function from a request to a plan, as a scheduler plugin."""
 
     def __init__(self, function: Callable[[Request], Plan]) -> None:
         """Take the function."""
@@ -44,12 +45,12 @@ class Called:
 
     @hookimpl
     def headgate_describe(self) -> Description:
-        """Say what it is."""
+        """Describe the scheduler."""
         return Description(summary="A function that plans.")
 
     @hookimpl
     def headgate_schedule(self, request: Request) -> Plan:
-        """Call it."""
+        """Plan with the function."""
         return self._function(request)
 
 
@@ -72,29 +73,30 @@ def run(
     """Run the control loop on a simulated engine.
 
     Args:
-        request: What is simulated; what it says runs is running at time 0, else the first round places it.
+        request: Cluster and topologies; its assignment runs at time 0, without one the first round places all tasks.
         scheduler: Name of an installed scheduler, or a function from a request to a plan.
-        seed: Of the moments at which supervisors and workers look, and of the scheduler.
+        seed: Seed of the moments at which supervisors and workers look, and of the scheduler.
         duration: Simulated seconds.
-        trace: What happens when.
-        timing: How long things take.
-        options: Of the scheduler, by name.
+        trace: Events such as loads and failures; none by default.
+        timing: Cycles, delays and the style of moving.
+        options: Options of the scheduler by name.
         window: Simulated seconds that each look takes.
         interval: Simulated seconds between two rounds.
-        limits: Of the scheduler, in each round.
+        limits: Limits of the scheduler in each round.
         host: The plugins to use; the installed ones by default.
-        keep: Is given every observation and the simulated time at its end; `headgate_sim.keeper.Keeper.keep` serves.
-        on_round: Is told every round and the simulated time at its end.
+        keep: Called with every observation and the simulated time at its end, such as
+            `headgate_sim.keeper.ObservationWriter.keep`.
+        on_round: Called with every round and the simulated time at its end.
+
+    Returns:
+        Figures over the whole experiment, of each topology, and over time.
 
     Raises:
         DocumentError: The request contradicts itself, or the trace is about something else.
         PluginError: There is no such scheduler.
         OptionError: An option does not fit, or the window takes no time.
     """
-    if window <= 0 or duration <= 0 or interval < 0:
-        raise OptionError(
-            f"window {window:g} and duration {duration:g} have to be over 0, interval {interval:g} not under"
-        )
+    _check(window, duration, interval)
     host, name = _host(host, scheduler)
     host.options(name, options)
     target = SimTarget(world=World(request, timing=timing, trace=trace, seed=seed))
@@ -103,18 +105,35 @@ def run(
     )
     kept = None if keep is None else lambda seen: keep(seen, target.now)
     loop = Loop(host, control, target, keep=kept, clock=target.clock)
+    outcomes = _rounds(loop, target, duration, interval, on_round)
+    return summarise(target.world, name, outcomes)
+
+
+def _check(window: float, duration: float, interval: float) -> None:
+    if window <= 0 or duration <= 0 or interval < 0:
+        raise OptionError(
+            f"window {window:g} and duration {duration:g} have to be over 0, interval {interval:g} not under"
+        )
+
+
+def _rounds(
+    loop: Loop, target: SimTarget, duration: float, interval: float, on_round: Callable[[Round, float], None] | None
+) -> Counter[str]:
+    """Run rounds until the simulated time is over; how many rounds had each outcome."""
     outcomes: Counter[str] = Counter()
     while target.now < duration:
         done = loop.round()
         outcomes[done.outcome] += 1
         if on_round is not None:
             on_round(done, target.now)
+        # A round may end after the time is over: it takes its window, and the seconds in which tasks move.
         target.wait(max(min(interval, duration - target.now), 0.0))
-    return summarise(target.world, name, outcomes)
+    return outcomes
 
 
 def _host(host: PluginHost | None, scheduler: str | Callable[[Request], Plan]) -> tuple[PluginHost, str]:
     if host is None:
+        # Only the named plugin: no other one of this machine can object to a plan, and change the result.
         host = PluginHost.load([scheduler]) if isinstance(scheduler, str) else PluginHost()
     if "sim" not in host:
         host = host.with_plugin("sim", SimEngine())
@@ -122,4 +141,4 @@ def _host(host: PluginHost | None, scheduler: str | Callable[[Request], Plan]) -
         return host, scheduler
     name = getattr(scheduler, "__name__", "function").strip("<>")
     name = name if name not in host else f"{name}-function"
-    return host.with_plugin(name, Called(scheduler)), name
+    return host.with_plugin(name, FunctionScheduler(scheduler)), name

@@ -1,12 +1,11 @@
-"""Raw samples of a simulated monitor, as Parquet: the files that every engine writes, with simulated time in them."""
+"""The writer of a simulated monitor's samples, as Parquet: the files of every engine, with simulated time in them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from headgate.samples.rows import rows_of
-from headgate.samples.store import Keeper as StateKeeper
-from headgate.samples.store import write_rows
+from headgate.samples.store import Keeper, write_rows
 from headgate_sim.target import EPOCH
 
 if TYPE_CHECKING:
@@ -15,23 +14,27 @@ if TYPE_CHECKING:
     from headgate.model import Observation
 
 
-class Keeper:
-    """Writes observations into a folder; see `headgate.samples.rows` for the columns."""
+class ObservationWriter:
+    """Writer of observations into a folder of samples; see `headgate.samples.rows` for the columns."""
 
     def __init__(self, folder: Path, origin: str, begin: float = EPOCH) -> None:
-        """Remember where.
+        """Take the destination.
 
         Args:
-            folder: Of the samples.
-            origin: Tells experiments apart that write into one folder, such as `dstorm:1`.
+            folder: Folder of the samples, with `day=.../hour=...` in it.
+            origin: Key that tells experiments apart that write into one folder, such as `dstorm:1`.
             begin: Seconds since 1970 (UTC) at which simulated time begins.
         """
         self._folder, self._origin, self._begin = folder, origin, begin
         self._number = 0
-        self._states = StateKeeper(folder, "sim")
+        self._states = Keeper(folder, "sim")
 
     def keep(self, observation: Observation, now: float) -> None:
-        """Write what was seen until `now`, seconds of simulated time.
+        """Write one observation; one without a window has measured nothing, and is left out.
+
+        Args:
+            observation: What was measured.
+            now: End of its window, seconds of simulated time.
 
         Raises:
             EngineError: pyarrow is missing, or the folder cannot be written.

@@ -1,4 +1,4 @@
-"""What of a request does not change while it is simulated, as arrays: rates, groupings, costs of tuples, machines."""
+"""The constants of a simulation as arrays: rates, groupings, costs of tuples and machines of a request."""
 
 from __future__ import annotations
 
@@ -24,15 +24,30 @@ Bools = NDArray[np.bool_]
 
 
 def summed(index: Ints, weight: Floats, length: int) -> Floats:
-    """Sums of `weight` by `index`, shape (length,)."""
+    """Sum weights by index.
+
+    Args:
+        index: int64 (n,), each from 0 to below `length`.
+        weight: float64 (n,).
+        length: Number of sums.
+
+    Returns:
+        float64 (length,), 0 where no index points to.
+    """
     return np.bincount(index, weight, length).astype(np.float64)
 
 
 @attrs.frozen(kw_only=True)
-class Link:
+class StreamLink:
     """A stream by the indices of its components within their topology.
 
-    `rate` is the stream's own, None where the source's output flows down it, times `weight` (1 for `copy`).
+    Attributes:
+        source: Index of the component that emits.
+        target: Index of the component that receives.
+        grouping: How tuples are spread over tasks, by the model's name.
+        weight: Part of the source's output that flows down it: 1 for `copy`, 1 over the number of streams for `split`.
+        rate: Tuples/s that the request states; None where the source's output counts.
+        tuple_bytes: Bytes of a tuple, None where unknown.
     """
 
     source: int
@@ -44,10 +59,13 @@ class Link:
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Plumbing:
-    """One topology. Its tasks are `start` to `stop` of the problem's; C components, in order of id.
+class TopologyGraph:
+    """The graph of one topology: C components in order of id, and the streams between them.
 
     Attributes:
+        id: Id of the topology.
+        start: Index of its first task among those of the problem.
+        stop: Index after its last task.
         ranges: int64 (C, 2), first task of each component and the one after its last, counted from `start`.
         emission: float64 (C,), tuples/s that a spout emits by itself, nan where output follows from input.
         selectivity: float64 (C,).
@@ -63,7 +81,7 @@ class Plumbing:
     ranges: Ints
     emission: Floats
     selectivity: Floats
-    links: tuple[Link, ...]
+    links: tuple[StreamLink, ...]
     order: tuple[int, ...]
     flows: tuple[Ints, Ints, Floats] | None
     throughput: float
@@ -93,7 +111,7 @@ class Layout:
     machine: Ints
     e: Floats
     met: Floats
-    topologies: tuple[Plumbing, ...]
+    topologies: tuple[TopologyGraph, ...]
 
     @classmethod
     def of(cls, request: Request) -> Layout:
@@ -112,11 +130,12 @@ class Layout:
             machine=np.array([types.index(node.machine_type or "") for node in nodes], dtype=np.int64),
             e=e,
             met=met,
-            topologies=tuple(_plumbings(request, problem)),
+            topologies=tuple(_graphs(request, problem)),
         )
 
 
 def _profiles(request: Request, problem: Problem, types: Sequence[str]) -> tuple[Floats, Floats]:
+    """The tables e and met of the profiles; see `Layout`."""
     index = {name: number for number, name in enumerate(problem.components)}
     e = np.full((len(index), len(types)), np.nan)
     met = np.zeros_like(e)
@@ -127,7 +146,7 @@ def _profiles(request: Request, problem: Problem, types: Sequence[str]) -> tuple
     return e, met
 
 
-def _plumbings(request: Request, problem: Problem) -> list[Plumbing]:
+def _graphs(request: Request, problem: Problem) -> list[TopologyGraph]:
     made, start = [], 0
     flows = _measured(problem)
     offered = {each.topology: each.offered or each.throughput for each in request.metrics.topologies}
@@ -135,7 +154,7 @@ def _plumbings(request: Request, problem: Problem) -> list[Plumbing]:
         stop = start + sum(component.parallelism for component in topology.components)
         pairs = flows.get(topology.id)
         own = None if pairs is None else (pairs[0] - start, pairs[1] - start, pairs[2])
-        made.append(_plumbing(topology, start, stop, own, offered.get(topology.id)))
+        made.append(_graph(topology, start, stop, own, offered.get(topology.id)))
         start = stop
     return made
 
@@ -157,16 +176,16 @@ def _measured(problem: Problem) -> dict[str, tuple[Ints, Ints, Floats]]:
     }
 
 
-def _plumbing(
+def _graph(
     topology: Topology, start: int, stop: int, flows: tuple[Ints, Ints, Floats] | None, offered: float | None
-) -> Plumbing:
+) -> TopologyGraph:
     parts = sorted(topology.components, key=lambda each: each.id)
     index = {part.id: number for number, part in enumerate(parts)}
     splits: dict[str, int] = defaultdict(int)
     for stream in topology.streams:
         splits[stream.source] += stream.fanout == "split"
     links = tuple(
-        Link(
+        StreamLink(
             source=index[stream.source],
             target=index[stream.target],
             grouping=stream.grouping,
@@ -179,7 +198,7 @@ def _plumbing(
     ends = np.cumsum([part.parallelism for part in parts]) if parts else np.zeros(0)
     spouts = [part.rate if part.kind is Kind.SPOUT and part.rate is not None else np.nan for part in parts]
     emission = np.array(spouts, dtype=np.float64)
-    return Plumbing(
+    return TopologyGraph(
         id=topology.id,
         start=start,
         stop=stop,
@@ -195,10 +214,11 @@ def _plumbing(
     )
 
 
-def _order(components: int, links: tuple[Link, ...]) -> tuple[int, ...]:
+def _order(components: int, links: tuple[StreamLink, ...]) -> tuple[int, ...]:
+    """Indices of components in topological order of the streams whose rate follows from their source."""
     before: dict[int, set[int]] = {component: set() for component in range(components)}
     for link in links:
-        if link.rate is None:
+        if link.rate is None:  # a stated rate waits for nothing, and so breaks a cycle
             before[link.target].add(link.source)
     try:
         return tuple(TopologicalSorter(before).static_order())
@@ -206,8 +226,8 @@ def _order(components: int, links: tuple[Link, ...]) -> tuple[int, ...]:
         return ()
 
 
-def _entering(emission: Floats, links: tuple[Link, ...], flows: tuple[Ints, Ints, Floats] | None) -> float:
-    """Tuples/s that enter a topology: what spouts emit, what else flows out of components that receive nothing."""
+def _entering(emission: Floats, links: tuple[StreamLink, ...], flows: tuple[Ints, Ints, Floats] | None) -> float:
+    """Tuples/s that enter a topology: emitted by spouts, or else by components that receive nothing."""
     if flows is not None:
         sources, targets, rates = flows
         return float(rates[~np.isin(sources, targets)].sum())

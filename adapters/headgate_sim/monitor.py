@@ -1,4 +1,4 @@
-"""Watch the simulated engine: a window of simulated time passes, and what happened in it is an observation."""
+"""The monitor of the simulated engine: a window of simulated time passes, and its means are an observation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ if TYPE_CHECKING:
 
 
 def observe(target: SimTarget, window: float) -> Observation:
-    """Let `window` seconds pass and say what was seen.
+    """Let a window of simulated time pass, and measure it.
 
     A node that died is in the observation, with its tasks, until `Timing.detection` seconds have passed, as with an
     engine that counts missing heartbeats.
+
+    Args:
+        target: The engine.
+        window: Simulated seconds.
     """
     world = target.world
     first = len(world.spans)

@@ -1,22 +1,24 @@
-"""Experiments as a page: a table, and curves over time."""
+"""The page of experiments: a table, and curves over time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from headgate.report import html as report
-from headgate_sim.curves import Curve, Panel, curves_svg
+from headgate_sim.curves import Curve, CurvePanel, curves_svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headgate_sim.summary import Point, Summary
+    from headgate_sim.summary import CurvePoint, Summary
     from headgate_sim.trace import Trace
 
 MARKS = 40
-"""Of more events than that none is drawn."""
+"""Most events that are drawn; of a trace with more, none is. With more, their lines hide the curves."""
+TOLD = 12
+"""Events that the caption names. With more, it is longer than the picture is wide."""
 
-FIGURES: tuple[tuple[str, Callable[[Point], float | None]], ...] = (
+FIGURES: tuple[tuple[str, Callable[[CurvePoint], float | None]], ...] = (
     ("completed, tuples/s", lambda point: point.throughput),
     ("latency, s", lambda point: None if point.latency is None else point.latency / 1000),
     ("between nodes, % of tuples", lambda point: 100 * point.inter_node if point.throughput else None),
@@ -37,7 +39,18 @@ def simulation_page(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
 ) -> str:
-    """One page for experiments on one request; events of the trace are dashed lines."""
+    """Make one page for experiments on one request; events of the trace are dashed lines.
+
+    Args:
+        request: Name of the request, for the title.
+        found: One summary a scheduler, of equal duration.
+        trace: The events of all of them, None for none.
+        columns: Heads of the table.
+        rows: Cells of the table, one row a summary.
+
+    Returns:
+        HTML that needs no other file.
+    """
     events = trace.events if trace and len(trace.events) <= MARKS else ()
     marks = [(each.time, " ".join(map(str, (each.kind, each.subject, each.value or "")))) for each in events]
     svg = curves_svg([_panel(title, value, found) for title, value in FIGURES], marks)
@@ -48,7 +61,7 @@ def simulation_page(
     return report.page("Headgate: schedulers in simulated time", intro, [table, picture])
 
 
-def _panel(title: str, value: Callable[[Point], float | None], found: Sequence[Summary]) -> Panel:
+def _panel(title: str, value: Callable[[CurvePoint], float | None], found: Sequence[Summary]) -> CurvePanel:
     curves = [
         Curve(
             name=summary.scheduler,
@@ -61,7 +74,7 @@ def _panel(title: str, value: Callable[[Point], float | None], found: Sequence[S
     if title.startswith("completed"):
         offered = tuple((point.time, point.offered) for point in found[0].curve)
         curves.append(Curve(name="offered", points=offered, dashed=True))
-    return Panel(title=title, curves=tuple(curves))
+    return CurvePanel(title=title, curves=tuple(curves))
 
 
 def _caption(trace: Trace | None) -> str:
@@ -69,7 +82,7 @@ def _caption(trace: Trace | None) -> str:
         return "The dashed curve is what is offered."
     told = "; ".join(
         f"{each.time:,.0f} s: {each.kind} {each.subject}" + ("" if each.value is None else f" {each.value:g}")
-        for each in sorted(trace.events, key=lambda each: each.time)[:12]
+        for each in sorted(trace.events, key=lambda each: each.time)[:TOLD]
     )
-    more = len(trace.events) - 12
+    more = len(trace.events) - TOLD
     return f"The dashed curve is what is offered. {told}" + (f"; and {more} more events" if more > 0 else "") + "."

@@ -1,4 +1,4 @@
-"""Which task runs where, on which nodes that are alive: the state that events of a simulation change."""
+"""The running tasks of a simulation, their slots, and the nodes that are alive: the state that its events change."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
 
 
-class Places:
-    """Tasks by index, as the problem orders them.
+class RunningTasks:
+    """Running, absent and lost tasks; n tasks by index, as the problem orders them, t topologies.
 
     Attributes:
         index: Index of each task by id.
-        asked: The stored assignment: what supervisors try to make true.
+        asked: The stored assignment, which supervisors try to carry out.
+        running: Slot of each task that runs, by id.
         node_of: int64 (n,), node on which each task runs, -1 if it does not.
         worker: int64 (n,), number of its worker process, -1 if it does not run.
         absent: Tasks that ran, shall run, and do not.
@@ -28,7 +29,7 @@ class Places:
     """
 
     def __init__(self, problem: Problem) -> None:
-        """Nothing runs."""
+        """Start with every task stopped and every node alive."""
         self._problem = problem
         self.index = problem.task_index
         self.asked: dict[str, Slot] = {}
@@ -43,8 +44,8 @@ class Places:
         self._orders: Counter[str] = Counter()
 
     @classmethod
-    def of(cls, problem: Problem) -> Places:
-        """What a request says runs is running; what runs on a node that is gone is not."""
+    def of(cls, problem: Problem) -> RunningTasks:
+        """Start with the running assignment of a request, but for tasks on nodes that it does not have."""
         made = cls(problem)
         assignment = problem.request.assignment
         for task in sorted(assignment):
@@ -58,12 +59,12 @@ class Places:
         return int(self._problem.topology[self.index[task]])
 
     def order(self, task: str) -> int:
-        """Number of a new order for a task: events of an older one come too late."""
+        """Number of a new order for a task: events of an older one, which are queued already, have no effect."""
         self._orders[task] += 1
         return self._orders[task]
 
     def standing(self, wanted: Mapping[str, Slot]) -> dict[str, Slot]:
-        """What runs, or is about to run where it is wanted."""
+        """Tasks that run, or are about to run where an assignment wants them: they need no new order."""
         waiting = {task: slot for task, slot in self.asked.items() if wanted.get(task) == slot}
         return {**waiting, **self.running}
 
@@ -75,40 +76,67 @@ class Places:
         self.asked = wanted
 
     def stop(self, task: str, slot: Slot | None, order: int, *, absent: bool) -> None:
-        """A worker ends a task, unless the task runs elsewhere by now."""
+        """End a task at a slot, unless it runs elsewhere by now.
+
+        Args:
+            task: Its id.
+            slot: The slot that it leaves.
+            order: Number of the order by which it leaves; an older one has no effect.
+            absent: It shall run elsewhere, and is missed until it does.
+        """
         if self._orders[task] == order and self.running.get(task) == slot:
             self._take(task)
             if absent:
                 self._miss(task)
 
     def start(self, task: str, slot: Slot | None, order: int) -> None:
-        """A worker starts a task, if it is alive and still meant to."""
+        """Start a task at a slot, if the node is alive and the order the newest one.
+
+        Args:
+            task: Its id.
+            slot: The slot that it comes to.
+            order: Number of the order by which it comes.
+        """
         if slot is not None and self._orders[task] == order and slot.node not in self.down:
             self._put(task, slot)
 
     def lose_node(self, node: str, now: float) -> None:
-        """A node dies with all that runs there; without effect if it is dead."""
+        """End a node with all tasks that run there; without effect if it is dead.
+
+        Args:
+            node: Its id.
+            now: Seconds of simulated time.
+        """
         self.down.setdefault(node, now)
         for task in sorted(task for task, slot in self.running.items() if slot.node == node):
             self._lose(task, now)
 
     def regain_node(self, node: str) -> list[str]:
-        """A node is back; returns the tasks that its supervisor has to start, in order."""
+        """Bring a node back; returns the tasks that its supervisor has to start, in order."""
         if self.down.pop(node, None) is None:
             return []
         return sorted(t for t, slot in self.asked.items() if slot.node == node and t not in self.running)
 
     def lose_worker(self, slot: str, now: float) -> list[str]:
-        """A worker process ends; returns its tasks, which its supervisor starts again."""
+        """End a worker process; returns its tasks, which its supervisor starts again.
+
+        Args:
+            slot: The slot as text, `NODE:PORT`.
+            now: Seconds of simulated time.
+        """
         tasks = sorted(task for task, each in self.running.items() if str(each) == slot)
         for task in tasks:
             self._lose(task, now)
         return [task for task in tasks if self.asked.get(task) is not None]
 
     def seen(self, now: float, detection: float) -> tuple[dict[str, Slot], set[str]]:
-        """What a monitor sees: slots of tasks, and dead nodes.
+        """Slots of tasks and dead nodes as a monitor sees them.
 
-        It takes who was lost less than `detection` seconds ago for alive, as heartbeats are missed no sooner.
+        Tasks and nodes that were lost less than `detection` seconds ago look alive, as heartbeats are missed no sooner.
+
+        Args:
+            now: Seconds of simulated time.
+            detection: Seconds after which a loss is noticed.
         """
         dead = {node for node, since in self.down.items() if now - since >= detection}
         held = {

@@ -1,4 +1,4 @@
-"""The plugin `sim`: monitor and executor for a simulated engine."""
+"""The plugin `sim`: monitor and executor of a simulated engine, its claims and its experiments."""
 
 from __future__ import annotations
 
@@ -24,17 +24,32 @@ class Sim(SimEngine):
 
     @hookimpl
     def headgate_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[SimTarget]:
-        """See `headgate_sim.application.open_application`."""
+        """Simulate a request; see `headgate_sim.application.open_application`.
+
+        Args:
+            application: A request document or PLUGIN:WORKLOAD, then options.
+            address: None; a simulation has no address.
+        """
         return open_application(application, address)
 
     @hookimpl
     def headgate_evidence(self) -> Evidence:
-        """Name the figures that say how far the simulator may be trusted."""
+        """Name the printed figures that the simulator recomputes, which show how far it may be trusted."""
         return Evidence(claims=claims())
 
     @hookimpl
     def headgate_experiment(self, request: Request, scheduler: str, seed: int, seconds: float) -> Mapping[str, float]:
-        """See `headgate_sim.experiment.run`; the numbers of its summary."""
+        """Run an experiment; see `headgate_sim.experiment.run`.
+
+        Args:
+            request: Cluster and topologies.
+            scheduler: Name of the scheduler.
+            seed: Seed of the experiment.
+            seconds: Simulated seconds.
+
+        Returns:
+            The numbers of its summary by name; a latency only if a tuple was completed.
+        """
         summary = run(request, scheduler, seed=seed, duration=seconds)
         names = ("throughput", "offered", "latency", "inter_node", "nodes", "moves", "stopped", "degraded", "backlog")
         return {name: float(value) for name in names if (value := getattr(summary, name)) is not None}

@@ -12,6 +12,7 @@ from headgate.cli.output import emit, json_option, say, table
 from headgate.cli.request import REQUEST_HELP, SCHEDULER, option_option, request_argument
 from headgate.cli.settings import Configured
 from headgate.control.settings import make, settings_of
+from headgate.report.format import percent, quantity
 from headgate_sim.application import SETTINGS, trace_option
 from headgate_sim.timing import Span, Timing
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from headgate_sim.trace import Trace
 
 ROWS = 20
-"""Of the table over time."""
+"""Rows of the table over time. With more, it does not fit a terminal."""
 BAD = ("failed", "held")
+"""Outcomes of rounds after which the command ends with exit code 1."""
 
 
 @click.command(
@@ -60,6 +62,7 @@ def simulate(
 
     Every scheduler meets the same cluster, the same trace and the same moments at which supervisors look.
     """
+    # numpy and cattrs cost 0.3 s, which the list of commands does not need.
     from headgate.api import find_request
     from headgate.documents import unstructure
     from headgate_sim.trace import read_trace
@@ -78,6 +81,7 @@ def simulate(
 
 
 def _options(given: Mapping[str, str], names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Options by name, by scheduler, from SCHEDULER.NAME=VALUE."""
     found: dict[str, dict[str, str]] = {}
     for key, value in given.items():
         scheduler, dot, option = key.partition(".")
@@ -95,8 +99,9 @@ def _run(
     trace: Trace | None,
     settings: Mapping[str, Any],
 ) -> Summary:
+    # numpy and cattrs cost 0.3 s, which the list of commands does not need.
     from headgate_sim.experiment import run
-    from headgate_sim.keeper import Keeper
+    from headgate_sim.keeper import ObservationWriter
 
     folder, seed, span = settings["samples"], settings["seed"], make(Span, settings)
     summary = run(
@@ -110,7 +115,7 @@ def _run(
         window=span.window,
         interval=span.interval,
         host=host,
-        keep=Keeper(folder, f"{name}:{seed}").keep if folder else None,
+        keep=ObservationWriter(folder, f"{name}:{seed}").keep if folder else None,
     )
     rounds = ", ".join(f"{count} {outcome}" for outcome, count in summary.rounds.items())
     say(f"{name}: {summary.duration:,.0f} simulated seconds; rounds: {rounds}")
@@ -124,8 +129,6 @@ COLUMNS = (
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:
-    from headgate.report.format import percent, quantity
-
     return (
         summary.scheduler,
         quantity(summary.offered),
@@ -145,9 +148,7 @@ def _totals(found: Sequence[Summary]) -> Any:
 
 
 def _over_time(summary: Summary) -> Any:
-    """At most `ROWS` lines, each the last point of a stretch of the curve."""
-    from headgate.report.format import percent, quantity
-
+    """A table of at most `ROWS` lines, each the last point of a stretch of the curve."""
     columns = ("until s", "offered", "throughput", "latency ms", "between nodes", "nodes", "waiting")
     points = summary.curve
     due = [summary.duration * (number + 1) / ROWS for number in range(ROWS)]
@@ -168,6 +169,7 @@ def _over_time(summary: Summary) -> Any:
 
 
 def _write_page(path: Path, request: str, found: Sequence[Summary], trace: Trace | None) -> None:
+    # cattrs and the drawing cost 0.1 s, which the list of commands does not need.
     from headgate.documents import write_text
     from headgate_sim.page import simulation_page
 

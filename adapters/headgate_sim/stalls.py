@@ -1,4 +1,4 @@
-"""When a topology stands still and when it is slow, from the absences of its tasks."""
+"""Stalls of a topology, in which it completes nothing, and the slow spans after them, from absences of its tasks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ if TYPE_CHECKING:
 
     from headgate_sim.timing import Timing
 
-Span = tuple[float, float]
+Interval = tuple[float, float]
 """Begin and end, seconds."""
 
 
-def stalls(absences: Iterable[Span], tasks: int) -> tuple[Span, ...]:
-    """The times in which at least `tasks` absences overlap, in order."""
+def stalls(absences: Iterable[Interval], tasks: int) -> tuple[Interval, ...]:
+    """The intervals in which enough absences overlap that the topology stands, in order.
+
+    Args:
+        absences: Begin and end of each absence of a task, seconds.
+        tasks: Number of absent tasks with which the topology stands.
+    """
+    # An end sorts before a begin of the same moment: absences that only touch do not overlap.
     events = sorted([*((off, 1) for off, on in absences if on > off), *((on, -1) for off, on in absences if on > off)])
     found, absent, begin = [], 0, 0.0
     for when, step in events:
@@ -27,15 +33,21 @@ def stalls(absences: Iterable[Span], tasks: int) -> tuple[Span, ...]:
     return merged(found)
 
 
-def slow_spans(stalled: Sequence[Span], started: Iterable[float], timing: Timing) -> tuple[Span, ...]:
-    """The times in which a topology recovers or connects: after each stall, and after the last start of each change."""
+def slow_spans(stalled: Sequence[Interval], started: Iterable[float], timing: Timing) -> tuple[Interval, ...]:
+    """The intervals in which a topology recovers or connects: after each stall, and after the last start of a change.
+
+    Args:
+        stalled: Its stalls.
+        started: Moments at which the last moved task of a change has started, seconds.
+        timing: `recovery` and `pause`, the lengths of both.
+    """
     after = [(end, end + timing.recovery) for _, end in stalled]
     return merged([*after, *((when, when + timing.pause) for when in started)])
 
 
-def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The union of spans, in order, none touching the next."""
-    found: list[Span] = []
+def merged(spans: Iterable[Interval]) -> tuple[Interval, ...]:
+    """The union of intervals, in order, none touching the next."""
+    found: list[Interval] = []
     waiting = list(spans)
     heapq.heapify(waiting)
     while waiting:
@@ -47,6 +59,6 @@ def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def seconds(spans: Iterable[Span]) -> float:
-    """How long spans last that do not overlap."""
+def seconds(spans: Iterable[Interval]) -> float:
+    """Total length of intervals that do not overlap."""
     return sum(end - begin for begin, end in spans)

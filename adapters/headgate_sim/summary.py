@@ -1,4 +1,4 @@
-"""What became of an experiment: figures over all of it, of each topology, and over time."""
+"""The summary of an experiment: figures over all of it, of each topology, and over time."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from headgate.model import FrozenMap
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from headgate_sim.world import Span, World
+    from headgate_sim.world import SteadySpan, World
 
 DEGRADED = 0.4
 """A topology that completes less than this part of its nominal load is degraded (by 60 %, paper 001, section 5.2)."""
 POINTS = 400
-"""A curve has about so many points."""
+"""Points of a curve, about. With more, documents and pages grow; with fewer, short stalls vanish in a mean."""
 
 
 @attrs.frozen(kw_only=True)
-class Point:
-    """The mean of a short stretch of time: its end in seconds, figures of all topologies together."""
+class CurvePoint:
+    """A point of a curve: the means of a short stretch of time over all topologies, by its end in seconds."""
 
     time: float
     offered: float
@@ -34,8 +34,8 @@ class Point:
 
 
 @attrs.frozen(kw_only=True)
-class TopologySummary:
-    """One topology over an experiment; `stopped` and `degraded` in seconds, `latency` in milliseconds."""
+class TopologyFigures:
+    """The figures of one topology: tuples/s, `latency` in milliseconds, `stopped` and `degraded` in seconds."""
 
     topology: str
     offered: float
@@ -48,7 +48,7 @@ class TopologySummary:
 
 @attrs.frozen(kw_only=True)
 class Summary:
-    """What became of an experiment.
+    """The figures of an experiment.
 
     Attributes:
         scheduler: Its name.
@@ -63,8 +63,8 @@ class Summary:
         stopped: Seconds in which some topology with a load completed nothing.
         degraded: Seconds in which some topology with a load completed less than 40 % of it.
         backlog: Tuples that wait at the end.
-        rounds: How many rounds ended how.
-        topologies: Each of them.
+        rounds: Number of rounds by outcome.
+        topologies: Figures of each topology, by id.
         curve: Figures over time.
     """
 
@@ -81,12 +81,18 @@ class Summary:
     degraded: float
     backlog: float
     rounds: FrozenMap[str, int]
-    topologies: tuple[TopologySummary, ...]
-    curve: tuple[Point, ...] = ()
+    topologies: tuple[TopologyFigures, ...]
+    curve: tuple[CurvePoint, ...] = ()
 
 
 def summarise(world: World, scheduler: str, outcomes: Mapping[str, int]) -> Summary:
-    """Sum up what a world did so far."""
+    """Sum up a simulation so far.
+
+    Args:
+        world: The simulation.
+        scheduler: Name of the scheduler.
+        outcomes: Number of rounds of the control loop by outcome.
+    """
     spans = world.spans
     length = world.now or 1.0
     late, done = _late(spans)
@@ -110,8 +116,13 @@ def summarise(world: World, scheduler: str, outcomes: Mapping[str, int]) -> Summ
     )
 
 
-def curve(spans: Sequence[Span], points: int) -> list[Point]:
-    """About so many points: the means of stretches of equal length, longer where nothing happened."""
+def curve(spans: Sequence[SteadySpan], points: int) -> list[CurvePoint]:
+    """Means over stretches of equal length, longer where nothing happened.
+
+    Args:
+        spans: One after the other.
+        points: Number of stretches, about: a span is never divided.
+    """
     if not spans:
         return []
     step, found, part, due = spans[-1].end / points, [], [], spans[-1].end / points
@@ -123,10 +134,10 @@ def curve(spans: Sequence[Span], points: int) -> list[Point]:
     return [*found, _point(part)] if part else found
 
 
-def _point(spans: Sequence[Span]) -> Point:
+def _point(spans: Sequence[SteadySpan]) -> CurvePoint:
     length = sum(span.length for span in spans)
     late, done = _late(spans)
-    return Point(
+    return CurvePoint(
         time=spans[-1].end,
         offered=sum(span.length * float(span.offered.sum()) for span in spans) / length,
         throughput=done / length,
@@ -137,13 +148,14 @@ def _point(spans: Sequence[Span]) -> Point:
     )
 
 
-def _late(spans: Sequence[Span]) -> tuple[float, float]:
-    """Milliseconds that tuples took, all together, and how many there were."""
+def _late(spans: Sequence[SteadySpan]) -> tuple[float, float]:
+    """Milliseconds that all tuples took together, and the number of tuples."""
     late = sum(span.length * float(span.throughput @ span.latency) for span in spans)
     return late, sum(span.length * float(span.throughput.sum()) for span in spans)
 
 
-def _share(spans: Sequence[Span]) -> float:
+def _share(spans: Sequence[SteadySpan]) -> float:
+    """Part of the tuples between tasks that crossed nodes."""
     total = across = 0.0
     for span in spans:
         for factor, share in zip(span.steady.factor.tolist(), span.steady.shares, strict=True):
@@ -152,23 +164,23 @@ def _share(spans: Sequence[Span]) -> float:
     return across / total if total else 0.0
 
 
-def _nodes(span: Span) -> int:
+def _nodes(span: SteadySpan) -> int:
     return int(np.unique(span.steady.node_of[span.steady.there]).size)
 
 
-def _seconds(spans: Sequence[Span], part: float) -> float:
+def _seconds(spans: Sequence[SteadySpan], part: float) -> float:
     """Seconds in which some topology completes no more than a part of what it is offered."""
     return sum(span.length for span in spans if ((span.offered > 0) & (span.throughput <= part * span.offered)).any())
 
 
-def _topology(world: World, number: int, spans: Sequence[Span], length: float) -> TopologySummary:
+def _topology(world: World, number: int, spans: Sequence[SteadySpan], length: float) -> TopologyFigures:
     done = sum(span.length * float(span.throughput[number]) for span in spans)
     late = sum(span.length * float(span.throughput[number] * span.latency[number]) for span in spans)
 
     def under(part: float) -> float:
         return sum(span.length for span in spans if span.offered[number] > 0 and _low(span, number, part))
 
-    return TopologySummary(
+    return TopologyFigures(
         topology=world.layout.topologies[number].id,
         offered=sum(span.length * float(span.offered[number]) for span in spans) / length,
         throughput=done / length,
@@ -179,5 +191,5 @@ def _topology(world: World, number: int, spans: Sequence[Span], length: float) -
     )
 
 
-def _low(span: Span, number: int, part: float) -> bool:
+def _low(span: SteadySpan, number: int, part: float) -> bool:
     return bool(span.throughput[number] <= part * span.offered[number])

@@ -7,14 +7,15 @@ import attrs
 from headgate_sim.world import World
 
 GRACE = 1.0
-"""Seconds that the executor looks on after the last task should have started."""
+"""Seconds that the executor looks on after the last task should have started. With 0, a start at that very moment would
+be missed; with more, a plan takes longer."""
 EPOCH = 946_684_800.0
 """Simulated time 0 is the first second of the year 2000 (UTC): equal experiments write equal samples."""
 
 
 @attrs.define(kw_only=True)
 class SimTarget:
-    """A world, and how it is watched."""
+    """The handle of a simulated engine: the simulation, and its time for the control loop."""
 
     world: World
 
@@ -24,7 +25,7 @@ class SimTarget:
         return self.world.now
 
     def clock(self) -> float:
-        """What the control loop takes for the time."""
+        """The control loop's time: simulated seconds."""
         return self.world.now
 
     def moment(self) -> float:

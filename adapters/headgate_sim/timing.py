@@ -1,4 +1,4 @@
-"""How long things take on the simulated engine."""
+"""Durations of the simulated engine: cycles, moves and restarts; and the settings of an experiment's time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ stop of the whole topology (Storm's `rebalance`)."""
 
 @attrs.frozen(kw_only=True)
 class Timing:
-    """Seconds, unless it says otherwise.
+    """Cycles and delays of a simulated cluster, in seconds if nothing else is stated.
 
     The first three are settings of N-Storm (section 5.2). `start`, `stall_tasks`, `recovery`, `pause` and `restart` are
     printed nowhere: they were fitted to its Fig. 9 (see `headgate reproduce sim`) and hold for that cluster.

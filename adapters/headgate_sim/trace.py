@@ -1,4 +1,4 @@
-"""What happens to a simulated cluster: a small document of times, kinds, subjects and values."""
+"""The trace of a simulation: a small document of events on a cluster, by time, kind, subject and value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headgate_sim.layout import Layout
 
 Kind = Literal["load", "batch", "node-down", "node-up", "node-flap", "worker-down"]
-"""What happens: `load` sets a topology's load to `value` times its nominal one; `batch` brings `value` tuples to its
+"""Kinds of events: `load` sets a topology's load to `value` times its nominal one; `batch` brings `value` tuples to its
 source at once; `node-down` and `node-up` end and begin a node; `node-flap` lets it go and come every `value` seconds
 until the next event of that node; `worker-down` ends a worker process (`NODE:PORT`), which its supervisor starts
 again."""
@@ -26,7 +26,7 @@ VALUED = ("load", "batch", "node-flap")
 
 @attrs.frozen(kw_only=True)
 class Event:
-    """One thing that happens: `time` in seconds of the simulation, `value` where the kind needs one."""
+    """An event of a trace: `time` in seconds of the simulation, `value` where the kind needs one."""
 
     time: float
     kind: Kind
@@ -36,7 +36,7 @@ class Event:
 
 @attrs.frozen(kw_only=True)
 class Trace:
-    """Events; their order in the document counts only among those of one time."""
+    """The events of a simulation; their order in the document counts only among those of one time."""
 
     events: tuple[Event, ...] = ()
 
@@ -56,7 +56,11 @@ def read_trace(path: str | Path) -> Trace:
 
 
 def check_trace(trace: Trace, layout: Layout) -> None:
-    """Check that a trace is about what is simulated.
+    """Check that every event of a trace names a part of the simulated cluster.
+
+    Args:
+        trace: The trace.
+        layout: The cluster and its topologies.
 
     Raises:
         DocumentError: With a pointer to the event that names something unknown or lacks its value.

@@ -17,7 +17,7 @@ from typing import Literal
 import attrs
 import numpy as np
 
-from headgate_sim.batches import Allocation, Round, work_off
+from headgate_sim.batches import Allocation, BatchRound, work_off
 
 Policy = Literal["isolation", "SPS", "DPS"]
 
@@ -35,7 +35,7 @@ STARVED_LATENCY = ((0.05, 22.30882), (0.1, 30.05407), (0.15, 36.10407))
 
 
 @attrs.frozen(kw_only=True)
-class Setting:
+class UseCaseSetting:
     """Table 10: gap BG (seconds), tuples in a batch BL, rounds BT, part of them with an event EP, service time S."""
 
     gap: float = 60.0
@@ -59,32 +59,52 @@ def _line(points: tuple[tuple[float, float], ...]) -> tuple[float, float]:
 
 
 def tuple_time(service: float, nodes: int) -> float:
-    """Seconds that an event topology takes for a tuple on so many supervisors."""
+    """Seconds that an event topology takes for a tuple: max(s, ceil(8 / c) * u / 2).
+
+    Args:
+        service: S, the service time of a tuple, seconds.
+        nodes: c, supervisors of 2 cores.
+    """
     (s1, s0), (u1, u0) = _line(ISOLATION_LATENCY), _line(SPS_LATENCY)
     return max(s0 + s1 * service, math.ceil(WORKERS / nodes) * (u0 + u1 * service) / CORES)
 
 
-def event_rounds(policy: Policy, setting: Setting) -> tuple[Round, ...]:
-    """The rounds of an event topology."""
+def event_rounds(policy: Policy, setting: UseCaseSetting) -> tuple[BatchRound, ...]:
+    """Simulate the rounds of an event topology, in order of arrival.
+
+    Args:
+        policy: The scheduler, which gives it its supervisors.
+        setting: Table 10.
+    """
     off, on = NODES[policy]
     allocations = [Allocation(begin=0.0, nodes=on), Allocation(begin=setting.triggered * setting.gap, nodes=off)]
     arrivals = [number * setting.gap for number in range(setting.rounds)]
     return work_off(arrivals, allocations, lambda nodes, _: setting.length * tuple_time(setting.service, nodes))
 
 
-def event_latency(policy: Policy, setting: Setting) -> float:
-    """T_E: seconds to infer a complex event, mean over the rounds that hold one."""
+def event_latency(policy: Policy, setting: UseCaseSetting) -> float:
+    """T_E: seconds to infer a complex event, mean over the rounds that hold one.
+
+    Args:
+        policy: The scheduler.
+        setting: Table 10.
+    """
     rounds = event_rounds(policy, setting)[: setting.triggered]
     return sum(each.latency for each in rounds) / len(rounds)
 
 
-def tuple_latency(policy: Policy, setting: Setting) -> float:
-    """T_T: seconds for each tuple of a round, mean over rounds."""
+def tuple_latency(policy: Policy, setting: UseCaseSetting) -> float:
+    """T_T: seconds for each tuple of a round, mean over rounds.
+
+    Args:
+        policy: The scheduler.
+        setting: Table 10.
+    """
     rounds = event_rounds(policy, setting)
     return sum(each.latency for each in rounds) / len(rounds) / setting.length
 
 
-def starved_latency(setting: Setting) -> float:
+def starved_latency(setting: UseCaseSetting) -> float:
     """T_T of an archival topology under DPS, mean over the rounds that it was starved in; S is its own service time."""
     end = setting.triggered * setting.gap
     allocations = [Allocation(begin=0.0, nodes=STARVED), Allocation(begin=end, nodes=RESUMED)]
@@ -99,7 +119,8 @@ def catch_up() -> float:
 
     A starved round i of n waits until n * BG and for the i before it: T_T = (n + 1) / 2 * (BG + b) / BL.
     """
-    default = Setting()
+    default = UseCaseSetting()
     n = default.triggered
+    # b = 2 * BL * T_T / (n + 1) - BG for each print, over its S: their mean.
     found = [(2 * default.length * late / (n + 1) - default.gap) / service for service, late in STARVED_LATENCY]
     return sum(found) / len(found)

@@ -1,4 +1,4 @@
-"""What a monitor measures of a stretch of simulated time."""
+"""The metrics that a monitor measures over a window of simulated time."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
     from headgate_sim.layout import Floats, Ints, Layout
     from headgate_sim.steady import Share
-    from headgate_sim.world import Span
+    from headgate_sim.world import SteadySpan
 
 SOURCE = "simulated"
+"""The source that every sample names."""
 FLOWS = 100_000
-"""Pairs of tasks that are reported one by one; of more, none is."""
+"""Pairs of tasks that are reported one by one; of more, none is. With more, an observation takes seconds to make."""
 
 
-def measure(layout: Layout, spans: Sequence[Span], dead: AbstractSet[str]) -> Metrics:
-    """Average over spans. What did not run in them has no sample; a rate is that of the time in which a task ran.
+def measure(layout: Layout, spans: Sequence[SteadySpan], dead: AbstractSet[str]) -> Metrics:
+    """Average over spans. A task that did not run in them has no sample; a rate is that of the time in which it ran.
 
     Args:
-        layout: Of the world that made the spans.
+        layout: The constants of the simulation that made the spans.
         spans: One after the other.
-        dead: Nodes that are not reported.
+        dead: Ids of nodes that are not reported.
     """
     length = sum(span.length for span in spans)
     if length <= 0:
@@ -49,15 +50,15 @@ def measure(layout: Layout, spans: Sequence[Span], dead: AbstractSet[str]) -> Me
     )
 
 
-def _tasks(layout: Layout, spans: Sequence[Span]) -> Iterator[TaskSample]:
+def _tasks(layout: Layout, spans: Sequence[SteadySpan]) -> Iterator[TaskSample]:
     problem = layout.problem
     time, cpu, received, emitted = (np.zeros(problem.n) for _ in range(4))
     for span in spans:
         steady = span.steady
         time += span.length * steady.there
         cpu += span.length * steady.cpu
-        for plumbing, share, factor in zip(layout.topologies, steady.shares, steady.factor, strict=True):
-            own = slice(plumbing.start, plumbing.stop)
+        for graph, share, factor in zip(layout.topologies, steady.shares, steady.factor, strict=True):
+            own = slice(graph.start, graph.stop)
             received[own] += span.length * factor * share.current.received
             emitted[own] += span.length * factor * share.current.emitted
     queue = _queues(layout, spans[-1])
@@ -73,23 +74,23 @@ def _tasks(layout: Layout, spans: Sequence[Span]) -> Iterator[TaskSample]:
         )
 
 
-def _queues(layout: Layout, span: Span) -> dict[int, float]:
-    """What waits at the source of each topology, in equal parts before the tasks of its spouts."""
+def _queues(layout: Layout, span: SteadySpan) -> dict[int, float]:
+    """Backlog at the source of each topology, in equal parts before the tasks of its spouts; tuples by task index."""
     found: dict[int, float] = {}
-    for plumbing, backlog in zip(layout.topologies, span.backlog, strict=True):
-        spouts = plumbing.ranges[~np.isnan(plumbing.emission)]
-        tasks = [plumbing.start + task for first, last in spouts.tolist() for task in range(first, last)]
+    for graph, backlog in zip(layout.topologies, span.backlog, strict=True):
+        spouts = graph.ranges[~np.isnan(graph.emission)]
+        tasks = [graph.start + task for first, last in spouts.tolist() for task in range(first, last)]
         found |= dict.fromkeys(tasks, float(backlog) / max(len(tasks), 1))
     return found
 
 
-def _topologies(layout: Layout, spans: Sequence[Span], length: float) -> Iterator[TopologySample]:
+def _topologies(layout: Layout, spans: Sequence[SteadySpan], length: float) -> Iterator[TopologySample]:
     offered = _mean([span.length * span.offered for span in spans], length)
     done = _mean([span.length * span.throughput for span in spans], 1.0)
     late = _mean([span.length * span.throughput * span.latency for span in spans], 1.0)
-    for number, plumbing in enumerate(layout.topologies):
+    for number, graph in enumerate(layout.topologies):
         yield TopologySample(
-            topology=plumbing.id,
+            topology=graph.id,
             offered=float(offered[number]),
             throughput=float(done[number] / length),
             latency=float(late[number] / done[number]) if done[number] > 0 else None,
@@ -97,12 +98,13 @@ def _topologies(layout: Layout, spans: Sequence[Span], length: float) -> Iterato
         )
 
 
-def _flows(layout: Layout, spans: Sequence[Span], length: float) -> Iterator[Flow]:
+def _flows(layout: Layout, spans: Sequence[SteadySpan], length: float) -> Iterator[Flow]:
+    # Spans of one placement share one `Share` object: their flows differ by a factor, and are listed once.
     weights: dict[tuple[int, int], tuple[Share, Ints, float]] = {}
     for span in spans:
         for number, share in enumerate(span.steady.shares):
-            plumbing = layout.topologies[number]
-            worker = span.steady.worker[plumbing.start : plumbing.stop]
+            graph = layout.topologies[number]
+            worker = span.steady.worker[graph.start : graph.stop]
             known = weights.get((number, id(share)), (share, worker, 0.0))
             weights[number, id(share)] = (*known[:2], known[2] + span.length * float(span.steady.factor[number]))
     if _count(layout) > FLOWS:
@@ -110,14 +112,15 @@ def _flows(layout: Layout, spans: Sequence[Span], length: float) -> Iterator[Flo
     ids, n = layout.problem.task_ids, layout.problem.n
     keys, tuples, sizes = [], [], []
     for (number, _), (share, worker, weight) in weights.items():
-        plumbing = layout.topologies[number]
+        graph = layout.topologies[number]
         if weight > 0:
-            senders, receivers, rates, size = pairs(plumbing, share.current, worker)
-            keys.append((senders + plumbing.start) * n + receivers + plumbing.start)
+            senders, receivers, rates, size = pairs(graph, share.current, worker)
+            keys.append((senders + graph.start) * n + receivers + graph.start)
             tuples.append(rates * (weight / length))
             sizes.append(size * (weight / length))
     if not keys:
         return
+    # A pair of tasks as one number, by which its streams and placements are added up.
     key, where = np.unique(np.concatenate(keys), return_inverse=True)
     rate, octets = (summed(where, np.concatenate(column), len(key)) for column in (tuples, sizes))
     for pair, amount, each in zip(key.tolist(), rate.tolist(), octets.tolist(), strict=True):
@@ -131,8 +134,8 @@ def _mean(parts: list[Floats], length: float) -> Floats:
 def _count(layout: Layout) -> int:
     """Pairs of tasks that may exchange tuples."""
     total = 0
-    for plumbing in layout.topologies:
-        width = plumbing.ranges[:, 1] - plumbing.ranges[:, 0]
-        total += sum(int(width[link.source] * width[link.target]) for link in plumbing.links)
-        total += 0 if plumbing.flows is None else len(plumbing.flows[0])
+    for graph in layout.topologies:
+        width = graph.ranges[:, 1] - graph.ranges[:, 0]
+        total += sum(int(width[link.source] * width[link.target]) for link in graph.links)
+        total += 0 if graph.flows is None else len(graph.flows[0])
     return total

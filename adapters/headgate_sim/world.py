@@ -18,8 +18,8 @@ import attrs
 import numpy as np
 
 from headgate_sim.layout import Floats, Layout
-from headgate_sim.migration import changes
-from headgate_sim.places import Places
+from headgate_sim.migration import migrations
+from headgate_sim.places import RunningTasks
 from headgate_sim.steady import Model, Steady
 from headgate_sim.timing import Timing
 from headgate_sim.trace import Trace, check_trace
@@ -28,20 +28,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from headgate.model import Request, Slot
-    from headgate_sim.migration import Change
+    from headgate_sim.migration import TaskMigration
     from headgate_sim.trace import Event
 
 REMEMBERED = 1_000
-"""States of the engine whose balance is remembered."""
+"""States of the engine whose steady state is remembered. With more, they take more memory; with fewer, a load that
+swings between the same states is computed again."""
 DRY = 1e-9
-"""A backlog of less than this many seconds of nominal load is none."""
+"""A backlog of less than this many seconds of nominal load is none. With 0, rounding keeps it from running dry."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Span:
-    """A stretch of time in which nothing happens; t topologies.
+class SteadySpan:
+    """A span of time between two events, in which all rates are constant; t topologies.
 
-    `offered`, `throughput` in tuples/s, `latency` in milliseconds, `backlog` in tuples at its end, each float64 (t,).
+    Attributes:
+        begin: Seconds.
+        end: Seconds.
+        steady: The steady state in it.
+        offered: float64 (t,), tuples/s that come in.
+        throughput: float64 (t,), tuples/s completed.
+        latency: float64 (t,), milliseconds, waiting at the source included.
+        backlog: float64 (t,), tuples that wait at its end.
+        absent: Number of tasks that shall run and do not.
     """
 
     begin: float
@@ -60,12 +69,18 @@ class Span:
 
 
 class World:
-    """A cluster and its topologies, from time 0 on."""
+    """The simulation of a cluster and its topologies, from time 0 on."""
 
     def __init__(
         self, request: Request, *, timing: Timing | None = None, trace: Trace | None = None, seed: int = 0
     ) -> None:
-        """Set everything up; what the request says runs is running.
+        """Begin at time 0 with the running assignment of a request.
+
+        Args:
+            request: Cluster, topologies, profiles and metrics.
+            timing: Cycles, delays and the style of moving.
+            trace: Events to come; none by default.
+            seed: Seed of the moments at which supervisors and workers look.
 
         Raises:
             DocumentError: The request contradicts itself, or the trace is about something else.
@@ -73,9 +88,9 @@ class World:
         self.timing = timing or Timing()
         self.layout = Layout.of(request)
         check_trace(trace or Trace(), self.layout)
-        self.places = Places.of(self.layout.problem)
+        self.places = RunningTasks.of(self.layout.problem)
         self.now = 0.0
-        self.spans: list[Span] = []
+        self.spans: list[SteadySpan] = []
         self.events = 0
         self.moved = self.placed = 0
         self._model = Model(self.layout, self.timing.hop)
@@ -94,7 +109,7 @@ class World:
             self._at(event.time, self._happening(event))
 
     def advance(self, until: float) -> None:
-        """Let time pass."""
+        """Let time pass until a moment, event by event; what is due at that moment happens too."""
         while True:
             while self._queue and self._queue[0][0] <= self.now:
                 self.events += 1
@@ -105,23 +120,27 @@ class World:
             self._flow(min(until, self._queue[0][0] if self._queue else until))
 
     def assign(self, wanted: Mapping[str, Slot]) -> float:
-        """Ask for an assignment: what is not in it stops. Returns when the last task will have started or stopped."""
+        """Ask for an assignment, slot by task id: a task that is not in it stops.
+
+        Returns:
+            The moment at which the last task will have started or stopped, seconds.
+        """
         places = self.places
         after = {task: wanted[task] for task in sorted(wanted) if task in places.index}
         before = places.standing(after)
         places.ask(after)
-        made = changes(self.now, before, after, self.timing, self._dice)
+        made = migrations(self.now, before, after, self.timing, self._dice)
         last: dict[int, float] = {}
         for change in made:
             self._schedule(change)
             if change.source is not None and change.target is not None:
                 topology = places.topology(change.task)
                 last[topology] = max(last.get(topology, 0.0), change.on)
-        for topology, when in sorted(last.items()):
+        for topology, when in sorted(last.items()):  # connections to moved tasks are made anew
             self._at(when, partial(self._slow, topology, self.timing.pause))
         return max((max(each.on, each.off) for each in made), default=self.now)
 
-    def _schedule(self, change: Change) -> None:
+    def _schedule(self, change: TaskMigration) -> None:
         places, order = self.places, self.places.order(change.task)
         self.moved += change.source is not None and change.source != change.target
         self.placed += change.source is None
@@ -132,6 +151,7 @@ class World:
             self._at(change.on, partial(places.start, change.task, change.target, order))
 
     def _flow(self, until: float) -> None:
+        """Run in steady state to the next event, a backlog that runs dry, or the end of a slow span: one more span."""
         demand = self._demand()
         steady = self._balance(demand)
         done, offered = steady.throughput, self._load * self._entering
@@ -139,13 +159,15 @@ class World:
         dry = np.divide(self._backlog, drain, out=np.full(len(drain), np.inf), where=(drain > 0) & (self._backlog > 0))
         slow = self._slow_until[self._slow_until > self.now]
         end = min([until, self.now + float(dry.min(initial=np.inf)), *slow.tolist()])
+        # A backlog may run dry sooner than a float can tell from now: then it is emptied on the way to the next event.
         end = end if end > self.now else until
         length = end - self.now
         before, self._backlog = self._backlog, np.maximum(self._backlog - drain * length, 0.0)
         self._backlog[self._backlog < DRY * self._entering] = 0.0
+        # Little's law: mean backlog over throughput is the mean seconds that a tuple waits at the source.
         wait = np.divide((before + self._backlog) / 2, done, out=np.zeros_like(done), where=done > 0)
         self.spans.append(
-            Span(
+            SteadySpan(
                 begin=self.now,
                 end=end,
                 steady=steady,
@@ -165,6 +187,7 @@ class World:
         return np.where(self._stalled, 0.0, demand)
 
     def _balance(self, demand: Floats) -> Steady:
+        """The steady state of the placement and this demand, float64 (t,), remembered for when both come back."""
         key = b"".join((self.places.node_of.tobytes(), self.places.worker.tobytes(), demand.tobytes()))
         found = self._known.get(key)
         if found is None:
@@ -174,7 +197,7 @@ class World:
         return found
 
     def _judge(self) -> None:
-        """Topologies with too many absent tasks stand; one that stood recovers slowly."""
+        """Stall topologies with too many absent tasks; one that is whole again is slow for a while."""
         stalled = self.places.missing >= self.timing.stall_tasks
         for topology in np.flatnonzero(self._stalled & ~stalled).tolist():
             self._slow(topology, self.timing.recovery)
@@ -184,7 +207,7 @@ class World:
         self._slow_until[topology] = max(self._slow_until[topology], self.now + length)
 
     def _at(self, when: float, action: Callable[[], None]) -> None:
-        self._pushed += 1
+        self._pushed += 1  # events of one moment happen in the order in which they were pushed
         heapq.heappush(self._queue, (when, self._pushed, action))
 
     def _happening(self, event: Event) -> Callable[[], None]:
@@ -198,7 +221,7 @@ class World:
         return partial(self._node, event.subject, event.kind, value)
 
     def _set_load(self, topology: int, factor: float) -> None:
-        self._load = self._load.copy()
+        self._load = self._load.copy()  # a span may hold the old array
         self._load[topology] = factor
 
     def _add_batch(self, topology: int, tuples: float) -> None:
@@ -206,7 +229,7 @@ class World:
         self._backlog[topology] += tuples
 
     def _node(self, node: str, kind: str, period: float) -> None:
-        self._flaps[node] = self._flaps.get(node, 0) + 1
+        self._flaps[node] = self._flaps.get(node, 0) + 1  # ends an earlier flap of this node
         if kind == "node-up":
             self._up(node)
         else:
@@ -227,7 +250,7 @@ class World:
         self._return(self.places.regain_node(node))
 
     def _return(self, tasks: list[str]) -> None:
-        """The supervisor starts the workers again that are still assigned to it."""
+        """Have the supervisor start the tasks again that are still assigned to it."""
         for task in tasks:
             slot, order = self.places.asked[task], self.places.order(task)
             self._at(self.now + self.timing.restart, partial(self.places.start, task, slot, order))

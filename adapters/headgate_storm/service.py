@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from headgate.plugins.host import PluginHost
-    from headgate_storm.nimbus.rounds import Decision
+    from headgate_storm.nimbus.rounds import RoundDecision
     from headgate_storm.nimbus.snapshot import Snapshot
 
 HOOKS: dict[str, list[Any]] = {
@@ -88,7 +88,7 @@ def serve(
     settings: ServiceSettings,
     *,
     shadow: bool = False,
-    on_decision: Callable[[Snapshot, Decision], None] | None = None,
+    on_decision: Callable[[Snapshot, RoundDecision], None] | None = None,
 ) -> Iterator[Service]:
     """Answer Nimbus with a scheduler, and take the reports of workers.
 

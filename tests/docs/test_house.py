@@ -11,6 +11,7 @@ PACKAGES = (
     "headgate",
     "headgate_exact",
     "headgate_pipeline",
+    "headgate_sim",
     "headgate_spark",
     "headgate_storm",
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headgate.control.journal import Journal
     from headgate.control.loop import Control
     from headgate.plugins.host import PluginHost
-    from headgate_storm.nimbus.rounds import Decision
+    from headgate_storm.nimbus.rounds import RoundDecision
     from headgate_storm.nimbus.snapshot import Snapshot
     from headgate_storm.service import Service, ServiceSettings
 
@@ -107,7 +107,7 @@ def _serve(
     from headgate.control.loop import Loop
     from headgate_storm.service import serve
 
-    def record(snapshot: Snapshot, decision: Decision) -> None:
+    def record(snapshot: Snapshot, decision: RoundDecision) -> None:
         _record(snapshot, decision, journal, as_json=as_json)
 
     with serve(host, control.scheduler, control.options, where, shadow=control.shadow, on_decision=record) as service:
@@ -134,7 +134,7 @@ def _yaml(conf: dict[str, Any]) -> str:
     return "\n".join(f"  {key}: {json.dumps(value)}" for key, value in conf.items())
 
 
-def _record(snapshot: Snapshot, decision: Decision, journal: Journal, *, as_json: bool) -> None:
+def _record(snapshot: Snapshot, decision: RoundDecision, journal: Journal, *, as_json: bool) -> None:
     """Show and journal a round of Nimbus in which executors were placed."""
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
     from headgate.control.round import Round

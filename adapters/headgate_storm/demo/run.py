@@ -47,7 +47,7 @@ class TriedScheduler:
 
 
 @attrs.frozen(kw_only=True)
-class MeasuredPlacement:
+class TriedPlacement:
     """One placement: the reassignment that led there, None for Storm's own, and the measurement under it."""
 
     label: str
@@ -56,7 +56,7 @@ class MeasuredPlacement:
 
 
 @attrs.frozen(kw_only=True)
-class DemoResult:
+class StormDemoResult:
     """The result of the demo.
 
     Attributes:
@@ -71,7 +71,7 @@ class DemoResult:
     ready: float
     seconds: float
     memory_mb: float
-    phases: tuple[MeasuredPlacement, ...]
+    phases: tuple[TriedPlacement, ...]
 
 
 def topology() -> Topology:
@@ -104,7 +104,7 @@ def run(
     show: Callable[[Any], None],
     *,
     version: str = STORM,
-) -> DemoResult:
+) -> StormDemoResult:
     """Run the demo on a cluster of its own; every process that it starts ends with it.
 
     Args:
@@ -130,15 +130,15 @@ def run(
         memory = cluster.storm.memory_mb()
         say("ending the cluster")
     seconds = time.monotonic() - begin
-    return DemoResult(storm=version, load=load, ready=ready, seconds=seconds, memory_mb=memory, phases=phases)
+    return StormDemoResult(storm=version, load=load, ready=ready, seconds=seconds, memory_mb=memory, phases=phases)
 
 
 def _phases(
     cluster: ServedCluster, load: float, say: Callable[[str], None], show: Callable[[Any], None]
-) -> tuple[MeasuredPlacement, ...]:
+) -> tuple[TriedPlacement, ...]:
     say(f"every executor runs; warming up, then measuring {WINDOW:.0f} s as Storm placed it")
     cluster.warm_up()
-    phases = [MeasuredPlacement(label="Storm alone", measured=cluster.measure(WINDOW))]
+    phases = [TriedPlacement(label="Storm alone", measured=cluster.measure(WINDOW))]
     pilot = phases[0].measured
     for trial in trials(load):
         asked = cluster.question(pilot, phases[-1].measured, trial.load)
@@ -151,6 +151,6 @@ def _phases(
             cost = f"{change.restarted} workers restarted, {change.reduced} s of reduced throughput"
             say(f"{trial.label}: carried out; {cost}")
         # A scheduler may find that everything is well placed: the same placement is measured once more.
-        phases.append(MeasuredPlacement(label=trial.label, change=change, measured=cluster.measure(WINDOW)))
+        phases.append(TriedPlacement(label=trial.label, change=change, measured=cluster.measure(WINDOW)))
         say(f"{trial.label}: {percent(phases[-1].measured.share)} measured")
     return tuple(phases)

@@ -14,7 +14,7 @@ from headgate_storm.demo.experiment import by_host
 from headgate_storm.workers.throughput import REDUCED
 
 if TYPE_CHECKING:
-    from headgate_storm.demo.run import DemoResult, MeasuredPlacement
+    from headgate_storm.demo.run import StormDemoResult, TriedPlacement
 
 COLUMNS = (
     "placement",
@@ -35,12 +35,12 @@ NOTE = (
 )
 
 
-def rows(found: DemoResult) -> list[tuple[str, ...]]:
+def rows(found: StormDemoResult) -> list[tuple[str, ...]]:
     """Cells of the table, in the order of `COLUMNS`."""
     return [_row(phase) for phase in found.phases]
 
 
-def _row(phase: MeasuredPlacement) -> tuple[str, ...]:
+def _row(phase: TriedPlacement) -> tuple[str, ...]:
     measured, change = phase.measured, phase.change
     figures = (
         f"{measured.bytes_between / 1e3:,.1f} / {measured.bytes / 1e3:,.1f}",
@@ -54,7 +54,7 @@ def _row(phase: MeasuredPlacement) -> tuple[str, ...]:
     return (phase.label, percent(change.plan.scores.share), percent(measured.share), *figures, *cost)
 
 
-def data(found: DemoResult) -> dict[str, Any]:
+def data(found: StormDemoResult) -> dict[str, Any]:
     """The numbers, ready for JSON."""
     return {
         "storm": found.storm,
@@ -66,7 +66,7 @@ def data(found: DemoResult) -> dict[str, Any]:
     }
 
 
-def _data(phase: MeasuredPlacement) -> dict[str, Any]:
+def _data(phase: TriedPlacement) -> dict[str, Any]:
     measured, change = phase.measured, phase.change
     _, placed = by_host(Request.of(measured.seen), measured.seen.assignment)
     plain: dict[str, Any] = {
@@ -102,7 +102,7 @@ def _data(phase: MeasuredPlacement) -> dict[str, Any]:
     }
 
 
-def html(found: DemoResult) -> str:
+def html(found: StormDemoResult) -> str:
     """A page with the table and a picture of each placement as it was seen."""
     first = found.phases[0].measured
     intro = (
@@ -120,7 +120,7 @@ def html(found: DemoResult) -> str:
     return page("Headgate: one topology, several placements", intro, [table, *map(_panel, found.phases)])
 
 
-def _panel(phase: MeasuredPlacement) -> Panel:
+def _panel(phase: TriedPlacement) -> Panel:
     measured = phase.measured
     request, placed = by_host(Request.of(measured.seen), measured.seen.assignment)
     told = f"{measured.bytes_between / 1e3:,.1f} of {measured.bytes / 1e3:,.1f} KB/s went from node to node. "

@@ -31,7 +31,7 @@ NOBODY = (
 
 
 @attrs.frozen(kw_only=True)
-class Decision:
+class RoundDecision:
     """The answer to one round, and the request and plan behind it; no request when nothing had to be planned."""
 
     answer: Answer
@@ -81,7 +81,7 @@ def decide(
     wish: Mapping[str, Slot],
     metrics: Metrics,
     schedule: Callable[[Request], Plan],
-) -> Decision:
+) -> RoundDecision:
     """Answer a round: the wish, then whatever has no slot.
 
     Args:
@@ -95,16 +95,16 @@ def decide(
     """
     granted = grant(snapshot, wish)
     if all(task in granted for task in snapshot.unassigned):
-        return Decision(answer=_answer(snapshot, granted, None))
+        return RoundDecision(answer=_answer(snapshot, granted, None))
     request = _fill(snapshot, {**snapshot.assignment, **granted}, metrics)
     try:
         plan = schedule(request)
     except HeadgateError as error:
-        return Decision(answer=Answer(mode="hold", reason=str(error)), request=request)
+        return RoundDecision(answer=Answer(mode="hold", reason=str(error)), request=request)
     if plan.status is Status.HELD:
         reason = "; ".join(reason.message for reason in plan.reasons)
-        return Decision(answer=Answer(mode="hold", reason=reason), request=request, plan=plan)
-    return Decision(answer=_answer(snapshot, {**granted, **plan.assignment}, plan), request=request, plan=plan)
+        return RoundDecision(answer=Answer(mode="hold", reason=reason), request=request, plan=plan)
+    return RoundDecision(answer=_answer(snapshot, {**granted, **plan.assignment}, plan), request=request, plan=plan)
 
 
 def _fill(snapshot: Snapshot, running: Mapping[str, Slot], metrics: Metrics) -> Request:
@@ -140,7 +140,7 @@ class Rounds:
         *,
         shadow: bool = False,
         metrics: Callable[[], Metrics] = Metrics,
-        on_decision: Callable[[Snapshot, Decision], None] | None = None,
+        on_decision: Callable[[Snapshot, RoundDecision], None] | None = None,
     ) -> None:
         """Take who decides, and who is told.
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate_sim.batches import Allocation, work_off
-from headgate_sim.usecase import Setting, catch_up, event_rounds, starved_latency, tuple_time
+from headgate_sim.usecase import UseCaseSetting, catch_up, event_rounds, starved_latency, tuple_time
 
 
 def test_a_round_that_finds_its_topology_starved_waits_for_nodes():
@@ -37,13 +37,13 @@ def test_with_nodes_all_along_it_is_a_queue_with_fixed_service(arrivals, service
 
 @pytest.mark.parametrize("events", [0.2, 0.5, 0.8])
 def test_starved_rounds_take_what_the_closed_form_says(events):
-    setting = Setting(service=0.1, events=events)
+    setting = UseCaseSetting(service=0.1, events=events)
     n, b = setting.triggered, catch_up() * 0.1
     assert starved_latency(setting) == pytest.approx((n + 1) / 2 * (setting.gap + b) / setting.length)
 
 
 def test_five_and_six_nodes_are_the_same_to_eight_workers():
     assert tuple_time(0.2, 5) == tuple_time(0.2, 6) > tuple_time(0.2, 8)
-    rounds = event_rounds("DPS", Setting(events=0.2))
+    rounds = event_rounds("DPS", UseCaseSetting(events=0.2))
     assert [each.latency for each in rounds[:16]] == pytest.approx([80 * tuple_time(0.2, 8)] * 16)
     assert rounds[16].latency > rounds[15].latency

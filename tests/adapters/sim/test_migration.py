@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.model import FrozenMap, Kind, Slot
-from headgate_sim.migration import changes
+from headgate_sim.migration import migrations
 from headgate_sim.stalls import merged, seconds, slow_spans, stalls
 from headgate_sim.timing import Timing
 from headgate_sim.world import World
@@ -37,14 +37,14 @@ def test_the_union_of_spans_covers_what_they_cover(spans):
 
 def test_a_task_that_starts_elsewhere_before_it_is_killed_is_never_absent():
     timing = Timing(supervisor_cycle=0.0, worker_cycle=0.0, start=1.0, kill_delay=2.0)
-    (change,) = changes(5.0, {"t/c/0": Slot("a", 1)}, {"t/c/0": Slot("b", 1)}, timing, random.Random(0))
+    (change,) = migrations(5.0, {"t/c/0": Slot("a", 1)}, {"t/c/0": Slot("b", 1)}, timing, random.Random(0))
     assert (change.off, change.on, change.absent) == (7.0, 6.0, 0.0)
 
 
 def test_workers_of_one_node_learn_within_a_worker_cycle_of_each_other():
     before = {f"t/c/{n}": Slot("a", n) for n in range(8)}
     after = {f"t/c/{n}": Slot("b", n) for n in range(8)}
-    made = changes(0.0, before, after, Timing(kill_delay=0.0), random.Random(3))
+    made = migrations(0.0, before, after, Timing(kill_delay=0.0), random.Random(3))
     off, on = [each.off for each in made], [each.on for each in made]
     assert max(off) - min(off) <= 3.0
     assert max(on) - min(on) <= 3.0
@@ -54,7 +54,7 @@ def test_workers_of_one_node_learn_within_a_worker_cycle_of_each_other():
 def test_a_worker_that_changes_restarts_whole():
     before = {"t/c/0": Slot("a", 1), "t/c/1": Slot("a", 1), "t/c/2": Slot("b", 1), "t/c/3": Slot("c", 1)}
     after = before | {"t/c/0": Slot("b", 1)}
-    made = {each.task: each for each in changes(0.0, before, after, Timing(style="worker"), random.Random(0))}
+    made = {each.task: each for each in migrations(0.0, before, after, Timing(style="worker"), random.Random(0))}
     assert made.keys() == {"t/c/0", "t/c/1", "t/c/2"}
     assert made["t/c/1"].absent == made["t/c/2"].absent == 14.0
 
@@ -78,7 +78,7 @@ def test_the_world_stalls_when_the_migration_model_says_so(seed, delay):
     asked = {**made.assignment, **{f"t/c/{n}": slots[(n + 3) % 8] for n in range(16)}}
     world = World(made, timing=timing, seed=seed)
     dice = random.Random(f"headgate-sim {seed}")
-    expected = changes(0.0, dict(made.assignment), asked, timing, dice)
+    expected = migrations(0.0, dict(made.assignment), asked, timing, dice)
     still = stalls([(each.off, each.on) for each in expected], timing.stall_tasks)
     slow = slow_spans(still, [max(each.on for each in expected)], timing)
     world.assign(asked)

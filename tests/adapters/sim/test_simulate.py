@@ -11,7 +11,7 @@ from headgate.control.settings import settings_of
 from headgate.documents import restore, write
 from headgate_sim import experiment
 from headgate_sim.application import SETTINGS
-from headgate_sim.curves import Curve, Panel, curves_svg
+from headgate_sim.curves import Curve, CurvePanel, curves_svg
 from headgate_sim.experiment import run
 from headgate_sim.simulate import simulate
 from headgate_sim.summary import Summary
@@ -94,7 +94,9 @@ def test_wrong_use_is_told(words, wrong):
 
 def test_a_curve_breaks_where_there_is_no_value_and_fits_its_frame():
     points = ((1.0, 5.0), (2.0, None), (4.0, 7.0))
-    root = ET.fromstring(curves_svg([Panel(title="x", curves=(Curve(name="one", points=points),))], [(3.0, "now")]))
+    root = ET.fromstring(
+        curves_svg([CurvePanel(title="x", curves=(Curve(name="one", points=points),))], [(3.0, "now")])
+    )
     lines = [each for each in root.iter() if each.tag.endswith("polyline")]
     assert len(lines) == 2
     _, _, width, height = map(float, root.get("viewBox").split())
@@ -106,7 +108,7 @@ def test_a_curve_breaks_where_there_is_no_value_and_fits_its_frame():
 
 
 def test_curves_of_nothing_are_a_picture_too():
-    ET.fromstring(curves_svg([Panel(title="x", curves=(Curve(name="one", points=()),))]))
+    ET.fromstring(curves_svg([CurvePanel(title="x", curves=(Curve(name="one", points=()),))]))
 
 
 ARRIVES = {

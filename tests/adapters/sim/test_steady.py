@@ -49,9 +49,9 @@ def test_pairs_and_shares_between_nodes_are_those_of_the_core(made, seed):
     inter = sum(share.inter_node for share in steady.shares)
     assert traffic == pytest.approx(problem.traffic.total / problem.traffic.scale, rel=1e-9)
     assert inter == pytest.approx(problem.traffic.inter_node(node_of) / problem.traffic.scale, rel=1e-9)
-    for plumbing, share in zip(model.layout.topologies, steady.shares, strict=True):
-        own = slice(plumbing.start, plumbing.stop)
-        senders, receivers, rates, _ = pairs(plumbing, share.current, worker[own])
+    for graph, share in zip(model.layout.topologies, steady.shares, strict=True):
+        own = slice(graph.start, graph.stop)
+        senders, receivers, rates, _ = pairs(graph, share.current, worker[own])
         assert rates.sum() == pytest.approx(share.traffic, rel=1e-9)
         assert rates[node_of[own][senders] != node_of[own][receivers]].sum() == pytest.approx(
             share.inter_node, rel=1e-9
@@ -118,24 +118,24 @@ def test_cpu_of_a_task_is_rate_times_cost_plus_overhead():
 
 def test_a_chain_of_three_has_the_rates_of_the_papers_example():
     made = request([node("a")], [chain((1.0, 0.5, 2.0), (1, 2, 3), 120.0)])
-    plumbing = Layout.of(made).topologies[0]
-    current = flow_through(plumbing, np.zeros(6, dtype=np.int64))
+    graph = Layout.of(made).topologies[0]
+    current = flow_through(graph, np.zeros(6, dtype=np.int64))
     assert current.links == (120.0, 60.0)
     assert current.work.tolist() == [120.0, 60.0, 60.0, 20.0, 20.0, 20.0]
 
 
 def test_tuples_for_a_missing_task_are_lost():
-    plumbing = Layout.of(request([node("a")], [chain((1.0, 1.0, 1.0), (1, 2, 4), 120.0)])).topologies[0]
-    current = flow_through(plumbing, np.array([0, 0, -1, 0, 0, 0, 0]))
+    graph = Layout.of(request([node("a")], [chain((1.0, 1.0, 1.0), (1, 2, 4), 120.0)])).topologies[0]
+    current = flow_through(graph, np.array([0, 0, -1, 0, 0, 0, 0]))
     assert current.work.tolist() == [120.0, 60.0, 0.0, 15.0, 15.0, 15.0, 15.0]
 
 
 def test_local_or_shuffle_stays_in_the_worker_where_it_can():
     parts = component("s", 2, 1.0, kind=Kind.SPOUT, rate=100.0), component("b", 2, 1.0)
     stream = Stream(source="s", target="b", grouping="local-or-shuffle")
-    plumbing = Layout.of(request([node("a")], [topology("t", *parts, streams=(stream,))])).topologies[0]
+    graph = Layout.of(request([node("a")], [topology("t", *parts, streams=(stream,))])).topologies[0]
     workers = np.array([0, 1, 0, 2])  # the bolts come first: b0 beside s0... by id: b0, b1, s0, s1
-    senders, receivers, rates, _ = pairs(plumbing, flow_through(plumbing, workers), workers)
+    senders, receivers, rates, _ = pairs(graph, flow_through(graph, workers), workers)
     found = dict(zip(zip(senders.tolist(), receivers.tolist(), strict=True), rates.tolist(), strict=True))
     assert found == {(2, 0): 50.0, (3, 0): 25.0, (3, 1): 25.0}
 
