@@ -65,7 +65,9 @@ PARTS = {
     "priority": package("headgate_priority", tests="tests/plugins/priority"),
     "storm": package("headgate_storm", "nimbus/[!b]*", "workers/*", tests="tests/adapters/storm"),
     "spark": package("headgate_spark", "events/[!r]*", tests="tests/adapters/spark"),
-    "pipeline": package("headgate_pipeline", "fit.py", "drift.py", "clean.py", tests="tests/adapters/pipeline"),
+    "pipeline": package(
+        "headgate_pipeline", "learning/fit.py", "learning/drift.py", "tables/clean.py", tests="tests/adapters/pipeline"
+    ),
     "sim": package("headgate_sim", "steady.py", "migration.py", "stalls.py", tests="tests/adapters/sim"),
 }
 

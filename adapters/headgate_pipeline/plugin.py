@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
-from headgate_pipeline.knowledge import Knowledge
+from headgate_pipeline.learning.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,18 +12,18 @@ from headgate.errors import DocumentError
 from headgate.model import Observation, Request
 from headgate.model.validate import check_places
 from headgate.samples.store import read_states
-from headgate_pipeline.intake import inspect, listing
-from headgate_pipeline.learn import HISTORY, RECENT, Period, learn, table
-from headgate_pipeline.requests import request_of
-from headgate_pipeline.store import Store
+from headgate_pipeline.intake.files import inspect, listing
+from headgate_pipeline.learning.learn import HISTORY, RECENT, Period, learn, table
+from headgate_pipeline.learning.requests import request_of
+from headgate_pipeline.tables.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-    from headgate_pipeline.job import Update
-    from headgate_pipeline.knowledge import Knowledge
+    from headgate_pipeline.learning.knowledge import Knowledge
+    from headgate_pipeline.tables.job import Update
 
 SHORT = 2_000_000
 """Rows of a job that ends before the JVM's better compiler has paid: if larger, long jobs run on simple code; if
@@ -82,7 +82,7 @@ def run(
         EngineError: Another run writes to the same folder.
     """
     # PySpark is optional: `publish`, and `headgate pipeline show`, do without it.
-    from headgate_pipeline.job import CHUNK, update
+    from headgate_pipeline.tables.job import CHUNK, update
 
     _check(job)
     store = Store(folder=job.output)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from headgate_pipeline.job import Update
-    from headgate_pipeline.knowledge import Knowledge
+    from headgate_pipeline.learning.knowledge import Knowledge
     from headgate_pipeline.run import PipelineJob
+    from headgate_pipeline.tables.job import Update
 
 CHECKPOINT = "_checkpoint"
 """Folder of the stream's checkpoint, in the folder of results; removed, all files are told once more."""

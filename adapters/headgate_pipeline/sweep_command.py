@@ -17,7 +17,7 @@ from headgate_pipeline.commands import place_options
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headgate_pipeline.sweep import Cell
+    from headgate_pipeline.sweeps.sweep import Cell
 
 
 def _counts(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -78,10 +78,10 @@ def sweep(
     """
     # The reports and the plugins' host cost 0.3 s, which a list of commands, which imports this module, does not need.
     from headgate.documents import unstructure, write_text
-    from headgate_pipeline.charts import sweep_page
-    from headgate_pipeline.experiments import Sweep
-    from headgate_pipeline.sweep import summary
-    from headgate_pipeline.sweep import sweep as run
+    from headgate_pipeline.sweeps.charts import sweep_page
+    from headgate_pipeline.sweeps.experiments import Sweep
+    from headgate_pipeline.sweeps.sweep import summary
+    from headgate_pipeline.sweeps.sweep import sweep as run
 
     asked = Sweep(workloads=workloads, schedulers=schedulers, nodes=nodes, seeds=seeds, seconds=seconds, engine=engine)
     _check(asked)
@@ -140,7 +140,7 @@ def _teller() -> Callable[[int, int], None]:
 
 def _table(cells: Sequence[Cell]) -> Any:
     # The reports cost 0.2 s, which a list of commands does not need.
-    from headgate_pipeline.charts import SHOWN, mean, nodes_text
+    from headgate_pipeline.sweeps.charts import SHOWN, mean, nodes_text
 
     columns = ("workload", "nodes", "scheduler", "runs", *SHOWN)
     rows = [

@@ -29,7 +29,7 @@ def column_of(package):
     return floors
 
 
-@pytest.mark.parametrize("package", ["headgate", "headgate_spark", "headgate_storm"])
+@pytest.mark.parametrize("package", ["headgate", "headgate_spark", "headgate_storm", "headgate_pipeline"])
 def test_the_page_shows_the_floors_that_are_asserted(package):
     shown = [sorted(floor) for floor in column_of(package)]
     assert shown == [sorted(floor) for floor in FLOORS[package]]

@@ -12,8 +12,8 @@ from pyarrow import parquet
 
 from headgate.samples.rows import COLUMNS
 from headgate.samples.store import MARK, arrow_schema
-from headgate_pipeline.levels import NOTHING
 from headgate_pipeline.synthetic import START, Plant
+from headgate_pipeline.tables.histogram import NOTHING
 
 if TYPE_CHECKING:
     from pathlib import Path

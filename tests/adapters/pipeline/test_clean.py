@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from headgate.model import Observation
-from headgate_pipeline.clean import KnownTasks
+from headgate_pipeline.tables.clean import KnownTasks
 from small_requests import component, topology
 
 

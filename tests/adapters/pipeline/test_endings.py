@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headgate_pipeline.intake import UNREADABLE, SampleFile
-from headgate_pipeline.job import endings
+from headgate_pipeline.intake.files import UNREADABLE, SampleFile
+from headgate_pipeline.tables.job import endings
 
 HOUR = "2026-01-01T10"
 

@@ -11,11 +11,11 @@ import pytest
 from headgate.documents import read, unstructure
 from headgate.model import Request, Status
 from headgate.plugins.host import PluginHost
-from headgate_pipeline.knowledge import Knowledge
-from headgate_pipeline.levels import STEPS
+from headgate_pipeline.learning.knowledge import Knowledge
 from headgate_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
-from headgate_pipeline.store import Store
 from headgate_pipeline.synthetic import COSTS, TYPES
+from headgate_pipeline.tables.histogram import STEPS
+from headgate_pipeline.tables.store import Store
 from pipeline_command import LOCAL, PATIENCE
 from pipeline_samples import BAD, DUPLICATES, FIRST_VERSION, WILD
 from plain_fit import plain_fit

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from headgate_pipeline.run import KNOWLEDGE, REQUEST
-from headgate_pipeline.store import TABLES, Store
+from headgate_pipeline.tables.store import TABLES, Store
 from pipeline_command import LOCAL, PATIENCE, pipeline
 from pipeline_tables import rows
 from shell import gone, running

@@ -8,13 +8,13 @@ import pytest
 from headgate.documents import read
 from headgate.model import FrozenMap, Request, Status
 from headgate.plugins.host import PluginHost
-from headgate_pipeline.intake import digest, inspect, listing
-from headgate_pipeline.knowledge import Knowledge
-from headgate_pipeline.learn import split
-from headgate_pipeline.levels import RATE_STEPS, STEPS
+from headgate_pipeline.intake.files import digest, inspect, listing
+from headgate_pipeline.learning.knowledge import Knowledge
+from headgate_pipeline.learning.learn import split
 from headgate_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
-from headgate_pipeline.store import Hour, Manifest, Store
 from headgate_pipeline.synthetic import COSTS, TYPES
+from headgate_pipeline.tables.histogram import RATE_STEPS, STEPS
+from headgate_pipeline.tables.store import Hour, Manifest, Store
 from pipeline_samples import PLANT, dirty, levels, write
 
 pa = pytest.importorskip("pyarrow")

@@ -11,7 +11,7 @@ import pytest
 
 from headgate.errors import DocumentError, EngineError
 from headgate.model import FrozenMap
-from headgate_pipeline.store import Hour, Manifest, Store
+from headgate_pipeline.tables.store import Hour, Manifest, Store
 
 
 def put(store, snapshot, *hours, table="cells"):
@@ -74,7 +74,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from headgate.model import FrozenMap
-from headgate_pipeline.store import Hour, Manifest, Store
+from headgate_pipeline.tables.store import Hour, Manifest, Store
 store = Store(folder=Path(sys.argv[1]))
 with store.locked():
     print("ready", flush=True)

@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 
 from headgate_pipeline.run import KNOWLEDGE, REQUEST
-from headgate_pipeline.store import Store
+from headgate_pipeline.tables.store import Store
 from pipeline_command import LOCAL, PATIENCE
 from pipeline_samples import DUPLICATES, FIRST, task_row, write
 from pipeline_tables import same
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 LATE = 20
 """Rows of a second file for an old hour; five are there already."""
-MANY = "from headgate_pipeline import job; job.FEW = 0; from headgate.cli.main import main; main()"
+MANY = "from headgate_pipeline.tables import job; job.FEW = 0; from headgate.cli.main import main; main()"
 """The program, for which any rows are many: they are kept in a file, not in memory."""
 
 

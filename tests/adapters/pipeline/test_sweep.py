@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.cli.main import headgate
-from headgate_pipeline.charts import sweep_page
-from headgate_pipeline.experiments import Experiment, Sweep, sized, try_out
-from headgate_pipeline.sweep import RESULTS, summary, sweep
+from headgate_pipeline.sweeps.charts import sweep_page
+from headgate_pipeline.sweeps.experiments import Experiment, Sweep, sized, try_out
+from headgate_pipeline.sweeps.sweep import RESULTS, summary, sweep
 from small_requests import word_count
 
 SMALL = Sweep(workloads=("dstorm:linear",), schedulers=("even", "dstorm"), nodes=(0, 4), seeds=2, seconds=30.0)

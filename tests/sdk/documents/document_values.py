@@ -23,7 +23,7 @@ from headgate.model import (
 )
 from headgate.problem import Problem
 from headgate.testing.strategies import requests
-from headgate_pipeline.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
+from headgate_pipeline.learning.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
 
 
 def settled(asked):

@@ -20,7 +20,7 @@ from headgate.documents.convert import converter
 from headgate.documents.schema import schema_of
 from headgate.errors import DocumentError, pointer
 from headgate.model import Request
-from headgate_pipeline.knowledge import Knowledge
+from headgate_pipeline.learning.knowledge import Knowledge
 
 KINDS = {**CORE, "knowledge": Knowledge}
 VALIDATORS = {kind: jsonschema.Draft7Validator(schema_of(kind)) for kind in KINDS.values()}

@@ -34,7 +34,7 @@ from headgate.model.validate import MAX_TASKS
 from headgate.problem import Problem
 from headgate.testing.strategies import requests
 from headgate.testing.variants import shuffled
-from headgate_pipeline.knowledge import Knowledge
+from headgate_pipeline.learning.knowledge import Knowledge
 from small_requests import word_count
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from headgate.catalogue import CORE
 from headgate.documents.schema import schema_id, schema_of
-from headgate_pipeline.knowledge import Knowledge
+from headgate_pipeline.learning.knowledge import Knowledge
 
 KINDS = {**CORE, "knowledge": Knowledge}
 

@@ -10,7 +10,14 @@ import numpy as np
 
 from headgate.control.journal import FileJournal
 from headgate.model import FrozenMap
-from headgate_pipeline.experiments import ExperimentOutcome, append_outcomes, dumped, read_outcomes, slices, try_out
+from headgate_pipeline.sweeps.experiments import (
+    ExperimentOutcome,
+    append_outcomes,
+    dumped,
+    read_outcomes,
+    slices,
+    try_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from headgate_pipeline.experiments import Experiment, Sweep
+    from headgate_pipeline.sweeps.experiments import Experiment, Sweep
 
 RESULTS = "results.jsonl"
 """File of outcomes in the folder of a sweep, one JSON object a line."""
@@ -64,7 +71,7 @@ def sweep(
 def _spread(spark: SparkSession, some: Sequence[Experiment]) -> list[ExperimentOutcome]:
     """Over all cores: a row in is an experiment, a row out its outcome."""
     # pyarrow is optional and costs 0.2 s, which a sweep without Spark does not need.
-    from headgate_pipeline.worker import Worker
+    from headgate_pipeline.sweeps.worker import Worker
 
     parts = min(len(some), PARTS * spark.sparkContext.defaultParallelism)
     numbered = spark.range(len(some), numPartitions=parts)

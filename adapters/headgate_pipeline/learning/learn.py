@@ -9,11 +9,11 @@ import attrs
 import numpy as np
 
 from headgate.model import FrozenMap, Profile
-from headgate_pipeline.drift import history
-from headgate_pipeline.fit import cells_of
-from headgate_pipeline.health import NodeRecord, health
-from headgate_pipeline.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
-from headgate_pipeline.levels import quantile
+from headgate_pipeline.learning.drift import history
+from headgate_pipeline.learning.fit import cells_of
+from headgate_pipeline.learning.health import NodeRecord, health
+from headgate_pipeline.learning.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
+from headgate_pipeline.tables.histogram import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.model import Cluster
-    from headgate_pipeline.fit import Line
-    from headgate_pipeline.store import Manifest, Store
+    from headgate_pipeline.learning.fit import Line
+    from headgate_pipeline.tables.store import Manifest, Store
 
 HISTORY = 168
 """Hours that profiles and demand rest on, a week: if larger, old versions of an application count longer; if smaller,

@@ -12,12 +12,12 @@ from pyarrow import Table, parquet, schema, string
 
 from headgate.model import FrozenMap
 from headgate.samples.store import read_states
-from headgate_pipeline import tables
-from headgate_pipeline.clean import KnownTasks, compare, judge, jumps, repeated
-from headgate_pipeline.intake import UNREADABLE, SampleFile, Stamp, digest, inspect, listing
-from headgate_pipeline.kept import in_file, in_memory
-from headgate_pipeline.rawfiles import read_rows
-from headgate_pipeline.store import Hour, Manifest, Store
+from headgate_pipeline.intake.files import UNREADABLE, SampleFile, Stamp, digest, inspect, listing
+from headgate_pipeline.intake.rows import read_rows
+from headgate_pipeline.tables import queries
+from headgate_pipeline.tables.cache import in_file, in_memory
+from headgate_pipeline.tables.clean import KnownTasks, compare, judge, jumps, repeated
+from headgate_pipeline.tables.store import Hour, Manifest, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,10 +32,10 @@ FEW = 300_000
 """Rows below which planning costs more than computing: if larger, jobs of one partition take long; if smaller, short
 jobs pay for generated code."""
 MADE: Mapping[str, Callable[[DataFrame], DataFrame]] = {
-    "cells": tables.cells,
-    "levels": tables.levels,
-    "sums": tables.sums,
-    "windows": tables.windows,
+    "cells": queries.cells,
+    "levels": queries.levels,
+    "sums": queries.sums,
+    "windows": queries.windows,
 }
 """Tables that every hour gets, and their queries."""
 
@@ -189,11 +189,11 @@ def _write_tables(
         rows = compare(judged, jumped, again)
         for hour, file, reason, count in rows.groupBy("hour", "file", "reason").count().collect():
             counts[hour, file, reason or ""] += count
-        used = tables.prepared(rows)
+        used = queries.prepared(rows)
         for name, table in MADE.items():
             _write(table(used), place / name)
         if any(reason for _, _, reason in counts):
-            _write(tables.quarantine(rows), place / "quarantine")
+            _write(queries.quarantine(rows), place / "quarantine")
     return counts
 
 

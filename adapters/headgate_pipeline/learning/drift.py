@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headgate_pipeline.fit import Cells, Line, fit
+from headgate_pipeline.learning.fit import Cells, Line, fit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

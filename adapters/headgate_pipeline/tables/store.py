@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VERSION = 1
 """Version of the manifest; another one is refused, and not guessed at."""
 TABLES = ("cells", "levels", "sums", "windows", "quarantine")
-"""Names of the tables; see `headgate_pipeline.tables`."""
+"""Names of the tables; see `headgate_pipeline.tables.queries`."""
 
 
 @attrs.frozen(kw_only=True)

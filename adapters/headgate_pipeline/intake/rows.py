@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.samples.rows import COLUMNS, VERSION
-from headgate_pipeline.columns import PLACE, SPARK_TYPES
-from headgate_pipeline.intake import OLDEST
-from headgate_pipeline.storm_first import present_columns
+from headgate_pipeline.intake.columns import PLACE, SPARK_TYPES
+from headgate_pipeline.intake.files import OLDEST
+from headgate_pipeline.intake.version1 import present_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from headgate_pipeline.intake import SampleFile
+    from headgate_pipeline.intake.files import SampleFile
 
 SCHEMA = ", ".join(f"`{name}` {SPARK_TYPES[kind]}" for name, kind in COLUMNS.items())
 """The columns of the present version as Spark writes a schema; those that a file lacks are null."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as f
 
 from headgate.samples.rows import COLUMNS, VERSION
-from headgate_pipeline.columns import PLACE, SPARK_TYPES
+from headgate_pipeline.intake.columns import PLACE, SPARK_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

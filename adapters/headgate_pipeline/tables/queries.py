@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
-from headgate_pipeline.clean import DUPLICATE
-from headgate_pipeline.columns import PLACE
-from headgate_pipeline.levels import NOTHING, RATE_STEPS, STEPS
+from headgate_pipeline.intake.columns import PLACE
+from headgate_pipeline.tables.clean import DUPLICATE
+from headgate_pipeline.tables.histogram import NOTHING, RATE_STEPS, STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

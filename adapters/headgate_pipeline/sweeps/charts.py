@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from headgate.report.html import Panel, Table, page
 from headgate.report.placement import COLOURS, short
-from headgate_pipeline.experiments import OWN
+from headgate_pipeline.sweeps.experiments import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from headgate_pipeline.sweep import Cell
+    from headgate_pipeline.sweeps.sweep import Cell
 
 SHOWN = ("throughput", "latency", "inter_node", "nodes", "moves", "stopped")
 """Figures with charts, in order; the table has all that the simulator names."""

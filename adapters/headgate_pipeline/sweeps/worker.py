@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyarrow import RecordBatch
 
-from headgate_pipeline.experiments import Experiment, try_out
+from headgate_pipeline.sweeps.experiments import Experiment, try_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,13 +18,13 @@ from headgate.model import (
     TaskSample,
     TopologySample,
 )
-from headgate_pipeline.learn import flow_rates, split
+from headgate_pipeline.learning.learn import flow_rates, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from headgate.model import Component, Observation, Topology
-    from headgate_pipeline.knowledge import Knowledge
+    from headgate_pipeline.learning.knowledge import Knowledge
 
 SOURCE = "pipeline"
 """The `source` of all samples that are means over hours."""

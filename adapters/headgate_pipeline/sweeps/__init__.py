@@ -1,0 +1,1 @@
+"""Sweeps: many simulated experiments, their outcomes, and the page that shows them."""
