@@ -49,6 +49,7 @@ def follow(
     def learn(_files: DataFrame, _batch: int) -> None:
         done(*run(spark, job, tell))
 
+    # A batch only tells that there are new files; `run` looks at the folder itself, and finds made hours made.
     files = spark.readStream.format("binaryFile").schema(SCHEMA).option("pathGlobFilter", "*.parquet")
     names = files.option("recursiveFileLookup", "true").load(str(job.samples.absolute())).select("path", "length")
     writer = names.writeStream.foreachBatch(learn).option("checkpointLocation", str(job.output / CHECKPOINT))

@@ -50,6 +50,7 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
         return Receipt(done=False, level=level, steps=refused)
     known = target.tasks()
     moves = [move for move in plan.moves if move.task in known]
+    # Read before the table is replaced: a rollback asks for exactly this.
     undo = FrozenMap(target.asked())
     message = _try_ask(target, plan.assignment)
     steps = tuple(

@@ -61,6 +61,7 @@ def health(seen: NodeRecord, first: int, last: int) -> NodeHealth:
     top = float(np.quantile(measured, 0.95, method="inverted_cdf")) if len(measured) else None
     slowness = seen.used / seen.predicted if seen.predicted > 0 and seen.samples >= UNLIKE else None
     away = last - int(seen.minutes[-1]) if len(seen.minutes) else last - first + 1
+    # In order of urgency: the first finding is the state, all of them are reasons.
     found: list[tuple[Literal["slow", "overloaded", "gaps", "silent"], str]] = []
     if away >= SILENT:
         found.append(("silent", f"no report in the last {away} minutes"))

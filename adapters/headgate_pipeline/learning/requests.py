@@ -67,6 +67,7 @@ def request_of(
 
 def _declared(topology: Topology, knowledge: Knowledge) -> Topology:
     """CPU and memory that a task of each component needs: the percentile on the machine type where it is largest."""
+    # The scheduler may choose any machine: a task has to fit where it needs most.
     needs: dict[str, dict[str, float]] = {}
     for each in knowledge.demands:
         if each.topology == topology.id and each.resource in {"cpu", "memory"}:
@@ -80,6 +81,7 @@ def _declared(topology: Topology, knowledge: Knowledge) -> Topology:
 
 
 def _mean(total: Any, weight: Any) -> float | None:
+    # Sorted before they are added, and nine digits kept: the same request whatever the order of files.
     whole = np.nan_to_num(weight.astype(np.float64)).sum()
     return float(f"{np.sort(np.nan_to_num(total.astype(np.float64))).sum() / whole:.9g}") if whole > 0 else None
 

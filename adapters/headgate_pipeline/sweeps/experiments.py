@@ -139,6 +139,7 @@ def sized(request: Request, nodes: int) -> Request:
     own = sorted(request.cluster.nodes, key=lambda node: node.id)
     if not own:
         raise DocumentError("/cluster/nodes", "there is no node to repeat")
+    # Round k of the nodes is called NODE~k: workloads keep the nodes that their assignments name.
     many = [
         own[index % len(own)]
         if index < len(own)

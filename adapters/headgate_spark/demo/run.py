@@ -136,6 +136,7 @@ def _phases(
     first, pilot = alone(target)
     phases = [first]
     for candidate in candidates(load):
+        # Each scheduler finds the placement of the one before, as it would on a cluster that runs.
         asked = question(target, pilot, phases[-1].placed, candidate.load)
 
         def tell(plan: Plan, label: str = candidate.label) -> None:
@@ -152,6 +153,7 @@ def _phases(
 
 def _answer(query: FlightsQuery, handle: Any, spark: Any) -> tuple[int, tuple[str, ...]]:
     """Days processed and differences, with the query stopped between two batches."""
+    # The table and the progress of a running query may be of different batches.
     handle.stop()
     days, _ = query.streamed(spark)
     return days, query.check(handle, spark)

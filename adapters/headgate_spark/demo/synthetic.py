@@ -116,6 +116,7 @@ class WordCount:
     def count(self, spark: SparkSession) -> list[int]:
         """Run the job where its scope is placed; words that each reducer received."""
         context = spark.sparkContext
+        # The key of a word is its reducer, and `int` as partitioner sends it there: no hash to foresee.
         ticks = context.parallelize(range(TASKS), TASKS)
         pairs = ticks.mapPartitionsWithIndex(functools.partial(_words, self.total // TASKS, self.seed))
         context.setLocalProperty("headgate.scope", self.name)
@@ -136,6 +137,7 @@ class WordCount:
             EngineError: Words were lost, or the job's events did not arrive.
         """
         target.ask(placement)
+        # The recorder has the jobs of earlier placements as well.
         since = time.time()
         found = sum(self.count(target.spark))
         jobs = target.recorder.wait(self.name, 1, since=since, timeout=TIMEOUT)
