@@ -32,7 +32,8 @@ CLOSE = 0.06
 NEAR = 0.09
 """Relative tolerance of the seconds of N-Storm's migrations. With less, the spread over seeds decides."""
 GAIN = 0.25
-"""Relative tolerance of gains in throughput: of the gain, not of the ratio, so that no gain is never within it."""
+"""Relative tolerance of gains in throughput: of the gain, not of the ratio, so that with less than 1 no gain at all is
+never within it."""
 TWO_A_CORE = ("slope of u", "offset of u")
 """Fitted to T_T under SPS in Fig. 14: processor time of a tuple where two workers share a core."""
 ONE_A_CORE = ("slope of s", "offset of s")
@@ -71,7 +72,9 @@ def _rounded(latency: Callable[[Policy, UseCaseSetting], float], policy: Policy,
 
 
 TERMS = {"gap": "BG", "length": "BL", "events": "EP", "service": "S_high"}
+"""The thesis's symbols of the parameters of use case 1."""
 TE, TT = "inference latency T_E", "latency a tuple T_T, high priority"
+"""The quantities that its figures show."""
 
 USE_CASE_1: tuple[
     tuple[
@@ -300,6 +303,7 @@ def _missing() -> Iterator[Claim]:
 ARCHIVAL = "archival topologies have three components and four workers; what a tuple costs them is not printed"
 LOAD = "the period of the on/off load and the load of an executor are not printed; three fitted numbers leave 8 to 15 %"
 OVERHEAD = "the overhead O is measured, its parts are not: 2 to 105 s without it, 60 to 250 s with it"
+"""Reasons for which a printed figure cannot be recomputed."""
 MISSING: tuple[tuple[str, str, str, float | str, str], ...] = (
     *((f"15-sps-{s:g}", "003, Fig. 15", f"T_T, low priority, SPS, S_low {s:g}: seconds", t, ARCHIVAL)
       for s, t in ((0.05, 0.105835), (0.1, 0.21962), (0.15, 0.293701))),

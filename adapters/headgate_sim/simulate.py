@@ -126,6 +126,7 @@ COLUMNS = (
     *("scheduler", "offered", "throughput", "latency ms", "between nodes"),
     *("nodes", "moves", "stopped s", "degraded s", "waiting"),
 )
+"""Heads of the table of totals, in the order of `_cells`."""
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ until the next event of that node; `worker-down` ends a worker process (`NODE:PO
 again."""
 
 VALUED = ("load", "batch", "node-flap")
+"""Kinds that need a value."""
 
 
 @attrs.frozen(kw_only=True)

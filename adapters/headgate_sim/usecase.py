@@ -22,6 +22,7 @@ from headgate_sim.batches import Allocation, BatchRound, work_off
 Policy = Literal["isolation", "SPS", "DPS"]
 
 WORKERS, CORES = 8, 2
+"""Workers of an event topology, and cores of a supervisor."""
 NODES: dict[str, tuple[int, int]] = {"isolation": (8, 8), "SPS": (6, 6), "DPS": (5, 8)}
 """Supervisors of an event topology while the trigger is off, and while it is on (Tables 6, 8 and 9)."""
 STARVED, RESUMED = 0, 3

@@ -158,6 +158,7 @@ class Follower:
     def _run(self, connection: Connection, query: StreamingQuery, control: Control) -> None:
         try:
             target = connection.target(query)
+            # The user's application has no host of its own; here, its plugins are imported off the user's thread.
             self._go_round(Loop(PluginHost.load(), control, target))
         except Exception as error:  # noqa: BLE001 - a thread of the user's application
             LOG.warning("%s is not followed any more: %s", query.name or query.id, error)

@@ -115,6 +115,7 @@ def try_out(experiment: Experiment) -> ExperimentOutcome:
 @functools.cache
 def _host() -> PluginHost:
     """The installed plugins; loaded once a process."""
+    # Spark's Python workers are processes of their own, which the command that began the sweep cannot hand a host to.
     return PluginHost.load()
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headgate_storm.local.cluster import SupervisorSpec
 
 SIZES = "400:4096:4,200:2048:3,100:1024:2"
+"""Three supervisors of different size, as CPU:MEMORY:SLOTS, on a machine of one core and more: points are declared."""
 MOST = 200
 """Supervisors that `up` takes: each has an address from 127.0.0.11 on, and with more than 244 the last byte ends."""
 JAR = click.Path(exists=True, dir_okay=False, path_type=Path)

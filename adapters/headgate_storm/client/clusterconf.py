@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NAMES = tuple(BATCHES)
 """The clusters that can be imported."""
 CODE, CONF = "code.ser", "conf.ser"
+"""Ends of the names of a topology's two files."""
 MAX_BYTES = 16 << 20
 """Bytes to which a file may unpack. With more, a broken jar may fill the memory; the largest of Storm has 6 MB."""
 

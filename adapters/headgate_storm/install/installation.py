@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headgate.engines.java import Java
 
 CLIENT_JAR = re.compile(r"storm-client-(\d+\.\d+.*)\.jar")
+"""The jar that every installation has, whose name holds the release."""
 
 
 @attrs.frozen(kw_only=True)

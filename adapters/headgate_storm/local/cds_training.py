@@ -24,6 +24,7 @@ SECONDS = 600.0
 """Patience with each step of the training. With less, a busy machine ends without archives; with more, a cluster that
 hangs is noticed later."""
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
+"""The smallest cluster that loads all classes: a supervisor with two slots, so that tuples go from worker to worker."""
 SLOW = {"supervisor.worker.shutdown.sleep.secs": 60}
 """Time in which a worker that is asked to end writes its archive; with less it halts itself before it is done."""
 

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 ZOOKEEPER = "org.apache.storm.command.DevZookeeper"
 NIMBUS = "org.apache.storm.daemon.nimbus.Nimbus"
 SUPERVISOR = "org.apache.storm.daemon.supervisor.Supervisor"
+"""Main classes of the daemons; ZooKeeper is the one that Storm brings for development."""
 NIMBUS_HOST = "127.0.0.1"
 STANDBY_HOST = "127.0.0.2"
+"""Addresses of Nimbus and ZooKeeper, and of the second Nimbus; supervisors have those from 127.0.0.11 on."""
 HEAP_MB = {ZOOKEEPER: 64, NIMBUS: 256, SUPERVISOR: 96}
 """MB of heap of a daemon. With less, Nimbus runs out of memory with a few topologies; Storm's own scripts give far more
 than those need."""
@@ -50,7 +52,8 @@ FAST = {
     "topology.bolt.wait.progressive.level3.sleep.millis": 5,
 }
 """Settings that let a cluster of a few workers react within seconds, and keep its workers light: threads without tuples
-sleep for 5 ms, where Storm's own settings wake each of them a thousand times a second."""
+sleep for 5 ms, where Storm's own settings wake each of them a thousand times a second. With longer sleeps a tuple waits
+longer in each component; with longer periods a change, or the loss of a worker, is seen later."""
 
 
 @attrs.frozen(kw_only=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headgate.engines.process import Daemon
 
 WORKER = "org.apache.storm.daemon.worker.Worker"
+"""Main class of a worker."""
 WRITER = "org.apache.storm.LogWriter"
 """The log writer of a worker: a JVM that starts the worker's own, reads its output, and has its whole command line in
 its arguments."""

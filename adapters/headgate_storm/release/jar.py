@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from headgate.engines.java import Java
 
 SOURCES = Path(__file__).parents[1] / "java" / "src" / "main" / "java"
+"""Headgate's Java sources, which a wheel has too."""
 BUILT = Path(__file__).parents[1] / "headgate-storm.jar"
 """Headgate's classes, in an installed wheel that was built where there was a JDK."""
 BYTECODE = 11

@@ -23,13 +23,14 @@ LINE = 4 * 2**20
 """Bytes that a report may have: 200,000 flows. With more, one client may hold more memory; with less, workers of many
 tasks report nothing."""
 HELLO = 1024
-"""Bytes that the first line, the token, may have: what a client holds that is not let in yet."""
+"""Bytes that the first line, the token, may have. With more, clients without it may hold more memory."""
 GREETING = 10.0
 """Seconds that a client may take to send it. With more, silent clients fill the places of workers for longer."""
 CLIENTS = 10_000
 """Connections at a time, one a worker. With more, the process may run out of file descriptors."""
 BACKLOG = 1024
-"""Of them, those that may wait to be let in: all workers of a cluster call at once when a collector starts again."""
+"""Of them, those that may wait to be let in: all workers of a cluster call at once when a collector starts again. With
+fewer, the system refuses some of them, which try again later."""
 KEPT = 120
 """Reports that are kept of each worker: ten minutes at the usual pace. A window that is longer is measured in part."""
 BUDGET = 64 * 2**20
@@ -37,7 +38,8 @@ BUDGET = 64 * 2**20
 TIDY = 60.0
 """Seconds between two looks for workers that are gone. With more, their reports take memory for longer."""
 SLOWEST = 10
-"""Seconds between two reports of a worker at the slowest pace (`headgate.monitor.seconds`)."""
+"""Seconds between two reports of a worker at the slowest pace (`headgate.monitor.seconds`). With less, reports of
+workers that are alive are dropped."""
 
 
 @attrs.frozen(kw_only=True)
