@@ -25,7 +25,7 @@ WARM_UP = 2
 
 
 @attrs.frozen(kw_only=True)
-class Candidate:
+class ComparedScheduler:
     """A scheduler that the demo compares: its name, its options, and the load that it plans for (share of all CPU)."""
 
     label: str
@@ -98,7 +98,7 @@ def question(target: SparkTarget, pilot: Observation, running: FrozenMap[str, Sl
 
 
 def carry_out(
-    host: PluginHost, target: SparkTarget, candidate: Candidate, request: Request, show: Callable[[Plan], None]
+    host: PluginHost, target: SparkTarget, candidate: ComparedScheduler, request: Request, show: Callable[[Plan], None]
 ) -> MeasuredPlacement:
     """Plan, show the plan, re-place the running query, and measure a year under the new placement.
 

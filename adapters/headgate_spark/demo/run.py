@@ -13,7 +13,7 @@ from headgate.engines.redirect import output_to
 from headgate.model import FrozenMap, Request
 from headgate.report.format import percent
 from headgate_spark.demo.flights import FlightsQuery
-from headgate_spark.demo.phases import Candidate, MeasuredPlacement, alone, carry_out, question, warm_up
+from headgate_spark.demo.phases import ComparedScheduler, MeasuredPlacement, alone, carry_out, question, warm_up
 from headgate_spark.driver.session import session
 from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.local.cluster import LocalSpark
@@ -32,7 +32,7 @@ LIGHT = 0.2
 
 
 @attrs.frozen(kw_only=True)
-class DemoResult:
+class SparkDemoResult:
     """Measurements of a whole run of the demo.
 
     Attributes:
@@ -53,14 +53,14 @@ class DemoResult:
     seconds: float
 
 
-def candidates(load: float) -> tuple[Candidate, ...]:
+def candidates(load: float) -> tuple[ComparedScheduler, ...]:
     """The schedulers that the demo compares; the static ones are asked to place a running query anew."""
     anew = FrozenMap({"rebalance": True})
     return (
-        Candidate(label="even", scheduler="even", options=anew, load=load),
-        Candidate(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
-        Candidate(label="dstorm", scheduler="dstorm", load=load),
-        Candidate(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT),
+        ComparedScheduler(label="even", scheduler="even", options=anew, load=load),
+        ComparedScheduler(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
+        ComparedScheduler(label="dstorm", scheduler="dstorm", load=load),
+        ComparedScheduler(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT),
     )
 
 
@@ -71,7 +71,7 @@ def run(
     folder: Path,
     say: Callable[[str], None],
     show: Callable[[Any], None],
-) -> DemoResult:
+) -> SparkDemoResult:
     """Run the demo on a cluster of its own; every process that it starts ends with it.
 
     Args:
@@ -95,7 +95,7 @@ def run(
             say("comparing the stream's statistics with the batch answer over the same rows")
             days, differences = _answer(query, handle, target.spark)
             version = str(target.spark.version)
-    return DemoResult(
+    return SparkDemoResult(
         spark=version,
         load=load,
         phases=phases,

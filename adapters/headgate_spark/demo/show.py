@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from headgate.api import Comparison
     from headgate_spark.demo.phases import MeasuredPlacement
-    from headgate_spark.demo.run import DemoResult
+    from headgate_spark.demo.run import SparkDemoResult
 
 MEASURED = (
     "placement",
@@ -54,14 +54,14 @@ def measured_rows(phases: Sequence[MeasuredPlacement]) -> list[tuple[str, ...]]:
     ]
 
 
-def verdict(found: DemoResult) -> str:
+def verdict(found: SparkDemoResult) -> str:
     """Sentence that compares the stream's statistics with the batch answer."""
     if found.differences:
         return f"{len(found.differences)} airports differ from the batch answer over the same {found.days:,} days"
     return f"Every airport's statistics equal the batch answer over the same {found.days:,} days: nothing was lost."
 
 
-def measured_data(found: DemoResult) -> dict[str, Any]:
+def measured_data(found: SparkDemoResult) -> dict[str, Any]:
     """The numbers of a real run, ready for JSON."""
     return {
         "spark": found.spark,
@@ -93,7 +93,7 @@ def measured_data(found: DemoResult) -> dict[str, Any]:
     }
 
 
-def measured_page(found: DemoResult) -> str:
+def measured_page(found: SparkDemoResult) -> str:
     """A page with the table and a picture of each placement as it was seen."""
     rows = found.phases[0].measured.rows
     intro = (
