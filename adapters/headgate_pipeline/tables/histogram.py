@@ -35,6 +35,6 @@ def quantile(levels: ArrayLike, counts: ArrayLike, share: float) -> float:
     """
     order = np.argsort(np.asarray(levels), kind="stable")
     upto = np.cumsum(np.asarray(counts)[order])
-    # share * total is rounded: 0.9 * 10 must not ask for the tenth amount.
+    # 0.07 * 100 is 7.000000000000001, which must not ask for the eighth amount.
     at = int(np.searchsorted(upto, share * upto[-1] - 1e-9))
     return float(middle(np.asarray(levels)[order][min(at, len(upto) - 1)]))
