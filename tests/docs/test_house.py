@@ -65,6 +65,27 @@ def test_what_is_public_has_a_docstring(path):
     assert bare + [name for name, node in public(tree) if not ast.get_docstring(node)] == []
 
 
+PLAIN = {"cache", "classmethod", "contextmanager", "staticmethod"}
+"""Decorators of functions whose callers are code; of commands, hooks and rules, somebody else says what is given."""
+
+
+def called_by_code(function):
+    names = {ast.unparse(each).split("(")[0].rsplit(".", 1)[-1] for each in function.decorator_list}
+    return isinstance(function, Function) and names <= PLAIN
+
+
+def parameters(function):
+    own = function.args
+    named = [each.arg for each in (*own.posonlyargs, *own.args, *own.kwonlyargs)]
+    return [name for name in named if name not in ("self", "cls") and not name.startswith("_")]
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_several_parameters_are_described(path):
+    several = [(name, node) for name, node in public(TREES[path]) if called_by_code(node) and len(parameters(node)) > 1]
+    assert [name for name, node in several if "Args:" not in (ast.get_docstring(node) or "")] == []
+
+
 @pytest.mark.parametrize("path", TREES)
 def test_no_docstring_begins_with_a_question(path):
     nodes = [each for each in ast.walk(TREES[path]) if isinstance(each, Function | ast.ClassDef | ast.Module)]

@@ -71,7 +71,12 @@ def run_rounds(loop: Loop, pace: Pace, *, as_json: bool, wait: Callable[[float],
 
 
 def show_round(done: Round, *, as_json: bool) -> None:
-    """Print a round: one line of JSON, or a sentence and the moves."""
+    """Print a round: one line of JSON, or a sentence and the moves.
+
+    Args:
+        done: The round.
+        as_json: True for JSON, on stdout alone.
+    """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headgate.cli.tables import moves_table
     from headgate.documents import unstructure

@@ -45,7 +45,15 @@ class Commands(click.Group):
         return sorted({*BUILT_IN, *names(), *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
+        """Import one command.
+
+        Args:
+            ctx: Context of the group.
+            cmd_name: Name as it was typed.
+
+        Returns:
+            The command, None if neither the core nor a plugin has it.
+        """
         if cmd_name in BUILT_IN:
             found: click.Command = importlib.import_module(BUILT_IN[cmd_name]).command
             return found

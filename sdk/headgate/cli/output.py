@@ -46,7 +46,13 @@ class Progress:
 
 
 def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:
-    """Print data on stdout: as JSON, or as what a person would rather read."""
+    """Print data on stdout: as JSON, or as what a person would rather read.
+
+    Args:
+        data: Plain data for JSON.
+        renderables: Texts and tables for a person.
+        as_json: True for the data, False for the others.
+    """
     if as_json:
         click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str))
         return
@@ -62,7 +68,14 @@ class Markup(str):
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> Any:
-    """A table; the columns in `numbers` are right-aligned."""
+    """A table for the terminal.
+
+    Args:
+        title: Heading.
+        columns: Headings of the columns.
+        rows: Cells of each row, as many as columns; None is an empty one.
+        numbers: Headings of the columns that are right-aligned.
+    """
     # rich costs 60 ms, which `--json` and the list of commands do not need.
     from rich import box
     from rich.markup import escape

@@ -30,7 +30,15 @@ def limit_settings(*names: str) -> tuple[Setting, ...]:
 
 
 def pairs(context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
-    """Read `name=value` options, on top of those of the command's file."""
+    """Read `name=value` options, on top of those of the command's file.
+
+    Args:
+        context: Context of the command, whose `meta` has the file's options.
+        values: Texts as they were typed.
+
+    Raises:
+        BadParameter: A text has no `=`.
+    """
     found = dict(context.meta.get(OPTIONS, {}))
     for value in values:
         name, equals, text = value.partition("=")

@@ -20,7 +20,12 @@ SHOWN_REASONS = 8
 
 
 def comparison_table(comparison: Comparison, request: Request) -> Any:
-    """One row a scheduler; throughput and gap where they are known."""
+    """Table of one row a scheduler; throughput and gap where they are known.
+
+    Args:
+        comparison: Plans of several schedulers.
+        request: The request that they were made for.
+    """
     unit = comparison.rows[0].plan.scores.unit if comparison.rows else "tuples/s"
     tasks = sum(part.parallelism for topology in request.topologies for part in topology.components)
     columns, cells = comparison_cells(comparison)
@@ -32,7 +37,12 @@ def comparison_table(comparison: Comparison, request: Request) -> Any:
 
 
 def summary_table(names: Sequence[str], comparisons: Sequence[Comparison]) -> Any:
-    """One row a scheduler over several requests: plans that are ok, and means over these."""
+    """Table of one row a scheduler over several requests: plans that are ok, and means over these.
+
+    Args:
+        names: Names of the requests.
+        comparisons: Plans for each of them, in the same order.
+    """
     by_name: dict[str, list[Row]] = {}
     for comparison in comparisons:
         for row in comparison.rows:
@@ -57,7 +67,12 @@ def _mean_cells(rows: list[Row]) -> tuple[str, ...]:
 
 
 def plan_tables(plan: Plan, request: Request) -> list[Any]:
-    """A plan: its figures, where the load goes, what moves and why not."""
+    """Tables of a plan: its figures, the load of nodes, the moves, and the reasons where there is no place.
+
+    Args:
+        plan: The plan.
+        request: The request that it was made for.
+    """
     scores = plan.scores
     rows = [
         ("status", status_text(plan)),

@@ -38,7 +38,15 @@ def loads(text: str | bytes, kind: type[T]) -> T:
 
 
 def read(path: str | Path, kind: type[T]) -> T:
-    """Read a document from a file; see `loads`. A file that cannot be read is a `DocumentError` too."""
+    """Read a document from a file; see `loads`.
+
+    Args:
+        path: The file.
+        kind: Class of the value, such as `Request`.
+
+    Raises:
+        DocumentError: The file cannot be read, or is none of that kind.
+    """
     try:
         text = Path(path).read_bytes()
     except (OSError, ValueError) as error:
@@ -48,6 +56,10 @@ def read(path: str | Path, kind: type[T]) -> T:
 
 def structure(data: Any, kind: type[T]) -> T:
     """Make a value of plain data that somebody wrote.
+
+    Args:
+        data: What a JSON reader gives: dicts, lists, texts, numbers, booleans and None.
+        kind: Class of the value.
 
     Raises:
         DocumentError: The data break the schema of the class, or a request or observation contradicts itself; a
@@ -61,6 +73,10 @@ def structure(data: Any, kind: type[T]) -> T:
 
 def restore(data: Any, kind: type[T]) -> T:
     """Make a value of plain data that Headgate itself recorded: a task may be assigned to a node that has died.
+
+    Args:
+        data: What a JSON reader gives; `$schema` is passed over.
+        kind: Class of the value.
 
     Raises:
         DocumentError: The data break the schema of the class, or contradict themselves in another way.
@@ -79,18 +95,35 @@ def restore(data: Any, kind: type[T]) -> T:
 
 
 def dumps(value: Any, *, indent: int | None = 2) -> str:
-    """Write a value of the model as a JSON document; fields that hold their default are left out."""
+    """Write a value of the model as a JSON document; fields that hold their default are left out.
+
+    Args:
+        value: A value of a class that has a schema.
+        indent: Blanks to a level; None for one line.
+    """
     data = {"$schema": schema_id(type(value)), **unstructure(value)}
     return json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def write(path: str | Path, value: Any) -> None:
-    """Write a document to a file, whole or not at all."""
+    """Write a document to a file, whole or not at all.
+
+    Args:
+        path: The file; its folder is made.
+        value: A value of a class that has a schema.
+
+    Raises:
+        DocumentError: The place cannot be written.
+    """
     write_text(path, dumps(value))
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Write a file whole or not at all: beside its place first, then renamed into it. A device is written to.
+
+    Args:
+        path: The file; its folder is made.
+        text: All that it shall hold, as UTF-8.
 
     Raises:
         DocumentError: The place cannot be written.
