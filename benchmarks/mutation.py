@@ -78,6 +78,8 @@ def lay_out(folder: Path, part: Part) -> None:
         shutil.copytree(ROOT / root, folder / "src", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "tests", folder / "tests", dirs_exist_ok=True)
     shutil.rmtree(folder / "mutants" / "tests", ignore_errors=True)
+    # Python forgets a folder of its path that is not there when it starts, and would import the code that is installed
+    (folder / "mutants" / "src").mkdir(parents=True, exist_ok=True)
     table = f"""
 [tool.mutmut]
 source_paths = ["src"]

@@ -1,0 +1,93 @@
+"""The same topologies at another load: figures worked by hand."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from headgate.errors import DocumentError
+from headgate.model import Flow, Metrics, NodeSample, Resources, TaskSample, TopologySample
+from headgate.model.load import at_load, declared_from_measured, scaled
+from small_requests import component, node, request, topology
+
+METRICS = Metrics(
+    window=30.0,
+    tasks=(
+        TaskSample(task="t/c/0", cpu=10.0, received=4.0, emitted=6.0, memory=64.0, queue=3.0, source="thread"),
+        TaskSample(task="t/c/1", cpu=30.0),
+        TaskSample(task="t/d/0", received=8.0),
+        TaskSample(task="u/c/0", emitted=5.0, cpu=60.0),
+    ),
+    flows=(
+        Flow(source="t/c/0", target="t/d/0", tuples=2.0, bytes=100.0),
+        Flow(source="t/c/1", target="t/d/0", tuples=3.0),
+        Flow(source="t/c/1", target="t/d/1", bytes=50.0),
+    ),
+    nodes=(NodeSample(node="a", cpu=70.0),),
+    topologies=(TopologySample(topology="t", offered=9.0),),
+)
+
+
+def measured():
+    """Nodes of 150 and 250 points, of which tasks were measured to use 100."""
+    nodes = [node("a", 150.0), node("b", 250.0)]
+    first = topology("t", component("c", 2, 1.0), component("d", 2, 7.0), component("e", 1, 9.0))
+    return request(nodes, [first, topology("u", component("c", 1, 2.0))], {"t/c/0": "a"}, metrics=METRICS)
+
+
+def test_rates_and_cpu_grow_with_the_load_and_nothing_else_does():
+    found = scaled(measured(), 2.5)
+    assert found.metrics == attrs.evolve(
+        METRICS,
+        tasks=(
+            TaskSample(task="t/c/0", cpu=25.0, received=10.0, emitted=15.0, memory=64.0, queue=3.0, source="thread"),
+            TaskSample(task="t/c/1", cpu=75.0),
+            TaskSample(task="t/d/0", received=20.0),
+            TaskSample(task="u/c/0", emitted=12.5, cpu=150.0),
+        ),
+        flows=(
+            Flow(source="t/c/0", target="t/d/0", tuples=5.0, bytes=250.0),
+            Flow(source="t/c/1", target="t/d/0", tuples=7.5),
+            Flow(source="t/c/1", target="t/d/1", bytes=125.0),
+        ),
+    )
+    assert attrs.evolve(found, metrics=METRICS) == measured()
+    assert scaled(measured(), 1.0) == measured()
+
+
+def test_a_share_of_all_cpu_is_kept_busy():
+    found = at_load(measured(), 0.5)  # 200 of 400 points, where 100 are used
+    assert [sample.cpu for sample in found.metrics.tasks] == [20.0, 60.0, None, 120.0]
+    assert found == scaled(measured(), 2.0)
+
+
+@pytest.mark.parametrize(("cpu", "have", "words"), [
+    (0.0, 150.0, "0 CPU points measured of 150: there is nothing to scale"),
+    (40.0, 0.0, "40 CPU points measured of 0: there is nothing to scale"),
+])  # fmt: skip
+def test_where_nothing_was_used_or_nothing_is_there_no_load_can_be_had(cpu, have, words):
+    metrics = Metrics(tasks=(TaskSample(task="t/c/0", cpu=cpu), TaskSample(task="t/c/1")))
+    asked = request([node("a", have)], [topology("t", component("c", 2))], metrics=metrics)
+    with pytest.raises(DocumentError) as raised:
+        at_load(asked, 0.5)
+    assert (raised.value.pointer, raised.value.message) == ("/metrics/tasks", words)
+
+
+def test_a_component_declares_the_mean_of_its_own_tasks():
+    asked = measured()
+    found = declared_from_measured(asked)
+    declared = {(each.id, part.id): part.demand for each in found.topologies for part in each.components}
+    assert declared == {
+        ("t", "c"): Resources(cpu=20.0),
+        ("t", "d"): Resources(cpu=0.0),  # measured, and no CPU seen
+        ("t", "e"): Resources(cpu=9.0),  # not measured
+        ("u", "c"): Resources(cpu=60.0),
+    }
+    assert attrs.evolve(found, topologies=asked.topologies) == asked
+
+
+def test_what_else_a_component_needs_it_goes_on_to_need():
+    part = attrs.evolve(component("c"), demand=Resources(cpu=50.0, memory=128.0, disk=3.0))
+    asked = request([node("a")], [topology("t", part)], metrics=Metrics(tasks=(TaskSample(task="t/c/0", cpu=4.0),)))
+    ((found,),) = (each.components for each in declared_from_measured(asked).topologies)
+    assert found == attrs.evolve(part, demand=Resources(cpu=4.0, memory=128.0, disk=3.0))
