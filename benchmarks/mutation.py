@@ -104,6 +104,12 @@ def mutmut(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+def words(done: subprocess.CompletedProcess[str]) -> str:
+    """The end of what mutmut said, without its spinner."""
+    lines = re.split(r"[\r\n]+", done.stdout + done.stderr)
+    return "\n".join([each for each in lines if not re.match(r"[\u2800-\u28ff] ", each)][-100:])
+
+
 def results(folder: Path) -> dict[str, int | None]:
     """Exit code by mutant, None for those that were not tried."""
     files = sorted((folder / "mutants" / "src").rglob("*.py.meta"))
@@ -116,12 +122,12 @@ def run(folder: Path, part: Part, sample: int, seed: int, children: int) -> dict
     first = mutmut(folder, "run", "--max-children", str(children), "no mutant has this name")
     names = sorted(results(folder))
     if "nothing matches" not in first.stderr + first.stdout or not names:
-        sys.exit(f"mutmut could not begin:\n{(first.stdout + first.stderr)[-6000:]}")
+        sys.exit(f"mutmut could not begin:\n{words(first)}")
     chosen = random.Random(seed).sample(names, min(sample, len(names))) if sample else names
     done = mutmut(folder, "run", "--max-children", str(children), *(chosen if sample else ()))
     found = {name: code for name, code in results(folder).items() if name in set(chosen)}
     if None in found.values():
-        sys.exit(f"mutmut did not end:\n{(done.stdout + done.stderr)[-6000:]}")
+        sys.exit(f"mutmut did not end:\n{words(done)}")
     return found
 
 

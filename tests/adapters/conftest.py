@@ -6,33 +6,46 @@ import contextlib
 import fcntl
 import functools
 
+import pytest
+
 from headgate.engines.cache import cache_folder
 from headgate.errors import EngineError
 
 
 def pytest_runtest_setup(item):
-    if item.get_closest_marker("spark"):
-        prepare_spark()
-    if item.get_closest_marker("storm"):
-        prepare_storm()
+    for marker, prepare in (("spark", prepare_spark), ("storm", prepare_storm)):
+        if item.get_closest_marker(marker) and (problem := prepare()):
+            pytest.fail(f"no class data archive could be made: {problem}", pytrace=False)
 
 
-@functools.cache
+def told(make):
+    """What went wrong, "" if nothing did: it is tried once, and every test of the engine fails for it."""
+
+    @functools.cache
+    def prepare():
+        with one_process():
+            try:
+                return "" if make() else "a JVM ended without writing it"
+            except EngineError as error:
+                return str(error)
+
+    return prepare
+
+
+@told
 def prepare_spark():
-    with contextlib.suppress(EngineError, ImportError), one_process():
-        from headgate_spark.driver.jar import spark_home
-        from headgate_spark.driver.jvm import make_class_data
+    from headgate_spark.driver.jar import spark_home
+    from headgate_spark.driver.jvm import make_class_data
 
-        make_class_data(spark_home())
+    return make_class_data(spark_home())
 
 
-@functools.cache
+@told
 def prepare_storm():
-    with contextlib.suppress(EngineError, ImportError), one_process():
-        from headgate_storm.local.cds_training import make_class_data
-        from storm_cluster import RELEASE
+    from headgate_storm.local.cds_training import make_class_data
+    from storm_cluster import RELEASE
 
-        make_class_data(RELEASE)
+    return make_class_data(RELEASE)
 
 
 @contextlib.contextmanager

@@ -146,6 +146,24 @@ def test_neither_figure_is_negative():
     assert falling.met > 0
 
 
+@pytest.mark.parametrize(("cpu", "e", "met"), [
+    ((30.0, 20.0, 10.0), 0.0, 20.0),  # less CPU at more tuples: the mean
+    ((10.0, 30.0, 50.0), 2200 / 1400, 0.0),  # 2 x rate - 10: the best line through the origin
+])  # fmt: skip
+def test_a_figure_that_would_be_negative_is_zero_and_the_other_fits_without_it(cpu, e, met):
+    line = fit(row_by_row(np.array([10.0, 20.0, 30.0]), np.array(cpu)))
+    assert (line.e, line.met) == (pytest.approx(e), met)
+
+
+def test_errors_of_four_windows_by_hand():
+    # residuals 0.1, -0.1, -0.1, 0.1 of 2 x rate + 10, on two degrees of freedom: variance 0.02; rates vary by 500
+    line = fit(row_by_row(np.array([10.0, 20.0, 30.0, 40.0]), np.array([30.1, 49.9, 69.9, 90.1])))
+    assert (line.e, line.met) == (pytest.approx(2.0), pytest.approx(10.0))
+    assert line.e_error == pytest.approx(1.96 * np.sqrt(0.02 / 500), rel=1e-6)
+    assert line.met_error == pytest.approx(1.96 * np.sqrt(0.02 * 3000 / 4 / 500), rel=1e-6)
+    assert line.r2 == pytest.approx(1 - 0.04 / 2000.04)
+
+
 def test_few_windows_are_enough_for_a_figure():
     line = fit(cells(np.array([100.0]), np.array([7.0])))
     assert (line.samples, line.identified, line.e) == (1, False, 0.07)

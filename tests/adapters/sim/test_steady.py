@@ -140,6 +140,36 @@ def test_local_or_shuffle_stays_in_the_worker_where_it_can():
     assert found == {(2, 0): 50.0, (3, 0): 25.0, (3, 1): 25.0}
 
 
+def spread(stream, node_of, worker):
+    """The share of a spout and a bolt of two tasks each, in this order: bolts b0, b1, spouts s0, s1."""
+    parts = component("s", 2, 1.0, kind=Kind.SPOUT, rate=100.0), component("b", 2, 1.0)
+    made = request([node("n0"), node("n1")], [topology("t", *parts, streams=(stream,))])
+    (share,) = Model(Layout.of(made)).steady(np.array(node_of), np.array(worker), np.ones(1)).shares
+    return share.traffic, share.inter_node
+
+
+def test_between_nodes_goes_what_finds_no_task_in_its_worker_and_is_spread():
+    stream = Stream(source="s", target="b", grouping="local-or-shuffle")
+    # s0 finds b0 in its worker; s1 sends half of its 50 to b1 beside it, half to b0 on the other node
+    assert spread(stream, [0, 1, 0, 1], [0, 2, 0, 1]) == (100.0, 25.0)
+    assert spread(attrs.evolve(stream, grouping="shuffle"), [0, 1, 0, 1], [0, 2, 0, 1]) == (100.0, 50.0)
+
+
+@pytest.mark.parametrize(("grouping", "traffic", "inter"), [
+    ("shuffle", 15.0, 15.0),  # of 30 tuples/s half goes back to the task that sent it
+    ("all", 30.0, 30.0),  # each task has a copy of what the other sends
+    ("local-or-shuffle", 0.0, 0.0),  # each is alone in its worker
+])  # fmt: skip
+def test_what_a_task_sends_to_itself_goes_nowhere(grouping, traffic, inter):
+    stream = Stream(source="b", target="b", grouping=grouping, rate=30.0)
+    assert spread(stream, [0, 1, 0, 0], [0, 1, 0, 0]) == (traffic, inter)
+
+
+def test_two_tasks_of_a_worker_exchange_half_of_what_stays_in_it():
+    stream = Stream(source="b", target="b", grouping="local-or-shuffle", rate=30.0)
+    assert spread(stream, [0, 0, 1, 1], [0, 0, 1, 1]) == (15.0, 0.0)
+
+
 def test_a_measured_topology_runs_at_its_measured_rates():
     made = attrs.evolve(
         word_count(), metrics=Metrics(flows=(Flow(source="words/spout/0", target="words/split/0", tuples=40.0),))

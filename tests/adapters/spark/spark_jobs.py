@@ -126,9 +126,18 @@ def batch_hosts(recorder: Any, query: StreamingQuery, stages: int) -> Hosts:
 
 def executor_pid(spark: SparkSession, host: str) -> int:
     """The executor of this session's driver on a host."""
+    pids = executor_pids(spark, host)
+    assert pids, f"no executor of this driver runs on {host}"
+    return pids[0]
+
+
+def executor_pids(spark: SparkSession, host: str) -> list[int]:
+    """The executors of this session's driver on a host: none while a new one is on its way."""
     port = scala_context(spark.sparkContext).conf().get("spark.driver.port")
-    for pid in psutil.pids():
-        words = command_line(pid)
-        if host in words and any(word.endswith(f":{port}") for word in words) and "--executor-id" in words:
-            return pid
-    raise AssertionError(f"no executor of driver port {port} runs on {host}")
+    return [
+        pid
+        for pid in psutil.pids()
+        if host in (words := command_line(pid))
+        and "--executor-id" in words
+        and any(word.endswith(f":{port}") for word in words)
+    ]

@@ -15,6 +15,7 @@ from headgate_spark.events.event import (
     ExecutorRemoved,
     JobEnd,
     JobStart,
+    QueryEnded,
     StageCompleted,
     StageShape,
     TaskEnd,
@@ -85,8 +86,10 @@ def test_a_task_that_is_tried_again_keeps_its_partition():
     document = json.loads(next(line for line in LINES if "SparkListenerTaskEnd" in line))
     document["Task Info"] |= {"Index": 0, "Partition ID": 5}
     assert parse(json.dumps(document)).partition == 5
-    document["Task Info"].pop("Partition ID")
+    document["Task Info"] |= {"Index": 3, "Partition ID": 0}
     assert parse(json.dumps(document)).partition == 0
+    document["Task Info"].pop("Partition ID")
+    assert parse(json.dumps(document)).partition == 3
 
 
 def test_a_lost_task_has_no_metrics_and_counts_as_failed():
@@ -255,14 +258,48 @@ def test_a_stage_that_failed_names_nothing_as_it_is_tried_again():
     assert history(before).shuffles_written(broken) == ()
 
 
+RAN = parse(json.dumps(TASK_END))
+TWO_STAGES = JobStart(
+    job=1,
+    time=100.0,
+    stages=(StageShape(stage=3, tasks=2, parents=(2,)), StageShape(stage=2, tasks=1, parents=())),
+    scope=None,
+    query=None,
+    batch=None,
+)
+DONE = JobEnd(job=1, time=102.5, succeeded=True)
+
+
 def test_attempts_that_failed_are_counted_and_only_the_successful_one_is_kept():
-    ran = parse(json.dumps(TASK_END))
-    start = JobStart(
-        job=1, time=0.0, stages=(StageShape(stage=3, tasks=1, parents=()),), scope=None, query=None, batch=None
-    )
-    lost = [attrs.evolve(ran, task=number, failed=True) for number in (38, 39)]
-    (job,) = history([start, *lost, ran, JobEnd(job=1, time=2.5, succeeded=True)]).jobs
-    assert (job.failed, job.tasks, job.seconds) == (2, (ran,), 2.5)
+    lost = [attrs.evolve(RAN, task=number, failed=True) for number in (38, 39)]
+    never = attrs.evolve(RAN, task=41, partition=6, failed=True)
+    (job,) = history([TWO_STAGES, *lost, RAN, never, DONE]).jobs
+    assert (job.failed, job.tasks, job.seconds) == (3, (RAN,), 2.5)
+
+
+def test_stages_are_counted_by_their_ids_in_whatever_order_spark_names_them():
+    first = attrs.evolve(RAN, stage=2, partition=0)
+    (job,) = history([TWO_STAGES, RAN, first, DONE]).jobs
+    assert (job.stage(0), job.stage(1), job.stage(2)) == ((first,), (RAN,), ())
+
+
+def test_an_exchange_is_of_the_tasks_of_its_own_stage():
+    mine, reader = attrs.evolve(RAN, stage=2, task=7, partition=0), attrs.evolve(RAN, task=8, partition=1)
+    live = history([TWO_STAGES, mine, reader])
+    assert live.shuffles_written(StageCompleted(stage=2, attempt=0)) == ((3, 2, {7: 0}),)
+    assert live.shuffles_written(StageCompleted(stage=3, attempt=0)) == ()
+
+
+def test_nothing_of_a_finished_job_is_kept_but_the_job():
+    live = history([TWO_STAGES, RAN, DONE])
+    live.add(RAN)
+    live.add(DONE)
+    assert (len(live.jobs), live._running, live._job_of) == (1, {}, {})
+
+
+def test_the_latest_hundred_ends_of_queries_are_remembered():
+    live = history([QueryEnded(query="q", run=f"{number}") for number in range(103)])
+    assert list(live.ended) == [f"{number}" for number in range(3, 103)]
 
 
 def test_of_a_shuffle_that_was_written_twice_the_later_one_counts():

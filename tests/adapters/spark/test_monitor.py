@@ -67,18 +67,22 @@ def round_robin(target, hosts=HOSTS):
 def test_an_observation_shows_where_tasks_ran_and_what_they_sent(target):
     placement = round_robin(target)
     target.ask(placement)
+    began = time.time()
     seen = observe(target, 1.0)
+    passed, jobs = time.time() - began, target.recorder.jobs(target.scope, since=began)
     tasks = {task.id for task in target.topology.tasks()}
 
     assert seen.assignment == placement
     assert [node.id for node in seen.cluster.nodes] == list(HOSTS)
     assert [node.capacity.cpu for node in seen.cluster.nodes] == [400, 200, 100]
     assert {sample.task for sample in seen.metrics.tasks} == tasks
-    assert all(sample.cpu > 0 for sample in seen.metrics.tasks)
+    for sample in seen.metrics.tasks:
+        assert 0 < sample.cpu <= 200  # a thread and a Python worker, each on one core at most
+        assert 1e-7 < sample.cpu / 100 / max(sample.received, sample.emitted) < 1e-2  # seconds a row, for any machine
     (topology,) = seen.metrics.topologies
     emitted = sum(sample.emitted for sample in seen.metrics.tasks if "feeds" in sample.task)
     assert topology.throughput == pytest.approx(emitted)
-    assert topology.latency > 0
+    assert min(job.seconds for job in jobs) <= topology.latency / 1000 < passed
 
 
 def test_scores_of_an_observation_are_what_the_executors_read(target):

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 import headgate_spark
-from adapters.spark.spark_jobs import HOSTS, executor_pid
+from adapters.spark.spark_jobs import HOSTS, executor_pids
 from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.engines.process import command_line
@@ -67,9 +67,10 @@ class Reaper:
         return {daemon.name.removeprefix("worker-") for daemon in self._cluster.daemons}
 
     def _kill_executor(self, host):
-        with contextlib.suppress(AssertionError, ProcessLookupError):  # it is just dying of an earlier shot
-            os.kill(executor_pid(self._spark, host), signal.SIGKILL)
-            self.deaths["executors"] += 1
+        for pid in executor_pids(self._spark, host):  # none where it is just dying of an earlier shot
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                self.deaths["executors"] += 1
 
     def _kill_worker(self, host):
         self._cluster.kill_worker(host)

@@ -16,6 +16,15 @@ LIMIT = 360
 """Seconds that the demo may take on a machine that does nothing else."""
 
 
+def as_planned(measured: float, planned: float) -> bool:
+    """Whether a measured share of bytes between nodes is the planned one, but for what shuffle grouping changes.
+
+    A plan takes the lines that each pair of tasks exchanged before; of these, which are an eighth of all bytes, Storm
+    sends as many as it can to tasks on the same node, so that there may be fewer between nodes, and hardly more.
+    """
+    return planned - 0.13 < measured < planned + 0.04
+
+
 def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
     jars = tmp_path / "m2"
     folders = {"M2_REPO": str(jars), "XDG_CACHE_HOME": str(tmp_path / "cache")}
@@ -52,9 +61,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
         if "asked" in phase:
             assert phase["hits"] == phase["asked"] == 18
             assert phase["workers_restarted"] <= 3
-            assert phase["measured_share"] == pytest.approx(
-                phase["planned_share"], abs=0.15
-            )  # shuffle grouping prefers tasks near by
+            assert as_planned(phase["measured_share"], phase["planned_share"])
     assert phases["dstorm"]["measured_share"] < alone["measured_share"]
     assert (light["nodes_used"], light["bytes_between_nodes"]) == (1, 0)
     ((_, rows),) = tables(block("demo-storm"))
@@ -62,7 +69,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
     for row, phase in zip(rows, phases.values(), strict=True):  # the README's table is of such a run
         assert int(row["nodes"]) == phase["nodes_used"]
         if "asked" in phase:  # which share is planned depends on where Storm alone had put the tasks
-            assert number(row["measured"]) == pytest.approx(number(row["planned"]), abs=15)
+            assert as_planned(number(row["measured"]) / 100, number(row["planned"]) / 100)
     page = (tmp_path / "headgate-demo" / "storm.html").read_text()
     assert page.count("<svg") == len(phases)
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")

@@ -22,7 +22,8 @@ from storm_words import eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headgate.model import Receipt
+    from headgate.model import Observation, Receipt
+    from headgate_storm.target import StormTarget
 
 A, B, C, D = (Slot("n", port) for port in range(4))
 NODES = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=200.0, memory_mb=2048.0, slots=2) for last in (71, 72, 73))
@@ -140,18 +141,27 @@ class TestRealCluster:
                 node_of[problem.task_ids.index(last)] = problem.node_index[target.node]
                 return problem.plan(node_of)
 
-        host = running.host.with_plugin("mover", Mover())
-        done = Loop(host, Control(scheduler="mover", engine="storm", window=1.0), self._short(running)).round(
-            replan=True
-        )
-        assert done.outcome in ("rolled-back", "failed"), done
+        class Patient:
+            """Storm, with less patience for a plan than a worker needs to start, and with enough for the way back."""
+
+            @hookimpl
+            def headgate_observe(self, target: StormTarget, window: float) -> Observation:
+                return running.host.observe("storm", target, window)
+
+            @hookimpl
+            def headgate_execute(self, target: StormTarget, plan: Plan) -> Receipt:
+                return running.host.execute("storm", attrs.evolve(target, patience=4.0), plan)
+
+            @hookimpl
+            def headgate_rollback(self, target: StormTarget, receipt: Receipt) -> Receipt:
+                return running.host.rollback("storm", attrs.evolve(target, patience=240.0), receipt)
+
+        host = running.host.with_plugin("mover", Mover()).with_plugin("patient", Patient())
+        control = Control(scheduler="mover", engine="patient", window=1.0)
+        done = Loop(host, control, running.service.target).round(replan=True)
+        assert done.outcome == "rolled-back", done
         assert "not alive where asked" in done.message
         running.service.target.rounds.until(lambda each: dict(each.assignment) == before, 240)
         assert stored(running) == before
         everything = running.service.target
         eventually(lambda: dict(everything.watch.alive(everything.rounds.latest(5))) == before)  # type: ignore[union-attr]
-
-    @staticmethod
-    def _short(running: ServedCluster) -> object:
-        """The target, with less patience than a worker needs to start, and more than Nimbus to store."""
-        return attrs.evolve(running.service.target, patience=4.0)

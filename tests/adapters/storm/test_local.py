@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -26,7 +28,6 @@ from storm_words import alive, eventually, submit_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
 KEEP_RUNNING = """
@@ -109,8 +110,11 @@ class TestOneCluster:
         assert len({each.pid for each in workers} | {each.writer for each in workers}) == 6
 
     def test_the_memory_of_the_whole_cluster(self, cluster: LocalStorm, words: str) -> None:
-        resident = cluster.memory_mb()
-        assert 11 * 30 < resident < 2500  # eleven JVMs are no less
+        workers = [pid for each in cluster.workers() for pid in (each.pid, each.writer)]
+        pids = [*(each.pid for each in cluster.daemons), *workers]
+        assert len(pids) == 11
+        pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids]  # resident, as Linux counts
+        assert cluster.memory_mb() == pytest.approx(sum(pages) * os.sysconf("SC_PAGE_SIZE") / 2**20, rel=0.1)
 
     def test_jvms_map_their_classes_from_the_archives(self, cluster: LocalStorm, words: str) -> None:
         gateway = cluster.gateway.jvm.java.lang.ProcessHandle.current().pid()

@@ -50,6 +50,16 @@ def test_figures_of_a_window_become_rates() -> None:
     assert (whole.offered, whole.throughput, whole.latency, whole.source) == (20.0, 18.0, 12.0, "acked")
 
 
+def test_the_workers_of_a_node_are_added_up() -> None:
+    metrics = metrics_of([report(), report(**{**SECOND_WORKER, "supervisor": "s1"})], snapshot(), 5.0)
+    assert [(each.node, each.cpu, each.memory) for each in metrics.nodes] == [("s1", 100.0, 128.0)]
+
+
+def test_what_an_executor_sends_to_itself_is_no_flow() -> None:
+    metrics = metrics_of([report(flows=[[4, 4, 50, 1000], [4, 2, 50, 1000]])], snapshot(), 5.0)
+    assert [(each.source, each.target) for each in metrics.flows] == [(LINES, FIRST)]
+
+
 def test_without_acks_what_sinks_execute_is_the_throughput() -> None:
     quiet = {"tasks": [[2, 50, 0, 0, 0, 0, 0], [4, 0, 100, 0, 0, 0, 0]]}
     (whole,) = metrics_of([report(**quiet), report(**SECOND_WORKER)], snapshot(), 5.0).topologies

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from headgate.errors import DocumentError, EngineError
-from headgate.model import Limits, Metrics, Slot, TaskSample
+from headgate.model import FrozenMap, Limits, Metrics, Plan, Slot, TaskSample
 from headgate.plugins.host import PluginHost
 from headgate_storm.nimbus.rounds import Rounds, decide, grant
 from headgate_storm.nimbus.snapshot import read_snapshot
@@ -79,6 +79,26 @@ def test_executors_without_room_are_named_with_the_reason():
     assert len(decision.plan.assignment) == 3
     assert "1 executors cannot be placed" in answer["status"]["wc"]
     assert "cpu" in answer["status"]["wc"]
+
+
+def test_of_many_reasons_the_first_two_are_told():
+    decision, answer = ask(round_text([supervisor("a", cpu=15.0)], [word_count()]))
+    first, second, third = (reason.message for reason in decision.plan.reasons)
+    assert answer["status"]["wc"] == f"3 executors cannot be placed: {first}; {second}"
+    assert third not in (first, second)
+
+
+def test_a_wish_is_granted_in_the_round_that_places_another_topology():
+    def places_the_other(request):
+        seen.append(dict(request.assignment))
+        return Plan(assignment=FrozenMap({"other/x/0": Slot(*A1)}))
+
+    seen, wish = [], dict.fromkeys(TASKS, Slot(*B0))
+    there = [word_count(slots=[A0], assignment=[0] * 4), topology("other", component("x", [1, 1]))]
+    _, answer = ask(round_text([supervisor("a"), supervisor("b")], there), wish, schedule=places_the_other)
+    assert seen == [wish]
+    assert executors(answer) == {B0: [1, 1, 2, 2, 3, 3, 4, 4]}
+    assert executors(answer, "other") == {A1: [1, 1]}
 
 
 def test_a_scheduler_that_fails_holds_the_assignment():
