@@ -214,6 +214,12 @@ def test_one_odd_hour_is_no_change():
     assert (since, changes) == ("2026-01-05T00", ())
 
 
+def test_an_hour_too_high_and_one_too_low_are_no_change_and_two_that_agree_begin_with_the_first_of_them():
+    assert history(by_hour(1, 1, 1, 1.5, 0.6, 1))[2] == ()
+    _, since, (change,) = history(by_hour(1, 1, 1, 1.5, 0.6, 0.6))
+    assert (change.hour, since) == ("2026-01-05T04", "2026-01-05T04")
+
+
 def test_there_and_back_are_two_changes():
     _, since, changes = history(by_hour(1, 1, 2, 2, 1, 1))
     assert [each.hour[-2:] for each in changes] == ["02", "04"]

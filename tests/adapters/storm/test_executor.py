@@ -145,6 +145,10 @@ class TestRealCluster:
             """Storm, with less patience for a plan than a worker needs to start, and with enough for the way back."""
 
             @hookimpl
+            def headgate_describe(self) -> Description:
+                return Description(summary="impatient, and patient")
+
+            @hookimpl
             def headgate_observe(self, target: StormTarget, window: float) -> Observation:
                 return running.host.observe("storm", target, window)
 

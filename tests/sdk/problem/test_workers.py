@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.model import Status
+from headgate.model import Limits, Status
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem import workers as module
@@ -115,7 +116,8 @@ def test_workers_are_counted_for_who_is_there_not_for_how_they_came(seed, data):
 
 @pytest.mark.parametrize("name", PluginHost.load().schedulers)
 def test_every_scheduler_finds_the_two_workers_that_six_heaps_need(name):
-    plan = PluginHost.load([name]).schedule(name, six_heaps())
+    asked = attrs.evolve(six_heaps(), limits=Limits(deadline=120.0))  # whatever else the machine does
+    plan = PluginHost.load([name]).schedule(name, asked)
     assert (plan.status, plan.reasons) == (Status.OK, ())
     assert len(set(plan.assignment.values())) == 2
 
