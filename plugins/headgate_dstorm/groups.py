@@ -71,11 +71,6 @@ class Groups:
         """What one member of a group exchanges, as `peers`."""
         return self.peers(self.heads[group])
 
-    def partners(self, task: int) -> list[tuple[int, float]]:
-        """What a task exchanges, as `peers`, pair by pair."""
-        peers, rates = self.peers(task)
-        return list(zip(peers.tolist(), rates.tolist(), strict=True))
-
     def exchange(self, group: int) -> NDArray[np.float64]:
         """Units that a task of a group exchanges with one of each group, float64 (G + 1,)."""
         found = np.zeros(self.count + 1)
@@ -96,29 +91,29 @@ class Streams:
         ends = (blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop)
         cuts = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), *ends]))
         self.segment: NDArray[np.int64] = np.searchsorted(cuts, np.arange(problem.n), side="right") - 1
-        self._exchange: list[dict[int, int]] = [defaultdict(int) for _ in cuts]
+        self.rates: list[dict[int, int]] = [defaultdict(int) for _ in cuts]
         a0, a1, b0, b1 = (np.searchsorted(cuts, end).tolist() for end in ends)
         for number, rate in enumerate(blocks.rate.tolist()):
             for source in range(a0[number], a1[number]):
                 for target in range(b0[number], b1[number]):
-                    self._exchange[source][target] += rate
-                    self._exchange[target][source] += rate
+                    self.rates[source][target] += rate
+                    self.rates[target][source] += rate
 
     def rows(self, groups: Groups) -> list[Row]:
         """For each segment, the groups that its tasks exchange with, and the rate with one member."""
         pairs = np.unique(np.stack([self.segment, groups.of]), axis=1)
         pairs = pairs[:, pairs[1] < groups.count]
-        members = [pairs[1, pairs[0] == segment] for segment in range(len(self._exchange))]
-        return [_row(peers, members) for peers in self._exchange]
+        members = [pairs[1, pairs[0] == segment] for segment in range(len(self.rates))]
+        return [_row(peers, members) for peers in self.rates]
 
     def waiting(self, problem: Problem, tasks: NDArray[np.int64]) -> NDArray[np.float64]:
         """Units that each of some free tasks exchanges with free tasks."""
         free = problem.fixed < 0
-        counts = np.bincount(self.segment[free], minlength=len(self._exchange)).tolist()
+        counts = np.bincount(self.segment[free], minlength=len(self.rates)).tolist()
         uniform = np.array(
             [
                 sum(rate * (counts[peer] - (peer == own)) for peer, rate in peers.items())
-                for own, peers in enumerate(self._exchange)
+                for own, peers in enumerate(self.rates)
             ]
         )
         flows = problem.traffic.symmetric

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from headgate.model import Topology
     from headgate.problem import Problem
+    from headgate.problem.room import Room
 
 
 def fill(problem: Problem) -> NDArray[np.int64]:
@@ -27,20 +28,35 @@ def fill(problem: Problem) -> NDArray[np.int64]:
     """
     rank = np.empty(problem.m, dtype=np.int64)
     rank[by_availability(problem)] = np.arange(problem.m)
-    room = problem.room()
+    room, demand = problem.room(), problem.demand.tolist()
     used = np.zeros(problem.m, dtype=bool)
     used[problem.fixed[problem.fixed >= 0]] = True
     whole = sorted(problem.request.topologies, key=lambda each: each.id)
     for topology in _largest_first(problem):
         here = np.zeros(problem.m, dtype=bool)
         here[room.node_of[(problem.topology == topology) & (room.node_of >= 0)]] = True
+        order = rank - problem.m * (here * 2 + used)
         for task in _order(problem, topology, whole[topology]):
-            fits = np.flatnonzero(room.fits(task))
-            if len(fits):
-                node = int(fits[(rank[fits] - problem.m * (here[fits] * 2 + used[fits])).argmin()])
+            node = _first(room, task, demand[task], here, order)
+            if node is not None:
                 room.place(task, node)
                 here[node] = used[node] = True
+                order[node] = rank[node] - 3 * problem.m
     return room.node_of
+
+
+def _first(room: Room, task: int, demand: list[float], here: NDArray[np.bool_], order: NDArray[np.int64]) -> int | None:
+    """First node in an order that has room for a task; heap limits, which take longest, are asked of few nodes."""
+    may = here | (room.free_slots > 0)  # a node that the topology does not use yet needs a slot
+    for free, need in zip(room.free.T, demand, strict=True):
+        may &= free >= need
+    nodes = np.flatnonzero(may)
+    while len(nodes):
+        at = order[nodes].argmin()
+        if room.fits_on(task, int(nodes[at])):
+            return int(nodes[at])
+        nodes = np.delete(nodes, at)
+    return None
 
 
 def _largest_first(problem: Problem) -> list[int]:

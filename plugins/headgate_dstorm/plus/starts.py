@@ -13,10 +13,9 @@ from headgate.toolbox.cancel import on_cancel
 from headgate.toolbox.repair import repair
 from headgate_dstorm.availability import by_availability
 from headgate_dstorm.fast import place
-from headgate_dstorm.groups import Groups
-from headgate_dstorm.plus.anneal import anneal, suits
+from headgate_dstorm.plus.anneal import anneal
+from headgate_dstorm.plus.exchange import Exchange
 from headgate_dstorm.plus.fill import fill
-from headgate_dstorm.plus.refine import refine
 from headgate_dstorm.settling import runs
 
 if TYPE_CHECKING:
@@ -26,27 +25,22 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
     from headgate_dstorm.options import PlusOptions
 
-FEWEST, EACH, MOST = 1_500, 20, 400_000
-"""Steps by default, one by one: `EACH` for each task, at least `FEWEST`, at most `MOST`."""
+EACH, MOST = 300, 3_000_000
+"""Steps by default: for each task, and at most. More of them find better placements of problems above some 30 tasks."""
 
-TINY = 200
-"""Steps for each task that are enough in any case."""
-
-HEAPS, HEAPS_AT_ONCE = 4, 2
-"""By what the default is divided where heaps limit workers, one by one and at once: a step takes longer there."""
-
-EACH_AT_ONCE, MOST_AT_ONCE = 300, 3_000_000
-"""Steps by default where many are made at once: for each task, and at most."""
-
-A_SECOND = 120_000
+A_SECOND = 240_000
 """Steps by default for each second of the deadline, at most: a core makes several times as many. With more of them a
 large request is not annealed to the end before the host asks for the best plan so far."""
+
+CELLS = 2**26
+"""Pairs of a node and a segment of tasks up to which a placement is annealed; 2**26 of them take 512 MB."""
 
 LEANER = 0.98
 """A large problem is annealed from a start on at most this share of the nodes of the one with least traffic."""
 
 SMALL = 200
-"""Tasks up to which each start is annealed, step by step: small problems end in different places."""
+"""Tasks up to which each start is annealed: small problems end in different places. A larger one halves the steps that
+a larger problem makes from its better start."""
 
 
 @attrs.frozen(kw_only=True)
@@ -74,15 +68,23 @@ class Candidate:
 def improve(problem: Problem, options: PlusOptions) -> Plan:
     """Plan with the best placement found; none is worse than D-Storm's or the fill along the streams.
 
-    A running placement of all tasks stays unless another one wins `least_gain` of all traffic.
+    A running placement of all tasks stays unless another one wins `least_gain` of all traffic. Asked to end
+    (`headgate.toolbox.cancel`), it answers with the best so far: before the fill is made, with D-Storm's.
+
+    Args:
+        problem: The problem.
+        options: Those of D-Storm, and of the annealing.
     """
-    starts = list(_starts(problem, options))
-    found = [*starts, *_annealed(problem, options, starts)]
+    ended = Event()
+    on_cancel(ended.set)
+    starts = list(_starts(problem, options, ended))
+    found = [*starts, *_annealed(problem, options, starts, ended)]
     best = min(found, key=lambda each: each.cost)
     running = _running(problem)
     if running is not None and running.traffic - best.traffic <= options.least_gain * problem.traffic.total:
         return problem.plan(running.node_of, "what runs stays: " + _compare(problem, running, best))
-    said = f"{best.origin}: {_compare(problem, best, *starts)}"
+    early = ", ended early" if ended.is_set() else ""
+    said = f"{best.origin}{early}: {_compare(problem, best, *starts)}"
     plans = []
     for candidate in sorted(found, key=lambda each: each.cost):
         plans.append(problem.plan(candidate.node_of, said if candidate is best else candidate.origin))
@@ -96,9 +98,11 @@ def _limited(problem: Problem) -> bool:
     return problem.request.limits.max_moves is not None and bool((problem.current >= 0).any())
 
 
-def _starts(problem: Problem, options: PlusOptions) -> Iterator[Candidate]:
+def _starts(problem: Problem, options: PlusOptions, ended: Event) -> Iterator[Candidate]:
     greedy = _complete(problem, place(problem, options), options)
     yield _candidate(problem, "dstorm", greedy)
+    if ended.is_set():  # a plan is asked for at once, and there is one
+        return
     along = fill(problem)
     if (greedy < 0).any():  # else a fill that leaves tasks out is the worse start, and not worth a repair
         along = _complete(problem, along, options)
@@ -111,36 +115,26 @@ def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions
     return repair(problem, node_of, by_availability(problem))
 
 
-def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate]) -> Iterator[Candidate]:
+def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate], ended: Event) -> Iterator[Candidate]:
     """Small problems are annealed from each start, large ones from one: little traffic, or clearly fewer nodes."""
     fewest = min(each.unplaced for each in starts)
     chosen = sorted((each for each in starts if each.unplaced == fewest), key=lambda each: each.cost)
     lean = min(chosen, key=lambda each: (each.nodes > LEANER * chosen[0].nodes, each.cost))
-    small = problem.n <= SMALL
-    groups = None if small else Groups(problem)
-    at_once = groups is not None and suits(problem, groups)
-    steps = _steps(problem, at_once=at_once) if options.steps is None else options.steps
-    ended = Event()
-    on_cancel(ended.set)
-    runs = chosen if small else [lean]
-    part, seed = steps // len(runs), problem.request.seed
-    for start in runs:
-        if groups is not None and at_once:
-            node_of = anneal(problem, groups, start.node_of, steps=part, seed=seed, ended=ended.is_set)
-        else:
-            node_of = refine(problem, start.node_of, steps=part, seed=seed, ended=ended.is_set)
-        how = f"up to {part} steps of annealing, ended early" if ended.is_set() else f"{part} steps of annealing"
-        yield _candidate(problem, f"{start.origin}, {how} (seed {seed})", node_of)
+    steps = _steps(problem) if options.steps is None else options.steps
+    begun = chosen if problem.n <= SMALL else [lean]
+    part, seed = steps // len(begun), problem.request.seed
+    exchange = Exchange(problem)
+    if problem.m * exchange.segments > CELLS:  # what nodes exchange with segments is one array
+        return
+    for start in begun:
+        node_of = anneal(problem, exchange, start.node_of, steps=part, seed=seed, ended=ended.is_set)
+        how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {seed})"
+        yield _candidate(problem, f"{start.origin}, {how}", node_of)
 
 
-def _steps(problem: Problem, *, at_once: bool) -> int:
-    limited = np.isfinite(problem.heap_limit).any()
-    if at_once:
-        steps, share = min(EACH_AT_ONCE * problem.n, MOST_AT_ONCE), HEAPS_AT_ONCE
-    else:
-        steps, share = min(TINY * problem.n, max(FEWEST, EACH * problem.n), MOST), HEAPS
-    steps = steps // share if limited else steps
-    return min(steps, int(min(A_SECOND * problem.request.limits.deadline, MOST_AT_ONCE)))
+def _steps(problem: Problem) -> int:
+    """Steps by default."""
+    return int(min(EACH * problem.n, MOST, A_SECOND * problem.request.limits.deadline))
 
 
 def _running(problem: Problem) -> Candidate | None:

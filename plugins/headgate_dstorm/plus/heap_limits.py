@@ -1,0 +1,84 @@
+"""Heap limits of many changes at once: most are decided by bounds, the others by counting workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headgate_dstorm.availability import residents
+
+if TYPE_CHECKING:
+    from headgate.problem.workers import Workers
+    from headgate_dstorm.plus.exchange import Flags, Floats, Ints
+    from headgate_dstorm.plus.state import AnnealingState
+
+
+class HeapLimits:
+    """Heap limits: the workers on a node are counted, by `headgate.problem.workers`, where its slots might not suffice.
+
+    Bounds of first fit decreasing say where that is not so for many nodes at once; the rule never needs more workers.
+    """
+
+    def __init__(self, state: AnnealingState, workers: Workers) -> None:
+        self._state, self._workers = state, workers
+        self._least = self._tasks_of_a_worker()
+        self._sum = np.zeros(state.of_topology.shape)
+        placed = np.flatnonzero(state.node_of >= 0)
+        self._add(placed, state.node_of[placed], 1.0)
+        self._residents = residents(state.problem)
+        self._held = np.zeros(state.problem.m, dtype=np.int64)
+        for node, tasks in self._residents.items():
+            self._held[node], _ = self._workers.needed(tasks)
+
+    def _tasks_of_a_worker(self) -> Ints:
+        """Tasks of each topology that first fit puts at least into every worker but the last."""
+        problem = self._state.problem
+        largest = np.zeros(len(problem.heap_limit))
+        np.maximum.at(largest, problem.topology, problem.heap)
+        most = np.divide(problem.heap_limit, largest, out=np.full(len(largest), np.inf), where=largest > 0)
+        found: Ints = np.clip(most, 1.0, float(problem.n + 1)).astype(np.int64)
+        return found
+
+    def near(self, nodes: Ints) -> Flags:
+        """Whether slots of each node might not suffice with one more task."""
+        found: Flags = self._bound(nodes) + 1 > self._state.problem.slots[nodes]
+        return found
+
+    def allow(self, task: Ints, there: Ints, other: Ints) -> Flags:
+        """Which changes leave both nodes with slots enough; workers are packed only where a bound does not say so."""
+        state = self._state
+        allowed = np.ones(len(task), dtype=bool)
+        here, slots = state.node_of[task], state.problem.slots
+        near = self.near(there)
+        near |= self._bound(here) + (other >= 0) > slots[here]
+        for at in np.flatnonzero(near).tolist():
+            one, two = int(task[at]), int(other[at])
+            allowed[at] = self._enough(int(there[at]), one, two) and self._enough(int(here[at]), two, one)
+        return allowed
+
+    def shift(self, task: Ints, here: Ints, there: Ints) -> None:
+        """Each task has moved."""
+        self._add(task, here, -1.0)
+        self._add(task, there, 1.0)
+
+    def _add(self, task: Ints, node: Ints, sign: float) -> None:
+        problem = self._state.problem
+        np.add.at(self._sum, (node, problem.topology[task]), sign * problem.heap[task])
+
+    def _bound(self, nodes: Ints) -> Floats:
+        """More workers than that are on none of the nodes: two that come one after the other fill one together.
+
+        Those that fixed tasks hold are beside them, however empty they are.
+        """
+        by_number = -(-self._state.of_topology[nodes] // self._least)
+        by_sum = np.floor(2.0 * self._sum[nodes] / self._state.problem.heap_limit) + 1.0
+        bound: Floats = np.minimum(by_number, by_sum).sum(axis=1) + self._held[nodes]
+        return bound
+
+    def _enough(self, node: int, comes: int, goes: int) -> bool:
+        """Whether a node's slots suffice when one task comes and one goes, -1 being none."""
+        state = self._state
+        tasks = [*state.on[node, : state.count[node]].tolist(), *self._residents.get(node, ()), comes]
+        need, _ = self._workers.needed(task for task in tasks if task not in (-1, goes))
+        return need <= self._workers.slots[node]
