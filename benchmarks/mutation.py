@@ -35,6 +35,8 @@ EQUAL = (
     (r",? ?(kw_only|eq|repr)=(True|False|None)", "a convenience of a value"),
 )
 """Mutants that no test can notice, by what differs in the changed line, and why."""
+PRELOADED = ("pytest", "hypothesis.strategies", "numpy", "attrs", "cattrs", "jsonschema", "click", "rich")
+"""Imported once for all mutants. Nothing of Headgate is: what runs as it is imported has to be mutated as well."""
 EVIDENCE = ("*/claims.py", "*/workloads.py", "*/improvements.py", "*/evidence/*", "*/plugin.py")
 """Figures of papers, requests to try, and descriptions: no algorithms."""
 KILLED = {1, 3, 24, -24, 36, 152, 255, -9, -11}
@@ -88,11 +90,14 @@ do_not_mutate = {json.dumps(EVIDENCE)}
 pytest_add_cli_args_test_selection = {json.dumps(part.tests)}
 pytest_add_cli_args = ["-m", "not ({NEEDLESS})", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
 process_isolation = "forkserver"
+forkserver_warmup = "import"
+preload_modules_file = "preload.txt"
 use_git_change_detection = false
 on_dependency_change = "ignore"
 timeout_multiplier = 3.0
 timeout_constant = 10.0
 """
+    (folder / "preload.txt").write_text("\n".join(PRELOADED))
     (folder / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + table)
 
 

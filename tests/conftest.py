@@ -53,7 +53,12 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=places.get)
 
 
-CHEAP = ("tests/sdk/model", "tests/sdk/problem")
+CHEAP = (
+    *("tests/sdk/model", "tests/sdk/problem", "tests/sdk/toolbox", "tests/sdk/documents/test_documents.py"),
+    *("tests/adapters/storm", "tests/plugins/priority", "tests/plugins/baselines/test_order.py"),
+    *("tests/plugins/baselines/test_even.py", "tests/plugins/baselines/test_proximity.py"),
+)
+"""Where 200 examples of each rule take a few seconds; those of a whole scheduler would take minutes."""
 ENGINES = {"spark": ("pyspark",), "storm": ("py4j", "jgo")}
 """Modules that the tests of an engine need beside Java, by their marker."""
 MISSING = ("needs ", "could not import ")
@@ -82,7 +87,7 @@ def java() -> None:
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
-    """Rules of the core's values are cheap, and have more examples; those of whole schedulers are not."""
+    """Cheap rules have more examples than those of whole schedulers."""
     if PROFILE == "default" and isinstance(collector, pytest.Module):
         settings.load_profile("cheap" if collector.nodeid.startswith(CHEAP) else "default")
 

@@ -26,9 +26,6 @@ def stream_rates(topology: Topology, where: str = "") -> tuple[float, ...]:
     Raises:
         DocumentError: A cycle of streams has no stated rate.
     """
-    rates = [stream.rate for stream in topology.streams]
-    if all(rate is not None for rate in rates):
-        return tuple(rate for rate in rates if rate is not None)
     output = _outputs(topology, where)
     splits: dict[str, int] = defaultdict(int)
     for stream in topology.streams:

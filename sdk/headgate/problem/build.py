@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 import numpy as np
 
-from headgate.errors import pointer
 from headgate.model.rates import stream_rates
 from headgate.model.validate import check_request
 from headgate.problem import traffic
@@ -119,13 +118,12 @@ def _traffic(
     request: Request, topologies: list[Topology], tasks: tuple[Task, ...], *, measured: bool
 ) -> traffic.Traffic:
     ranges = _ranges(topologies)
-    position = {each.id: number for number, each in enumerate(request.topologies)}
     flows, unit, seen = _flows(request, tasks) if measured else ([], "tuples/s", set())
     uniform: list[tuple[traffic.Range, traffic.Range, float]] = []
     for topology in topologies:
         if topology.id in seen:
             continue
-        rates = stream_rates(topology, pointer("topologies", position[topology.id]))
+        rates = stream_rates(topology)
         for stream, rate in zip(topology.streams, rates, strict=True):
             uniform += _uniform(stream, rate * _weight(stream, unit), topology.id, ranges)
     return traffic.build(len(tasks), uniform, flows, unit)

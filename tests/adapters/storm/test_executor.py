@@ -20,7 +20,7 @@ from storm_cluster import RELEASE
 from storm_words import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from headgate.model import Observation, Receipt
     from headgate_storm.target import StormTarget
@@ -151,6 +151,10 @@ class TestRealCluster:
             @hookimpl
             def headgate_observe(self, target: StormTarget, window: float) -> Observation:
                 return running.host.observe("storm", target, window)
+
+            @hookimpl
+            def headgate_preflight(self, target: StormTarget, plan: Plan) -> Sequence[str]:
+                return running.host.preflight("storm", target, plan)
 
             @hookimpl
             def headgate_execute(self, target: StormTarget, plan: Plan) -> Receipt:

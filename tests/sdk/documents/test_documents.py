@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import random
@@ -215,6 +216,14 @@ def test_equal_requests_have_one_text():
 
     assert canonical(made(1, (1, 2))) == canonical(made(1.0, (2, 1)))
     assert canonical(made(0.0, (1,))) == canonical(made(-0.0, (1,)))
+
+
+def test_the_canonical_text_and_the_digest_stay_what_they_were():
+    """Journals and plans of earlier releases name requests by it."""
+    asked = Request(cluster=Cluster(nodes=(Node(id="ä", capacity=Resources(cpu=1.5), slots=(2, 1)),)), seed=7)
+    text = r'{"cluster":{"nodes":[{"capacity":{"cpu":1.5},"id":"\u00e4","slots":[1,2]}]},"seed":7}'
+    assert canonical(asked) == text
+    assert digest(asked) == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def test_the_canonical_text_is_the_same_in_every_process():

@@ -47,6 +47,12 @@ def test_a_spout_without_a_rate_counts_as_one_tuple_a_second_where_shares_of_wor
     assert component_rates(made) == {"spout": 1.0, "other": 5.0, "b": 6.0, "c": 18.0}
 
 
+def test_streams_that_all_state_their_rate_carry_it_round_a_cycle_too():
+    streams = (Stream(source="a", target="b", rate=30.0), Stream(source="b", target="a", rate=20.0))
+    assert stream_rates(topology("t", component("a"), component("b"), streams=streams)) == (30.0, 20.0)
+    assert stream_rates(topology("t", component("a"))) == ()
+
+
 LOOP = (
     Stream(source="spout", target="a"),
     Stream(source="a", target="b"),

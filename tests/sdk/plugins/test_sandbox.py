@@ -14,7 +14,7 @@ import pytest
 from headgate.documents import digest, dumps
 from headgate.errors import DocumentError
 from headgate.hooks import Description, hookimpl
-from headgate.model import Cluster, Limits, Node, Request, Resources, Scores, Slot, Status
+from headgate.model import Cluster, Limits, Metrics, Node, Request, Resources, Scores, Slot, Status, TaskSample
 from headgate.model.validate import MAX_AMOUNT
 from headgate.plugins.host import PluginHost
 from headgate.plugins.sandbox import ABANDONED, ASKED
@@ -22,9 +22,11 @@ from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.testing import FirstFit, make_cases
 from headgate.toolbox.cancel import Cancellation, on_cancel
-from small_requests import word_count
+from small_requests import component, node, topology, word_count
+from small_requests import request as asked_for
 from zoo import BEASTS, Hanging, Scheduler
 
+BUSY = TaskSample(task="t/c/0", cpu=80.0)
 HELD = {name: beast for name, beast in BEASTS.items() if beast.code}
 
 
@@ -129,6 +131,20 @@ def test_scores_and_provenance_are_the_hosts():
     assert [plan.scores for _, plan in fair] == [plan.scores for _, plan in boasted]
     assert {plan.provenance.scheduler for _, plan in boasted} == {"same"}
     assert all(plan.provenance.request == digest(request) for request, plan in boasted)
+
+
+@pytest.mark.parametrize(("measured", "status"), [(False, Status.OK), (True, Status.HELD)])
+def test_a_plan_is_checked_on_the_figures_that_it_says_it_rests_on(measured, status):
+    """Two tasks of 50 points as declared, of which one was measured at 80, on a node of 100."""
+
+    def act(request):
+        """Plan on what is declared."""
+        return attrs.evolve(Problem.of(request, measured=False).plan([0, 0]), measured=measured)
+
+    asked = asked_for([node("a")], [topology("t", component("c", 2))], metrics=Metrics(tasks=(BUSY,)))
+    plan = PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked)
+    assert plan.status is status
+    assert [reason.code for reason in plan.reasons] == (["capacity", "move-order"] if measured else [])
 
 
 def test_a_request_that_contradicts_itself_is_the_callers_error():

@@ -2,101 +2,16 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from hypothesis import given
 
-from headgate.errors import DocumentError
-from headgate.model import Flow, FrozenMap, Limits, Metrics, Move, MoveKind, Profile, Resources, Slot, TaskSample
-from headgate.model.validate import MAX_TASKS, check_places, check_request
+from headgate.model import FrozenMap, Move, MoveKind, Resources
+from headgate.model.validate import check_request
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
-from headgate.testing.strategies import requests
 from hetero_cases import profiled
 from small_requests import at, component, node, request, topology, word_count
 
 GOOD = word_count()
 PLAN = Problem.of(GOOD).plan([0, 1, 0, 0, 1])
-
-
-def with_part(**more):
-    return request([node("a")], [topology("t", component("c", **more))])
-
-
-def with_metrics(**more):
-    return attrs.evolve(GOOD, metrics=Metrics(**more))
-
-
-def with_profile(**more):
-    profile = {"topology": "words", "component": "split", "machine_type": "m", "e": 1.0, **more}
-    return attrs.evolve(GOOD, profiles=(Profile(**profile),))
-
-
-BAD_REQUESTS = {
-    "node twice": (request([node("a"), node("a")], []), "/cluster/nodes/1"),
-    "node without id": (request([node("")], []), "/cluster/nodes/0/id"),
-    "slot twice": (request([attrs.evolve(node("a"), slots=(1, 1))], []), "/cluster/nodes/0/slots/1"),
-    "negative price": (request([node("a", price=-1.0)], []), "/cluster/nodes/0/price"),
-    "topology twice": (request([], [topology("t"), topology("t")]), "/topologies/1"),
-    "topology id with a slash": (request([], [topology("t/u")]), "/topologies/0/id"),
-    "topology id of two lines": (request([], [topology("t\nu")]), "/topologies/0/id"),
-    "negative workers": (request([], [topology("t", workers=-1)]), "/topologies/0/workers"),
-    "negative heap of workers": (request([], [topology("t", worker_heap=-1.0)]), "/topologies/0/worker_heap"),
-    "component twice": (request([], [topology("t", component("c"), component("c"))]), "/topologies/0/components/1"),
-    "component without id": (request([], [topology("t", component(""))]), "/topologies/0/components/0/id"),
-    "NaN demand": (with_part(cpu=float("nan")), "/topologies/0/components/0/demand/cpu"),
-    "infinite demand": (with_part(cpu=float("inf")), "/topologies/0/components/0/demand/cpu"),
-    "negative demand": (with_part(cpu=-0.1), "/topologies/0/components/0/demand/cpu"),
-    "demand beyond numbers": (with_part(cpu=10**400), "/topologies/0/components/0/demand/cpu"),
-    "negative parallelism": (with_part(tasks=-3), "/topologies/0/components/0/parallelism"),
-    "a million tasks": (with_part(tasks=MAX_TASKS + 1), "/topologies/0/components/0/parallelism"),
-    "tasks beyond counting": (with_part(tasks=10**14), "/topologies/0/components/0/parallelism"),
-    "unknown task runs": (attrs.evolve(GOOD, assignment={"words/split/2": at("a")}), "/assignment/words~1split~12"),
-    "unknown task measured": (with_metrics(tasks=(TaskSample(task="x"),)), "/metrics/tasks/0/task"),
-    "task measured twice": (with_metrics(tasks=(TaskSample(task="words/split/0"),) * 2), "/metrics/tasks/1"),
-    "unknown flow": (with_metrics(flows=(Flow(source="words/split/0", target="x"),)), "/metrics/flows/0/target"),
-    "negative window": (with_metrics(window=-1.0), "/metrics/window"),
-    "unknown profile": (with_profile(component="x"), "/profiles/0"),
-    "negative profile": (with_profile(met=-1.0), "/profiles/0/met"),
-    "negative deadline": (attrs.evolve(GOOD, limits=Limits(deadline=-1.0)), "/limits/deadline"),
-    "negative limit": (attrs.evolve(GOOD, limits=Limits(max_moves=-1)), "/limits/max_moves"),
-}
-
-
-@pytest.mark.parametrize(("asked", "where"), BAD_REQUESTS.values(), ids=BAD_REQUESTS)
-def test_a_request_that_contradicts_itself_is_refused_at_the_place(asked, where):
-    with pytest.raises(DocumentError) as caught:
-        check_request(asked)
-    assert caught.value.pointer == where
-
-
-@pytest.mark.parametrize(("field", "value"), [("source", "x"), ("grouping", "x"), ("fanout", "x"), ("rate", -1.0)])
-def test_a_stream_that_fits_nothing_is_refused_at_the_place(field, value):
-    (made,) = GOOD.topologies
-    streams = (made.streams[0], attrs.evolve(made.streams[1], **{field: value}))
-    with pytest.raises(DocumentError) as caught:
-        check_request(attrs.evolve(GOOD, topologies=(attrs.evolve(made, streams=streams),)))
-    assert caught.value.pointer == f"/topologies/0/streams/1/{field}"
-
-
-def test_rates_that_grow_beyond_numbers_are_refused_at_their_stream():
-    (made,) = GOOD.topologies
-    parts = tuple(attrs.evolve(part, selectivity=1e14) for part in made.components)
-    with pytest.raises(DocumentError) as caught:
-        check_request(attrs.evolve(GOOD, topologies=(attrs.evolve(made, components=parts),)))
-    assert caught.value.pointer == "/topologies/0/streams/1"
-
-
-@given(requests())
-def test_valid_requests_pass(asked):
-    check_request(asked)
-
-
-@pytest.mark.parametrize("slot", ["gone:6700", "a:9"])
-def test_a_task_on_a_dead_node_is_let_pass_for_an_engine_and_refused_for_a_document(slot):
-    asked = attrs.evolve(GOOD, assignment=FrozenMap({"words/split/0": Slot.parse(slot)}))
-    check_request(asked)
-    with pytest.raises(DocumentError) as caught:
-        check_places(asked)
-    assert caught.value.pointer == "/assignment/words~1split~10"
 
 
 def without(task):

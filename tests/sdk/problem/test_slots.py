@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import Limits
+from headgate.model import Limits, Reason
 from headgate.problem import Problem
 from headgate.problem.slots import assign_slots
 from headgate.testing.strategies import requests
@@ -91,7 +91,8 @@ def test_too_few_slots_are_a_reason_with_the_numbers():
     made = request([node("a", slots=1)], [topology("t", component("c")), topology("u", component("c"))])
     slots, (reason,) = assign_slots(Problem.of(made), np.zeros(2, dtype=np.int64))
     assert slots == {}
-    assert (reason.code, reason.subject, reason.need, reason.have) == ("slots", "a", 2, 1)
+    message = "node a has 1 slots, the workers planned on it need 2; add slots or spread topologies"
+    assert reason == Reason(code="slots", subject="a", message=message, resource="slots", need=2, have=1)
 
 
 def test_dead_slots_are_forgotten():

@@ -147,6 +147,19 @@ def test_a_node_that_is_refused_without_a_search_to_the_end_is_refused_in_these_
     assert "as far as was searched" in reason.message
 
 
+@pytest.mark.parametrize(("heaps", "held", "least"), [
+    ([], [], 0),
+    ([0.0], [], 1),  # a task without heap has a worker too
+    ([4.0, 3.0, 3.0], [], 1),
+    ([4.0, 3.0, 3.0, 0.5], [], 2),
+    ([2.0], [8.0], 1),
+    ([5.0, 5.0], [8.0, 12.0], 3),  # 2 of 10 MB fit beside what is held; the fullest has no room to give
+    ([9.0, 9.0, 9.0], [1.0], 3),
+])  # fmt: skip
+def test_below_the_sum_of_the_heaps_no_number_of_workers_is_tried(heaps, held, least):
+    assert module._least(heaps, 10.0, held) == least
+
+
 def test_a_limit_between_two_steps_of_an_amount_is_kept_to_the_bit():
     parts = component("c", 3, 1.0, heap=0.1)
     room = Problem.of(request([node("n", slots=1)], [topology("t", parts, worker_heap=0.1 + 0.1)])).room()
