@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
+NO_LIMIT = "these tasks are where no rate costs anything: the highest rate of Algorithm 2 is planned"
 DOUBLINGS = 40
 """Times that the step of the rate is halved."""
 
@@ -50,6 +52,8 @@ def improved(request: Request, options: PlusOptions) -> Plan:
     better = best.counts if better is None else better
     better = shaken(instances, better, request.seed, options.exchanges, options.max_tasks)
     counts, rate = refine(instances, better, options.refinements)
+    if not math.isfinite(rate):
+        return instances.plan(counts, max(highest(best), 1.0), NO_LIMIT)
     return instances.plan(
         counts, rate, f"{int(counts.sum())} tasks; refined from {highest(best) / rate:.1%} of the rate"
     )
@@ -104,7 +108,7 @@ def refine(instances: InstanceCounts, counts: Counts, budget: int) -> tuple[Coun
     """
     model, free = instances.profiled, np.maximum(instances.free, 0.0)
     best = model.max_factor(counts, free)
-    while budget > 0:
+    while budget > 0 and math.isfinite(best):
         node = int((free - model.load(counts, best)).argmin())
         better = None
         for tried in _exchanges(instances, counts, node):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,6 +76,8 @@ def packed(instances: InstanceCounts, low: float, seed: int, trials: int, most: 
         for _ in range(STEPS):
             reached = instances.profiled.max_factor(counts, np.maximum(instances.free, 0.0))
             best, low = (counts, reached) if reached > low else (best, low)
+            if math.isinf(low):
+                return best
             more = pack(instances, low * (1 + step), tried, most)
             step, counts = (step, more) if more is not None else (step / 2, counts)
     return best if low > known else None

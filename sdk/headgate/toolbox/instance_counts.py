@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headgate.model import FrozenMap, Reason, Request, Status
 from headgate.model.rescale import with_instances
 from headgate.problem import Problem
-from headgate.problem.profiles import FULL, Profiled, counts_of, unprofiled_load
+from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, unprofiled_load
 
 if TYPE_CHECKING:
     from headgate.model import Plan
@@ -70,7 +70,7 @@ class InstanceCounts:
             profiled=_rows(profiled, parts),
             parts=parts,
             free=FULL - unprofiled_load(problem, profiled, room.node_of),
-            need=np.hstack([problem.demand[first, 1:], heap_need]),
+            need=np.hstack([_largest(problem, parts)[:, 1:], heap_need]),
             room=np.hstack([room.free[:, 1:], heap_room]),
             topology=topologies,
             slots=room.free_slots,
@@ -98,10 +98,24 @@ class InstanceCounts:
         total = counts.sum(axis=1)
         chosen = FrozenMap(dict(zip(self.names(), total.tolist(), strict=True)))
         problem = Problem.of(with_instances(self.request, chosen, priced=True))
-        node_of = self._nodes(problem, counts)
-        plan = problem.plan(node_of, explanation)
-        rate = factor * Profiled.of(self.request).input_rate
-        return attrs.evolve(plan, parallelism=chosen, input_rate=rate)
+        plan = problem.plan(self._nodes(problem, counts), explanation)
+        if plan.status is not Status.OK:
+            return self.refuse(plan.reasons[0], explanation)
+        return self._sustained(problem, attrs.evolve(plan, parallelism=chosen), factor)
+
+    def _sustained(self, problem: Problem, plan: Plan, factor: float) -> Plan:
+        """The plan at the highest rate that it sustains up to a factor: a move limit may have left tasks behind."""
+        profiled, node_of = Profiled.of(self.request), problem.node_of(plan.assignment)
+        counts = np.where(profiled.covered[:, None], counts_of(problem, node_of), 0)
+        free = FULL - unprofiled_load(problem, profiled, node_of)
+        if (fault := _fault(problem, profiled, counts, free)) is not None:
+            return self.refuse(fault, plan.explanation)
+        reached = min(factor, profiled.max_factor(counts, np.maximum(free, 0.0)))
+        said = f"{plan.explanation}; {reached / factor:.1%} of the rate, as what runs may not all move"
+        rate = reached * profiled.input_rate
+        return attrs.evolve(
+            plan, input_rate=rate, explanation=said if reached < factor * (1 - 1e-6) else plan.explanation
+        )
 
     def others(self, explanation: str = "") -> Plan:
         """The plan of a request without profiles: each task is where it takes the least share of the CPU."""
@@ -154,6 +168,30 @@ class InstanceCounts:
         for task in np.flatnonzero(~np.isin(problem.component, self.parts)).tolist():
             node_of[task] = others[problem.task_ids[task]]
         return node_of
+
+
+def _fault(
+    problem: Problem, profiled: Profiled, counts: NDArray[np.int64], free: NDArray[np.float64]
+) -> Reason | None:
+    """Reason why no rate is sustained: a task where it has no profile, or fixed costs that are too much for a node."""
+    for part, node in np.argwhere((counts > 0) & ~profiled.covers).tolist():
+        name, where = "/".join(problem.components[part]), problem.node_ids[node]
+        message = f"{name} has no profile for node {where}, which a task of it may not leave; profile it there"
+        return Reason(code="profile", subject=name, message=message, resource="profiles", need=1.0, have=0.0)
+    need = (counts * profiled.met).sum(axis=0)
+    over = np.flatnonzero(counts.any(axis=0) & (need > np.maximum(free, 0.0) + OVER * FULL))
+    if not len(over):
+        return None
+    name, percent, left = problem.node_ids[over[0]], float(need[over[0]]), max(float(free[over[0]]), 0.0)
+    message = f"the tasks of node {name} need {percent:g} % before the first tuple, {left:g} % are free"
+    return Reason(code="capacity", subject=name, message=message, resource="cpu", need=percent, have=left)
+
+
+def _largest(problem: Problem, parts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Demand of the largest task of each component, shape (K, d): measured tasks of a component differ."""
+    found = np.zeros((len(problem.components), problem.demand.shape[1]))
+    np.maximum.at(found, problem.component, problem.demand)
+    return found[parts]
 
 
 def _rows(profiled: Profiled, parts: NDArray[np.int64]) -> Profiled:
