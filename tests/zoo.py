@@ -287,6 +287,7 @@ BEASTS = {
     "timid": _beast(_timid, "", "total"),
     "spins": _beast(_spins, "", "idempotent"),
     "moves": _beast(_spins, "", "static"),
+    "wanders": _beast(_spins, "", "keeps"),
 }
 """Schedulers that load, by name."""
 

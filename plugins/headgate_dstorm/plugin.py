@@ -9,6 +9,7 @@ from headgate.hooks import Description, hookimpl
 from headgate.model import Status
 from headgate.model.evidence import Evidence
 from headgate.problem import Problem
+from headgate.toolbox.limited import plan_within_limit
 from headgate.toolbox.repair import repair
 from headgate_dstorm.analyser import analyse
 from headgate_dstorm.availability import by_availability
@@ -33,14 +34,14 @@ def schedule(problem: Problem, options: Options) -> Plan:
     node_of = place(problem, options)
     left = int((node_of < 0).sum())
     if not left:
-        return problem.plan(node_of)
+        return plan_within_limit(problem, node_of)
     said = f"Algorithm 1 failed: {left} of {problem.n} tasks were left when the nodes ran out"
     if options.fallback == "none":
         return problem.plan(node_of, said)
     if runs(problem) and (kept := problem.plan(problem.current, f"{said}; what runs stays")).status is Status.OK:
         return kept
     node_of = repair(problem, node_of, by_availability(problem))
-    return problem.plan(node_of, f"{said}; repair placed {left - int((node_of < 0).sum())} of them")
+    return plan_within_limit(problem, node_of, f"{said}; repair placed {left - int((node_of < 0).sum())} of them")
 
 
 class DStorm:

@@ -10,6 +10,7 @@ import numpy as np
 
 from headgate.model import NOT_SEARCHED, Bound, Reason, Status
 from headgate.problem import Problem
+from headgate.toolbox.limited import plan_within_limit
 from headgate_exact.placement import place
 from headgate_exact.solver import Budget
 from headgate_exact.start import start
@@ -80,7 +81,7 @@ def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[int, int, int,
 def _not_searched(problem: Problem, node_of: NDArray[np.int64], origin: str, most: int) -> Plan:
     """A plan that nothing was proved of, and a reason that says so."""
     said = f"more than {most} columns: not searched, {origin}"
-    plan = problem.plan(node_of, said)
+    plan = plan_within_limit(problem, node_of, said)
     if plan.status is not Status.OK:
         return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
     message = f"more than {most} columns, the plan is {origin}; raise max_columns, or ask for less"
@@ -88,7 +89,7 @@ def _not_searched(problem: Problem, node_of: NDArray[np.int64], origin: str, mos
 
 
 def _bounded(problem: Problem, node_of: NDArray[np.int64], bound: int, said: str, *, proven: bool) -> Plan:
-    plan = problem.plan(node_of, said)
+    plan = plan_within_limit(problem, node_of, said)
     if plan.status is not Status.OK:
         return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
     value = bound / problem.traffic.scale

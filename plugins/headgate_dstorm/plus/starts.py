@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.toolbox.cancel import on_cancel
+from headgate.toolbox.limited import plan_within_limit
 from headgate.toolbox.repair import repair
 from headgate_dstorm.availability import by_availability
 from headgate_dstorm.fast import place
@@ -87,7 +88,7 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     said = f"{best.origin}{early}: {_compare(problem, best, *starts)}"
     plans = []
     for candidate in sorted(found, key=lambda each: each.cost):
-        plans.append(problem.plan(candidate.node_of, said if candidate is best else candidate.origin))
+        plans.append(plan_within_limit(problem, candidate.node_of, said if candidate is best else candidate.origin))
         if plans[-1].scores.unplaced == candidate.unplaced and not _limited(problem):
             return plans[-1]
     return min(plans, key=lambda plan: (plan.scores.unplaced, plan.scores.inter_node))

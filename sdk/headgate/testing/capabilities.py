@@ -8,7 +8,7 @@ MEANING = {
     "idempotent": "planning on the planned state moves nothing",
     "scale-free": "doubling every demand and every capacity keeps the plan",
     "static": "never moves a running task",
-    "traffic-aware": "puts less traffic between nodes than round robin, over many requests",
+    "traffic-aware": "puts less traffic between nodes than round robin, and under a move limit no more than what runs",
 }
 """Each capability and the promise it stands for. A rule that needs one is skipped where it is not declared."""
 

@@ -11,11 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import attrs
+import numpy as np
 
 from headgate.documents import dumps
 from headgate.errors import OptionError
 from headgate.model import FrozenMap, Limits, MoveKind, Status
 from headgate.problem import Problem
+from headgate.problem.profiles import throughput
 from headgate.testing.brute import placeable
 from headgate.testing.capabilities import CAPABILITIES
 from headgate.testing.replay import replay
@@ -24,6 +26,8 @@ from headgate.testing.variants import doubled, moved, renamed, roomier, shuffled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from headgate.model import Plan, Request
     from headgate.plugins.host import PluginHost
@@ -266,6 +270,48 @@ def traffic_aware(host: PluginHost, name: str, cases: Cases) -> Iterator[Violati
         yield Violation(message=message)
 
 
+TOLERANCE = 1e-9
+"""Relative rounding of rates. The larger it is, the more of a loss passes."""
+
+
+@rule(
+    "keeps",
+    "Under a move limit it is no worse than what runs: overloaded nodes, traffic between nodes, or its input rate.",
+    needs="traffic-aware",
+)
+def keeps(host: PluginHost, name: str, request: Request) -> str:
+    """Compare with letting run what runs, where everything does.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
+    plan = host.schedule(name, request)
+    problem = Problem.of(request, measured=plan.measured)
+    if request.limits.max_moves is None or (problem.current < 0).any() or plan.status is not Status.OK:
+        return ""
+    if plan.input_rate is not None:
+        now, then = throughput(problem, problem.current) or 0.0, plan.scores.throughput or 0.0
+        return f"{name} processes {then:g} tuples/s, what runs {now:g}" if then < now * (1 - TOLERANCE) else ""
+    planned = problem.node_of(plan.assignment)
+    for what, count in (("overloaded nodes", _overloaded), ("units of traffic between nodes", _between)):
+        now, then = count(problem, problem.current), count(problem, planned)
+        if now != then:
+            return f"{name} makes {then} {what} of {now} with {len(plan.moves)} moves" if then > now else ""
+    return ""
+
+
+def _overloaded(problem: Problem, node_of: NDArray[np.int64]) -> int:
+    used = np.zeros_like(problem.capacity)
+    np.add.at(used, node_of, problem.demand)
+    return int((used > problem.capacity).any(axis=1).sum())
+
+
+def _between(problem: Problem, node_of: NDArray[np.int64]) -> int:
+    return problem.traffic.inter_node(node_of)
+
+
 def _unbound(request: Request) -> Request:
     """The request before anything ran."""
     return attrs.evolve(request, assignment=FrozenMap(), limits=Limits())
@@ -303,5 +349,6 @@ RULES: tuple[Rule, ...] = (
     scale_free,
     static,
     traffic_aware,
+    keeps,
 )
 """Every rule, in the order in which they are judged."""

@@ -111,11 +111,26 @@ class InstanceCounts:
         if (fault := _fault(problem, profiled, counts, free)) is not None:
             return self.refuse(fault, plan.explanation)
         reached = min(factor, profiled.max_factor(counts, np.maximum(free, 0.0)))
+        if reached < factor * (1 - 1e-6) and (stay := self._stay(reached)) is not None:
+            return stay
         said = f"{plan.explanation}; {reached / factor:.1%} of the rate, as what runs may not all move"
         rate = reached * profiled.input_rate
         return attrs.evolve(
             plan, input_rate=rate, explanation=said if reached < factor * (1 - 1e-6) else plan.explanation
         )
+
+    def _stay(self, least: float) -> Plan | None:
+        """The plan of what runs, if all does and sustains a factor of the stated rates that is at least so high."""
+        problem, profiled = Problem.of(with_instances(self.request, {}, priced=True)), Profiled.of(self.request)
+        counts = np.where(profiled.covered[:, None], counts_of(problem, problem.current), 0)
+        free = FULL - unprofiled_load(problem, profiled, problem.current)
+        if (problem.current < 0).any() or _fault(problem, profiled, counts, free) is not None:
+            return None
+        reached = profiled.max_factor(counts, np.maximum(free, 0.0))
+        if not least <= reached < np.inf:
+            return None
+        plan = problem.plan(problem.current, "what runs stays: within the move limit nothing is better")
+        return attrs.evolve(plan, input_rate=reached * profiled.input_rate) if plan.status is Status.OK else None
 
     def others(self, explanation: str = "") -> Plan:
         """The plan of a request without profiles: each task is where it takes the least share of the CPU."""
@@ -170,9 +185,7 @@ class InstanceCounts:
         return node_of
 
 
-def _fault(
-    problem: Problem, profiled: Profiled, counts: NDArray[np.int64], free: NDArray[np.float64]
-) -> Reason | None:
+def _fault(problem: Problem, profiled: Profiled, counts: NDArray[np.int64], free: NDArray[np.float64]) -> Reason | None:
     """Reason why no rate is sustained: a task where it has no profile, or fixed costs that are too much for a node."""
     for part, node in np.argwhere((counts > 0) & ~profiled.covers).tolist():
         name, where = "/".join(problem.components[part]), problem.node_ids[node]

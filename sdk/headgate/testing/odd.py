@@ -1,0 +1,92 @@
+"""Requests that are valid and odd, as clusters and profiles come to be: each of them broke some scheduler once."""
+
+from __future__ import annotations
+
+import attrs
+
+from headgate.model import (
+    Cluster,
+    Component,
+    FrozenMap,
+    Kind,
+    Limits,
+    Metrics,
+    Node,
+    Profile,
+    Request,
+    Resources,
+    Slot,
+    Stream,
+    TaskSample,
+    Topology,
+)
+
+PAIR = (Component(id="bolt", demand=Resources(cpu=40.0)), Component(id="spout", kind=Kind.SPOUT, rate=100.0))
+ONE = FrozenMap({"t/spout/0": Slot("n0", 6700), "t/bolt/0": Slot("n0", 6700)})
+
+
+def odd_requests() -> tuple[Request, ...]:
+    """Nodes without slots, pinned tasks, move limits that bind, measurements that differ, profiles at their edges."""
+    return (*_clusters(), *_limits(), *_profiles())
+
+
+def _clusters() -> tuple[Request, ...]:
+    full = attrs.evolve(_node("n0", 1), capacity=Resources(cpu=60.0, memory=1024.0))
+    pinned = Topology(id="pinned", components=(attrs.evolve(PAIR[0], id="db", movable=False),))
+    return (
+        # A large node without slots beside one that suffices.
+        _request((attrs.evolve(_node("n1", 0), capacity=Resources(cpu=900.0, memory=9000.0)), _node("n0", 2))),
+        # A supervisor that is blacklisted offers neither slots nor capacity, and the others do not suffice.
+        _request((full, attrs.evolve(_node("n1", 0), capacity=Resources())), parallelism=2),
+        # A topology that may not move has the only slot of a node.
+        attrs.evolve(
+            _request((_node("n0", 1), _node("n1", 2)), more=(pinned,)),
+            assignment=FrozenMap({"pinned/db/0": Slot("n0", 6700)}),
+        ),
+    )
+
+
+def _limits() -> tuple[Request, ...]:
+    together = attrs.evolve(_request((_node("n0", 2), _node("n1", 2))), assignment=ONE)
+    apart = attrs.evolve(together, assignment=FrozenMap({**ONE, "t/bolt/0": Slot("n1", 6700)}))
+    return tuple(attrs.evolve(each, limits=Limits(max_moves=most)) for each in (together, apart) for most in (0, 1, 2))
+
+
+def _profiles() -> tuple[Request, ...]:
+    nodes = (attrs.evolve(_node("n0", 2), machine_type="old"), attrs.evolve(_node("n1", 2), machine_type="new"))
+    running = FrozenMap({**ONE, "t/bolt/1": Slot("n0", 6700)})
+    plain = attrs.evolve(_request(nodes, parallelism=2), assignment=running)
+    known = tuple(_profile(part, kind, 0.2, 5.0) for part in ("bolt", "spout") for kind in ("old", "new"))
+    samples = (TaskSample(task="t/bolt/0", memory=64.0), TaskSample(task="t/bolt/1", memory=900.0))
+    bolts = attrs.evolve(PAIR[0], parallelism=2)
+    stuck = Topology(id="t", components=tuple(attrs.evolve(part, movable=False) for part in (bolts, PAIR[1])))
+    free = tuple(attrs.evolve(each, e=0.0) if each.machine_type == "new" else each for each in known)
+    heavy = tuple(attrs.evolve(each, met=120.0) for each in known if each.component == "bolt")
+    return (
+        *(attrs.evolve(plain, profiles=known, limits=Limits(max_moves=most)) for most in (0, 1)),
+        # Tasks of one component whose measured memory differs.
+        attrs.evolve(plain, profiles=known, metrics=Metrics(window=10.0, tasks=samples)),
+        # Tasks that may not leave a machine of which they have no profile.
+        attrs.evolve(plain, topologies=(stuck,), profiles=tuple(p for p in known if p.machine_type == "new")),
+        # A machine on which no tuple costs anything, so that the rate there has no limit.
+        attrs.evolve(plain, profiles=free),
+        # Fixed costs beyond a whole machine, with a spout and without.
+        attrs.evolve(plain, profiles=heavy),
+        attrs.evolve(
+            plain, profiles=heavy, topologies=(Topology(id="t", components=(bolts,)),), assignment=FrozenMap()
+        ),
+    )
+
+
+def _profile(component: str, kind: str, e: float, met: float) -> Profile:
+    return Profile(topology="t", component=component, machine_type=kind, e=e, met=met)
+
+
+def _node(name: str, slots: int) -> Node:
+    return Node(id=name, capacity=Resources(cpu=100.0, memory=1024.0), slots=tuple(range(6700, 6700 + slots)))
+
+
+def _request(nodes: tuple[Node, ...], *, parallelism: int = 1, more: tuple[Topology, ...] = ()) -> Request:
+    parts = (attrs.evolve(PAIR[0], parallelism=parallelism), PAIR[1])
+    pair = Topology(id="t", components=parts, streams=(Stream(source="spout", target="bolt"),))
+    return Request(cluster=Cluster(nodes=nodes), topologies=(pair, *more))
