@@ -99,8 +99,6 @@ class InstanceCounts:
         chosen = FrozenMap(dict(zip(self.names(), total.tolist(), strict=True)))
         problem = Problem.of(with_instances(self.request, chosen, priced=True))
         plan = problem.plan(self._nodes(problem, counts), explanation)
-        if plan.status is not Status.OK:
-            return self.refuse(plan.reasons[0], explanation)
         return self._sustained(problem, attrs.evolve(plan, parallelism=chosen), factor)
 
     def _sustained(self, problem: Problem, plan: Plan, factor: float) -> Plan:

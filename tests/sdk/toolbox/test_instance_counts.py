@@ -6,7 +6,19 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.model import Kind, Node, Profile, Resources, Status, Stream
+from headgate.model import (
+    FrozenMap,
+    Kind,
+    Limits,
+    Metrics,
+    Node,
+    Profile,
+    Resources,
+    Slot,
+    Status,
+    Stream,
+    TaskSample,
+)
 from headgate.problem import Problem
 from headgate.toolbox.instance_counts import InstanceCounts
 from hetero_cases import profiled
@@ -120,7 +132,8 @@ def test_a_plan_has_the_counts_that_were_chosen_and_keeps_what_runs_where_it_can
 def test_a_task_that_may_not_move_stays_when_others_of_its_component_have_to_go():
     asked = mixed()
     running = {**asked.assignment, "t/bolt/0": asked.assignment["t/spout/1"]}
-    free = attrs.evolve(asked, assignment=type(asked.assignment)(running))
+    everywhere = Profile(topology="t", component="bolt", machine_type="large", e=0.2, met=3.0)
+    free = attrs.evolve(asked, assignment=type(asked.assignment)(running), profiles=(*asked.profiles, everywhere))
     plan = InstanceCounts.of(free).plan(np.array([[2, 1], [1, 1]]), 1.0)
     at = {task: slot.node for task, slot in plan.assignment.items() if task.startswith("t/bolt")}
     assert at == {"t/bolt/0": "alpha", "t/bolt/1": "alpha", "t/bolt/2": "beta"}
@@ -165,3 +178,46 @@ def test_why_no_machine_takes_a_first_task(nodes, demand, code, resource, need, 
     found = InstanceCounts.of(asked).no_machine(0)
     assert (found.code, found.subject, found.resource, found.need, found.have) == (code, "t/c0", resource, need, have)
     assert found.message == words
+
+
+def test_a_plan_that_the_move_limit_cuts_short_is_at_the_rate_that_it_sustains():
+    # Both tasks of c1 run on m0, where c0 is; one may move to the faster m1.
+    asked = profiled([[0.1, 0.1], [0.4, 0.1]], 0.0, rate=100.0)
+    wide = attrs.evolve(asked, topologies=(_doubled(asked.topologies[0], "c1"),))
+    at = dict.fromkeys(("t/c0/0", "t/c1/0", "t/c1/1"), "m0-000:0")
+    running = attrs.evolve(wide, assignment=FrozenMap({task: Slot.parse(slot) for task, slot in at.items()}))
+    counts = np.array([[1, 0], [0, 2]])
+    free = InstanceCounts.of(running).plan(counts, 10.0)
+    assert free.input_rate == 1000.0
+    one = attrs.evolve(running, limits=Limits(max_moves=1))
+    plan = InstanceCounts.of(one).plan(counts, 10.0, "both on m1")
+    # m0: 0.1 R + 0.4 R / 2 = 100 %
+    assert plan.input_rate == pytest.approx(100.0 / 0.3)
+    assert plan.explanation == "both on m1; 33.3% of the rate, as what runs may not all move"
+    none = InstanceCounts.of(attrs.evolve(running, limits=Limits(max_moves=0))).plan(np.array([[1, 0], [2, 0]]), 10.0)
+    assert none.input_rate == pytest.approx(100.0 / 0.5)
+    assert none.explanation == "what runs stays: within the move limit nothing is better"
+
+
+def _doubled(whole, name):
+    return attrs.evolve(
+        whole, components=tuple(attrs.evolve(p, parallelism=2) if p.id == name else p for p in whole.components)
+    )
+
+
+def test_fixed_costs_beyond_a_machine_and_tasks_without_a_profile_are_refused_with_a_reason():
+    heavy = InstanceCounts.of(profiled([[0.1], [0.1]], 60.0, rate=1.0)).plan(np.array([[1], [1]]), 1.0)
+    assert heavy.status is Status.INFEASIBLE
+    assert heavy.reasons[0].message == "the tasks of node m0-000 need 120 % before the first tuple, 100 % are free"
+    assert (heavy.input_rate, dict(heavy.parallelism)) == (None, {})
+    asked = profiled([[0.1, 0.1]], 0.0, rate=1.0)
+    half = attrs.evolve(asked, profiles=asked.profiles[:1])
+    lost = InstanceCounts.of(half).plan(np.array([[0, 1]]), 1.0)
+    assert (lost.status, lost.reasons[0].code) == (Status.INFEASIBLE, "profile")
+    assert "t/c0 has no profile for node m1-000, which a task of it may not leave" in lost.reasons[0].message
+
+
+def test_a_component_needs_what_its_largest_measured_task_needs():
+    samples = tuple(TaskSample(task=f"t/spout/{number}", memory=memory) for number, memory in ((0, 250.0), (1, 40.0)))
+    found = InstanceCounts.of(mixed(metrics=Metrics(window=10.0, tasks=samples)))
+    assert found.need[NAMES.index("t/spout"), 0] == 250.0
