@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from headgate.errors import DocumentError, EngineError
-from headgate.samples.store import Keeper
+from headgate.samples.store import Keeper, arrow_schema
 from headgate_storm.workers.samples import ENGINE, write_samples
 
 if TYPE_CHECKING:
@@ -45,7 +45,12 @@ class SampleWriter:
         self._thread = threading.Thread(target=self._run, name="headgate-archive", daemon=True)
 
     def __enter__(self) -> Self:
-        """Start writing."""
+        """Start writing.
+
+        Raises:
+            EngineError: pyarrow is missing.
+        """
+        arrow_schema()  # imports pyarrow now: a service that is told to end has seconds for its last reports
         self._thread.start()
         return self
 

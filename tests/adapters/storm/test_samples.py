@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
+from headgate.cli.main import headgate
 from headgate.problem import Problem
 from headgate.samples.store import read_states
 from headgate_storm.nimbus.rounds import Rounds
@@ -63,3 +66,14 @@ def test_an_archive_waits_for_a_round_that_names_tasks(tmp_path: Path) -> None:
     ((_, state),) = read_states(tmp_path)
     assert [each.id for each in state.topologies] == ["wc"]
     assert dataset.dataset(tmp_path, format="parquet", partitioning="hive").count_rows() == 6
+
+
+def test_samples_are_refused_at_the_start_where_pyarrow_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    command = ["serve", "storm", "--endpoint", str(tmp_path / "endpoint.json"), "--collector", "127.0.0.1:0"]
+    done = CliRunner().invoke(headgate, [*command, "--samples", str(tmp_path / "samples"), "-s", "even"])
+    assert done.exit_code != 0
+    assert "pyarrow" in str(done.exception or done.output)
+    assert not (tmp_path / "endpoint.json").exists()
