@@ -212,6 +212,7 @@ def test_two_hours_that_differ_are_a_change_and_the_profile_starts_there():
 def test_one_odd_hour_is_no_change():
     _, since, changes = history(by_hour(1, 1, 1.5, 1, 0.6, 1))
     assert (since, changes) == ("2026-01-05T00", ())
+    assert history(by_hour(1, 1, 1.5, 1, 1.5, 1))[2] == ()
 
 
 def test_an_hour_too_high_and_one_too_low_are_no_change_and_two_that_agree_begin_with_the_first_of_them():

@@ -155,7 +155,14 @@ def test_between_nodes_goes_what_finds_no_task_in_its_worker_and_is_spread():
     assert spread(attrs.evolve(stream, grouping="shuffle"), [0, 1, 0, 1], [0, 2, 0, 1]) == (100.0, 50.0)
 
 
+def test_global_grouping_sends_all_to_the_first_task():
+    stream = Stream(source="s", target="b", grouping="global")
+    assert spread(stream, [0, 1, 1, 1], [0, 1, 2, 3]) == (100.0, 100.0)
+    assert spread(stream, [1, 0, 1, 0], [1, 0, 2, 3]) == (100.0, 50.0)
+
+
 @pytest.mark.parametrize(("grouping", "traffic", "inter"), [
+    ("global", 15.0, 15.0),  # the first task keeps its own half
     ("shuffle", 15.0, 15.0),  # of 30 tuples/s half goes back to the task that sent it
     ("all", 30.0, 30.0),  # each task has a copy of what the other sends
     ("local-or-shuffle", 0.0, 0.0),  # each is alone in its worker
