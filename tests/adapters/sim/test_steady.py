@@ -130,6 +130,44 @@ def test_tuples_for_a_missing_task_are_lost():
     assert current.work.tolist() == [120.0, 60.0, 0.0, 15.0, 15.0, 15.0, 15.0]
 
 
+def test_pairs_are_of_tasks_that_run():
+    parts = component("s", 2, 1.0, kind=Kind.SPOUT, rate=100.0), component("b", 2, 1.0)
+    made = request([node("a")], [topology("t", *parts, streams=(Stream(source="s", target="b"),))])
+    plumbing, workers = Layout.of(made).topologies[0], np.array([0, -1, 0, -1])  # b0, b1, s0, s1
+    senders, receivers, rates, _ = pairs(plumbing, flow_through(plumbing, workers), workers)
+    assert (senders.tolist(), receivers.tolist(), rates.tolist()) == ([2], [0], [25.0])  # of 100, half twice
+
+
+def in_a_row(node_of, cpu=(20.0, 30.0), hop=0.5):
+    """Latency of a spout and a bolt of one task each, 100 tuples/s, on nodes of 100 points; the bolt comes first."""
+    parts = component("s", 1, cpu[0], kind=Kind.SPOUT, rate=100.0), component("b", 1, cpu[1])
+    made = request([node("n0"), node("n1")], [topology("t", *parts, streams=(Stream(source="s", target="b"),))])
+    places = np.array(node_of)
+    return Model(Layout.of(made), hop).steady(places, places, np.ones(1)).latency[0]
+
+
+def test_latency_is_service_time_stretched_by_the_load_of_the_node_and_hops_between_nodes():
+    # 2 ms and 3 ms of work a tuple, on nodes that are busy for 20 % and 30 %, or for 50 % together
+    assert in_a_row([1, 0]) == pytest.approx(2 / 0.8 + 0.5 + 3 / 0.7)
+    assert in_a_row([1, 0], hop=4.0) == pytest.approx(2 / 0.8 + 4.0 + 3 / 0.7)
+    assert in_a_row([0, 0]) == pytest.approx(2 / 0.5 + 3 / 0.5)
+
+
+def test_waiting_grows_no_further_on_a_node_that_is_as_good_as_full():
+    assert in_a_row([0, 0], cpu=(48.0, 48.0)) == pytest.approx(2 * 4.8 / 0.05)
+    assert in_a_row([0, 0], cpu=(47.0, 47.0)) == pytest.approx(2 * 4.7 / 0.06)
+
+
+def test_latency_is_that_of_the_longest_path():
+    slow, quick = component("a", 1, 30.0), component("b", 1, 0.0)
+    parts = component("s", 1, 0.0, kind=Kind.SPOUT, rate=100.0), slow, quick, component("d", 1, 0.0)
+    streams = tuple(Stream(source=x, target=y) for x, y in ("sa", "sb", "ad", "bd"))
+    for order in (streams, streams[::-1]):
+        layout = Layout.of(request([node("n")], [topology("t", *parts, streams=order)]))
+        here = np.zeros(4, dtype=np.int64)
+        assert Model(layout).steady(here, here, np.ones(1)).latency[0] == pytest.approx(3 / 0.7)
+
+
 def test_local_or_shuffle_stays_in_the_worker_where_it_can():
     parts = component("s", 2, 1.0, kind=Kind.SPOUT, rate=100.0), component("b", 2, 1.0)
     stream = Stream(source="s", target="b", grouping="local-or-shuffle")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from headgate.errors import OptionError, PluginError
-from headgate.hooks import Description, Verdict, hookimpl
+from headgate.hooks import Description, Finding, Verdict, hookimpl
 from headgate.interrupts import Terminated
-from headgate.model import Observation, Plan, Request
+from headgate.model import Observation, Plan, Receipt, Request
 from headgate.model.evidence import Evidence
 from headgate.plugins.host import PluginHost
 from headgate.plugins.loading import DISABLE, Quarantined, admit
@@ -253,3 +255,127 @@ def test_a_signal_while_a_plugin_is_loaded_is_no_fault_of_the_plugin():
 
     with pytest.raises(Terminated):
         PluginHost().with_plugin("slow", Slow())
+
+
+class Engine:
+    """An engine that writes down what it is asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="an engine")
+
+    @hookimpl
+    def headgate_needs(self):
+        return [NEED, OTHER]
+
+    @hookimpl
+    def headgate_open(self, application, address):
+        self.asked.append(("open", application, address))
+        return contextlib.nullcontext("target")
+
+    @hookimpl
+    def headgate_observe(self, target, window):
+        self.asked.append(("observe", target, window))
+        return SEEN
+
+    @hookimpl
+    def headgate_preflight(self, target, plan):
+        self.asked.append(("preflight", target, plan))
+        return ["a", "b"]
+
+    @hookimpl
+    def headgate_execute(self, target, plan):
+        self.asked.append(("execute", target, plan))
+        return DONE
+
+    @hookimpl
+    def headgate_rollback(self, target, receipt):
+        self.asked.append(("rollback", target, receipt))
+        return UNDONE
+
+    @hookimpl
+    def headgate_scale(self, target, add, drain):
+        self.asked.append(("scale", target, add, drain))
+        return DONE
+
+    @hookimpl
+    def headgate_experiment(self, request, scheduler, seed, seconds):
+        self.asked.append(("experiment", request, scheduler, seed, seconds))
+        return {"throughput": 1.0}
+
+    @hookimpl
+    def headgate_examine(self, installation):
+        self.asked.append(("examine", installation))
+        return [OTHER]
+
+    @hookimpl
+    def headgate_documents(self):
+        return {"seen": Observation}
+
+
+class Silent:
+    """An engine that answers nothing where it may."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="silent")
+
+    @hookimpl
+    def headgate_needs(self):
+        return [NEED]
+
+    @hookimpl
+    def headgate_preflight(self):
+        return None
+
+    @hookimpl
+    def headgate_experiment(self):
+        return None
+
+    @hookimpl
+    def headgate_examine(self):
+        return None
+
+
+NEED, OTHER = Finding(subject="java", status="ok"), Finding(subject="tool", status="missing", fix="install it")
+SEEN, PLAN, DONE, UNDONE = Observation(), Plan(explanation="p"), Receipt(done=True), Receipt(done=False)
+
+
+def test_an_engine_is_asked_what_the_host_was_asked_and_its_answer_comes_back():
+    engine, request = Engine(), Request()
+    host = PluginHost().with_plugin("engine", engine)
+    with host.open("engine", ["job.py", "1"], "a:1") as target:
+        assert target == "target"
+    assert host.observe("engine", target, 5.0) is SEEN
+    assert host.preflight("engine", target, PLAN) == ("a", "b")
+    assert host.execute("engine", target, PLAN) is DONE
+    assert host.rollback("engine", target, DONE) is UNDONE
+    assert host.scale("engine", target, add=2, drain=["n"]) is DONE
+    assert host.experiment("engine", request, "even", seed=3, seconds=9.0) == {"throughput": 1.0}
+    assert host.examine("engine", Path("here")) == (OTHER,)
+    assert host.documents() == {"seen": Observation}
+    assert engine.asked == [
+        ("open", ("job.py", "1"), "a:1"),
+        ("observe", "target", 5.0),
+        ("preflight", "target", PLAN),
+        ("execute", "target", PLAN),
+        ("rollback", "target", DONE),
+        ("scale", "target", 2, ("n",)),
+        ("experiment", request, "even", 3, 9.0),
+        ("examine", Path("here")),
+    ]
+
+
+def test_nothing_is_an_answer_where_there_may_be_none():
+    host = PluginHost().with_plugin("silent", Silent())
+    assert host.preflight("silent", None, PLAN) == ()
+    assert host.experiment("silent", Request(), "even", seed=1, seconds=1.0) == {}
+    assert host.examine("silent", Path("here")) == ()
+
+
+def test_what_several_plugins_need_is_named_once():
+    host = PluginHost().with_plugin("silent", Silent()).with_plugin("engine", Engine())
+    assert sorted(host.needs(), key=lambda each: each.subject) == [NEED, OTHER]
