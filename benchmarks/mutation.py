@@ -70,7 +70,7 @@ PARTS = {
     "pipeline": package(
         "headgate_pipeline", "learning/fit.py", "learning/drift.py", "tables/clean.py", tests="tests/adapters/pipeline"
     ),
-    "sim": package("headgate_sim", "steady.py", "migration.py", "stalls.py", tests="tests/adapters/sim"),
+    "sim": package("headgate_sim", "steady.py", "streams.py", "migration.py", "stalls.py", tests="tests/adapters/sim"),
 }
 
 
