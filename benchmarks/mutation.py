@@ -35,8 +35,11 @@ EQUAL = (
     (r",? ?(kw_only|eq|repr)=(True|False|None)", "a convenience of a value"),
 )
 """Mutants that no test can notice, by what differs in the changed line, and why."""
-PRELOADED = ("pytest", "hypothesis.strategies", "numpy", "attrs", "cattrs", "jsonschema", "click", "rich")
-"""Imported once for all mutants. Nothing of Headgate is: what runs as it is imported has to be mutated as well."""
+PRELOADED = ("pytest", "numpy", "attrs", "cattrs", "jsonschema", "click", "rich")
+"""Imported once for all mutants. Nothing of Headgate is: what runs as it is imported has to be mutated as well. Nothing
+that has a pytest plugin is either: pytest warns that it cannot rewrite it, and warnings are errors."""
+ABORTED = 255
+"""Exit code of a worker whose tests could not even begin: a mutant may cause that, most of them do not."""
 EVIDENCE = ("*/claims.py", "*/workloads.py", "*/improvements.py", "*/evidence/*", "*/plugin.py")
 """Figures of papers, requests to try, and descriptions: no algorithms."""
 KILLED = {1, 3, 24, -24, 36, 152, 255, -9, -11}
@@ -131,6 +134,8 @@ def run(folder: Path, part: Part, sample: int, seed: int, children: int) -> dict
     chosen = random.Random(seed).sample(names, min(sample, len(names))) if sample else names
     done = mutmut(folder, "run", "--max-children", str(children), *(chosen if sample else ()))
     found = {name: code for name, code in results(folder).items() if name in set(chosen)}
+    if list(found.values()).count(ABORTED) > len(found) / 2:
+        sys.exit(f"most tests could not begin:\n{words(done)}")
     if None in found.values():
         sys.exit(f"mutmut did not end:\n{words(done)}")
     return found

@@ -16,6 +16,8 @@ def test_both_questions_agree_and_what_fits_makes_a_plan_without_faults(asked, d
     for task in np.flatnonzero(problem.fixed < 0).tolist():
         fits = room.fits(task)
         assert fits.tolist() == [room.fits_on(task, node) for node in range(problem.m)]
+        alike = int(problem.topology[task]), float(problem.heap[task])
+        assert room.has_worker(task).tolist() == [room.takes(*alike, node) for node in range(problem.m)]
         if fits.any():
             room.place(task, data.draw(st.sampled_from(np.flatnonzero(fits).tolist())))
     placed = room.node_of >= 0
