@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from headgate_spark.demo.flights import DAYS, FEEDS, feeds_by_carrier, flights
+from headgate_spark.demo.dataset import DAYS, FEEDS, feeds_by_carrier, flights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

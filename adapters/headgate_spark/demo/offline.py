@@ -9,12 +9,13 @@ import attrs
 
 from headgate.model import Cluster, Flow, Metrics, Node, Request, Resources, Task, TaskSample
 from headgate.model.load import at_load, declared_from_measured
-from headgate_spark.demo.flights import DAYS, FEEDS, FlightsQuery, feeds_by_carrier, flights
+from headgate_spark.demo.dataset import DAYS, FEEDS, feeds_by_carrier, flights
 from headgate_spark.demo.murmur import partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headgate_spark.demo.flights import FlightsQuery
     from headgate_spark.local.cluster import WorkerSpec
 
 SECONDS_A_DAY = 86_400.0

@@ -10,7 +10,8 @@ import pytest
 
 from doc_tables import block, number, tables
 from headgate.problem import Problem
-from headgate_spark.demo.flights import FEEDS, FlightsQuery, flights
+from headgate_spark.demo.dataset import FEEDS, flights
+from headgate_spark.demo.flights import FlightsQuery
 from headgate_spark.demo.murmur import partition
 from headgate_spark.demo.offline import offline_request
 from headgate_spark.local.cluster import worker_specs

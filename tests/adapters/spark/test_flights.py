@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate_spark.demo.dataset import DAYS, FEEDS, feeds_by_carrier, flights
 from headgate_spark.demo.feeds import emit, prepare
-from headgate_spark.demo.flights import BATCHES_A_YEAR, DAYS, FEEDS, FlightsQuery, feeds_by_carrier, flights
+from headgate_spark.demo.flights import BATCHES_A_YEAR, FlightsQuery
 
 ROWS = 336_776
 

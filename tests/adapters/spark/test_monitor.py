@@ -14,7 +14,8 @@ from adapters.spark.spark_jobs import executor_pid
 from headgate.errors import EngineError
 from headgate.model import FrozenMap, Request, Slot
 from headgate.problem import Problem
-from headgate_spark.demo.flights import BATCHES_A_YEAR, FEEDS, FlightsQuery
+from headgate_spark.demo.dataset import FEEDS
+from headgate_spark.demo.flights import BATCHES_A_YEAR, FlightsQuery
 from headgate_spark.driver.session import executors
 from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.monitor import next_batches, nodes, observation, observe, totals

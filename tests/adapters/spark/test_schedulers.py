@@ -43,6 +43,7 @@ def target(spark, tmp_path_factory):
 def seen(target):
     """The live query under the spread placement."""
     target.ask(spread(target))
+    next_batches(target, 1, timeout=PATIENCE)  # a look without a batch in it shows the one before
     seen = observe(target, 1.0)
     assert seen.assignment == spread(target)
     return seen
