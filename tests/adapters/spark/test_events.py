@@ -16,6 +16,7 @@ from headgate_spark.events.event import (
     JobEnd,
     JobStart,
     QueryEnded,
+    QueryProgress,
     StageCompleted,
     StageShape,
     TaskEnd,
@@ -177,9 +178,12 @@ def test_what_failed_was_killed_or_did_not_succeed_counts_as_failed(info, reason
 
 
 def test_times_of_jobs_and_executors_are_seconds():
-    job = {"Event": "SparkListenerJobStart", "Job ID": 2, "Submission Time": 1_700_000_000_500, "Stage Infos": []}
-    job["Properties"] = {"streaming.sql.batchId": "9"}
-    assert parse(json.dumps(job)) == JobStart(job=2, time=1_700_000_000.5, stages=(), scope=None, query=None, batch=9)
+    job = {"Event": "SparkListenerJobStart", "Job ID": 2, "Submission Time": 1_700_000_000_500}
+    job["Stage Infos"] = [{"Stage ID": 3, "Number of Tasks": 4, "Parent IDs": [1, 2]}]
+    job["Properties"] = {"streaming.sql.batchId": "9", "sql.streaming.queryId": "q"}
+    stages = (StageShape(stage=3, tasks=4, parents=(1, 2)),)
+    found = parse(json.dumps(job))
+    assert found == JobStart(job=2, time=1_700_000_000.5, stages=stages, scope="q", query="q", batch=9)
     end = {"Event": "SparkListenerJobEnd", "Job ID": 2, "Completion Time": 1_700_000_002_500}
     for result, succeeded in (("JobSucceeded", True), ("JobFailed", False)):
         found = parse(json.dumps({**end, "Job Result": {"Result": result}}))
@@ -295,6 +299,12 @@ def test_nothing_of_a_finished_job_is_kept_but_the_job():
     live.add(RAN)
     live.add(DONE)
     assert (len(live.jobs), live._running, live._job_of) == (1, {}, {})
+
+
+def test_micro_batches_are_remembered_as_they_were_reported():
+    figures = {"name": "n", "rows": 5, "offered": 1.0, "done": 2.0, "seconds": 0.5, "add": 0.25}
+    batches = [QueryProgress(query="q", run="r", batch=number, **figures) for number in (1, 2)]
+    assert list(history(batches).progress) == batches
 
 
 def test_the_latest_hundred_ends_of_queries_are_remembered():
