@@ -121,7 +121,7 @@ def bars(cells: Sequence[Cell], name: str) -> str:
 def _axis(top: float) -> Iterator[str]:
     for share in (0.0, 0.5, 1.0):
         y = TOP + HEIGHT * (1 - share)
-        yield f'<line class="free" x1="{LEFT}" y1="{y:g}" x2="{WIDTH}" y2="{y:g}"/>'
+        yield f'<line class="free" x1="{LEFT}" y1="{y:g}" x2="{WIDTH}" y2="{y:g}" stroke="#8884"/>'
         amount = top * share
         yield _text(4, y + 4, f"{amount:.3g}" if top < 1000 else short(amount).strip())
 

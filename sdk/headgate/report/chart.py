@@ -119,7 +119,7 @@ def _axes(frame: _Frame, name: str) -> Iterator[str]:
     step, value = _step(frame.high - frame.low), frame.low
     while value <= frame.high + step / 1000:
         y = frame.y(value)
-        yield f'<line class="tick" x1="{start:g}" x2="{stop:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<line class="tick" x1="{start:g}" x2="{stop:g}" y1="{y:.1f}" y2="{y:.1f}" stroke="#8884"/>'
         yield text(start - 6, y + 4, quantity(round(value, 9)), "end", "load")
         value += step
     for x in frame.xs:

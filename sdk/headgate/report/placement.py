@@ -150,9 +150,10 @@ def _arranged(boxes: Sequence[_Box], top: float) -> list[_Box]:
 
 def _box(problem: Problem, box: _Box, matrix: NDArray[np.float64] | None) -> Iterator[str]:
     name = problem.node_ids[box.node] if box.node >= 0 else "not placed"
-    look = "node" if box.node >= 0 else "free"
+    # Attributes for whatever shows the picture without the page's style, which overrides them.
+    look = f'class="{"node" if box.node >= 0 else "free"}" fill="none" stroke="#bbb"'
     size = f'width="{box.width:g}" height="{box.height:g}"'
-    yield f'<rect class="{look}" x="{box.x:g}" y="{box.y:g}" {size} rx="8"><title>{escape(name)}</title></rect>'
+    yield f'<rect {look} x="{box.x:g}" y="{box.y:g}" {size} rx="8"><title>{escape(name)}</title></rect>'
     yield f'<text class="name" x="{box.x + PAD:g}" y="{box.y + 18:g}">{escape(_cut(name, box.width))}</text>'
     yield f'<text class="load" x="{box.x + PAD:g}" y="{box.y + 33:g}">{_load(problem, box, matrix)}</text>'
     columns = int((box.width - 2 * PAD + GAP) // (CELL + GAP))
@@ -177,7 +178,7 @@ def _cell(problem: Problem, task: int, x: float, y: float) -> str:
     number = str(problem.tasks[task].index)
     return (
         f'<g><title>{escape(problem.task_ids[task])}</title><rect x="{x:g}" y="{y:g}" width="{CELL}" height="{CELL}" '
-        f'rx="4" fill="{_colour(int(problem.component[task]))}"/><text class="task" x="{x + CELL / 2:g}" '
+        f'rx="4" fill="{_colour(int(problem.component[task]))}"/><text class="task" fill="#fff" x="{x + CELL / 2:g}" '
         f'y="{y + CELL / 2 + 4:g}" text-anchor="middle">{number}</text></g>'
     )
 
@@ -209,7 +210,7 @@ def _band(one: _Box, other: _Box, depth: float, thick: float, label: str) -> str
     low = bottom + depth / 0.75  # a cubic curve comes within 3/4 of its control points
     path = f"M{start:g} {bottom:g} C{start:g} {low:g} {stop:g} {low:g} {stop:g} {bottom:g}"
     return (
-        f'<path class="band" d="{path}" stroke-width="{thick:.1f}"/>'
+        f'<path class="band" d="{path}" fill="none" stroke="#b3453f" stroke-width="{thick:.1f}"/>'
         f'<text class="flow" x="{(start + stop) / 2:g}" y="{bottom + depth - thick / 2 - 5:g}" '
         f'text-anchor="middle">{escape(label)}</text>'
     )
@@ -227,7 +228,7 @@ def _grid(problem: Problem, node_of: NDArray[np.int64]) -> str:
     for node, name in enumerate(problem.node_ids):
         x, y = PAD + (node % columns) * (side + 3), LINE + 4 + (node // columns) * (side + 3)
         title = escape(f"{name}: {held[node]} tasks, {ratio[node]:.0%} full")
-        look = _shade(ratio[node]) if held[node] else 'class="free"'
+        look = _shade(ratio[node]) if held[node] else 'class="free" fill="none" stroke="#bbb"'
         parts.append(
             f'<rect x="{x}" y="{y}" width="{side}" height="{side}" rx="2" {look}><title>{title}</title></rect>'
         )
