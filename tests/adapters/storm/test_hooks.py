@@ -152,8 +152,9 @@ def check_metrics(reports: tuple[Report, ...], snapshot: Snapshot, storms: float
     (whole,) = metrics.topologies
     assert whole.source == "acked"
     assert whole.latency is not None
-    # both are means of samples, of other tuples each; another unit would be a thousand times off
-    assert storms / 5 - 5 < whole.latency < storms * 5 + 5
+    # both are means of samples, of other tuples each, the slow first ones of a busy machine among them or not; another
+    # unit would be a thousand times off
+    assert storms / 20 - 1 < whole.latency < storms * 20 + 50
 
 
 def again_after_a_pause(before: Collector, token: str) -> None:
