@@ -11,6 +11,8 @@ import numpy as np
 from headgate_dstorm.availability import by_availability
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from headgate.model import Topology
@@ -18,10 +20,14 @@ if TYPE_CHECKING:
     from headgate.problem.room import Room
 
 
-def fill(problem: Problem) -> NDArray[np.int64]:
+def fill(problem: Problem, *, ended: Callable[[], bool] = bool) -> NDArray[np.int64]:
     """First fit over the nodes in the order of Eq. 5.4: those that the topology uses, then those in use, then all.
 
     Topologies come by their largest task, so that small ones fill what is left.
+
+    Args:
+        problem: The problem.
+        ended: Whether to end now, with the tasks placed so far.
 
     Returns:
         Node index of each task, -1 where nothing fits.
@@ -37,6 +43,8 @@ def fill(problem: Problem) -> NDArray[np.int64]:
         here[room.node_of[(problem.topology == topology) & (room.node_of >= 0)]] = True
         order = rank - problem.m * (here * 2 + used)
         for task in _order(problem, topology, whole[topology]):
+            if ended():
+                return room.node_of
             node = _first(room, task, demand[task], here, order)
             if node is not None:
                 room.place(task, node)

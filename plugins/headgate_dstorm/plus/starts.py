@@ -104,8 +104,10 @@ def _starts(problem: Problem, options: PlusOptions, ended: Event) -> Iterator[Ca
     yield _candidate(problem, "dstorm", greedy)
     if ended.is_set():  # a plan is asked for at once, and there is one
         return
-    along = fill(problem)
-    if (greedy < 0).any():  # else a fill that leaves tasks out is the worse start, and not worth a repair
+    along = fill(problem, ended=ended.is_set)
+    if (
+        greedy < 0
+    ).any() and not ended.is_set():  # else a fill that leaves tasks out is the worse start, and not worth a repair
         along = _complete(problem, along, options)
     yield _candidate(problem, "fill along the streams", along)
 

@@ -83,6 +83,14 @@ def test_asked_to_end_at_once_it_answers_with_the_plan_of_dstorm():
     assert problem.node_of(plan.assignment).tolist() == place(problem, PlusOptions()).tolist()
 
 
+def test_a_fill_that_is_asked_to_end_leaves_the_rest_out():
+    problem = Problem.of(patient(60.0))
+    asked = iter([False] * 10 + [True])
+    whole, part = fill(problem), fill(problem, ended=lambda: next(asked))
+    assert (part >= 0).sum() == 10
+    assert (part[part >= 0] == whole[part >= 0]).all()
+
+
 def test_what_runs_stays_where_little_is_to_be_won():
     request = micro_benchmark("diamond", Setting())
     plan = improve(Problem.of(request), STEPS)
