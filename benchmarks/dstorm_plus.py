@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headgate.problem import Problem
-from headgate_dstorm.evidence.workloads import SHAPES, Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
 from headgate_dstorm.fast import place
 from headgate_dstorm.options import PlusOptions
 from headgate_dstorm.plus.anneal import anneal
@@ -27,10 +27,10 @@ from headgate_dstorm.plus.fill import fill
 from headgate_dstorm.plus.starts import improve
 
 SETTINGS = (
-    *(Setting(cs=cs) for cs in (10, 20, 30, 40)),
-    *(Setting(ss=ss) for ss in (1.5, 2)),
-    *(Setting(ts=ts) for ts in (8, 12, 16)),
-    *(Setting(ps=ps) for ps in (5000, 7500, 10_000)),
+    *(BenchmarkSetting(cs=cs) for cs in (10, 20, 30, 40)),
+    *(BenchmarkSetting(ss=ss) for ss in (1.5, 2)),
+    *(BenchmarkSetting(ts=ts) for ts in (8, 12, 16)),
+    *(BenchmarkSetting(ps=ps) for ps in (5000, 7500, 10_000)),
 )
 """Twelve settings: the sweeps over Cs, Ss, Ts and Ps that begin at the paper's defaults."""
 

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from headgate.model import Limits
 from headgate.problem import Problem
-from headgate_dstorm.evidence.workloads import SHAPES, Setting
+from headgate_dstorm.evidence.workloads import SHAPES, BenchmarkSetting
 from headgate_dstorm.evidence.workloads import micro_benchmark as dstorm_benchmark
 from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options as DStormOptions
@@ -41,11 +41,11 @@ SWEEPS = {"cs": (20, 30, 40), "ss": (1.33, 1.66, 2), "ts": (8, 12), "ps": (5000,
 """Beside the defaults, 11 settings a topology: with them 36 instances."""
 
 
-def settings() -> Iterator[tuple[str, Setting]]:
-    yield "defaults", Setting()
+def settings() -> Iterator[tuple[str, BenchmarkSetting]]:
+    yield "defaults", BenchmarkSetting()
     for name, values in SWEEPS.items():
         for value in values:
-            yield f"{name} {value:g}", Setting(**{name: value})
+            yield f"{name} {value:g}", BenchmarkSetting(**{name: value})
 
 
 def optimum(request: Request, effort: float, **options: object) -> tuple[Plan, float]:

@@ -23,7 +23,7 @@ from headgate.cli.output import Progress, console, table
 from headgate.model import Resources
 from headgate.model.load import scaled
 from headgate.plugins.host import PluginHost
-from headgate_dstorm.evidence.workloads import FLAVOURS, Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import FLAVOURS, BenchmarkSetting, micro_benchmark
 from headgate_storm.demo.experiment import experiment
 from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.workload.describe import Load, describe
@@ -61,7 +61,7 @@ HEADS = (
 
 def topology(shape: str, ps: float) -> Topology:
     """One of the paper's topologies on workers enough for all nodes, with tasks of little heap."""
-    found = micro_benchmark(shape, Setting(ps=ps)).topologies[0]
+    found = micro_benchmark(shape, BenchmarkSetting(ps=ps)).topologies[0]
     small = tuple(attrs.evolve(each, demand=Resources(cpu=each.demand.cpu, memory=HEAP)) for each in found.components)
     return attrs.evolve(found, components=small, workers=len(NODES), worker_heap=4096.0)
 
@@ -118,8 +118,8 @@ def main() -> None:
     ):
         say(f"{len(NODES)} supervisors are up")
         for shape in (each for each in wanted if each in PRINTED):
-            before, after, _ = run(cluster, shape, Setting().ps, None, say)
-            found += rows(shape, Setting().ps, before, after, f"{PRINTED[shape]} %")
+            before, after, _ = run(cluster, shape, BenchmarkSetting().ps, None, say)
+            found += rows(shape, BenchmarkSetting().ps, before, after, f"{PRINTED[shape]} %")
         if "consolidation" in wanted:
             before, after, factor = run(cluster, "linear", HIGH, None, say)
             found += rows("linear", HIGH, before, after, "")

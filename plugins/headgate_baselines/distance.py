@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from headgate_baselines.rules import Racks
 
 SAME_RACK, OTHER_RACK = 0.5, 1.0
-"""Network distance to another node."""
+"""Network distance to another node, as in Storm 1.x: larger ones keep a topology on fewer nodes, at the price of nodes
+that fit its tasks less well."""
 
 
 class Distance:
@@ -37,16 +38,17 @@ class Distance:
         self._network = self._from_reference()
 
     def choose(self, task: int) -> int:
-        """Choose the nearest node; see `Rule`."""
+        """Choose the nearest node; see `NodeSelection`."""
         fits = self._room.fits(task)
         if not fits.any():
             return -1
         free = np.maximum(self._room.free[:, :2], 0.0)
+        # Algorithm 4: squared distance over memory, CPU and network; squares order nodes as their roots do
         gap = (self._demand[task, :2] - free) / (free + 1.0)
         distance = gap[:, 0] ** 2 + gap[:, 1] ** 2 + self._network
         distance[~fits] = np.inf
         node = int(distance.argmin())
-        if node != self._reference:
+        if node != self._reference:  # the node that took a task is the reference of the next one
             self._reference = node
             self._network = self._from_reference()
         return node

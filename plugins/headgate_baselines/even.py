@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class EvenOptions:
-    """How even spreads.
+    """Options of `even` and `isolation`.
 
     Attributes:
         workers: `nodes` deals over one slot of every node, as in the experiments of the papers; `topology` over as

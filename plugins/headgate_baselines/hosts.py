@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headgate.problem.room import Room
 
 SHARED = -1
+"""Owner of a node that serves any topology."""
 
 
 def claim_hosts(problem: Problem, room: Room, topologies: list[Topology]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -44,6 +45,7 @@ def claim_hosts(problem: Problem, room: Room, topologies: list[Topology]) -> tup
     short = []
     for index, topology in enumerate(topologies):
         wanted = topology.isolated_nodes or 0
+        # a host on which another topology runs is not free to be claimed
         strangers = tenants.sum(axis=0) - tenants[index] > 0
         order = np.lexsort((np.arange(len(names)), -free, -slots, tenants[index] == 0))
         taken = order[((owner == SHARED) & ~strangers)[order]][:wanted]

@@ -45,6 +45,10 @@ def breadth_first_order(topology: Topology, tasks: Mapping[str, list[int]]) -> l
     """R-Storm's task selection: one task of every component in turn, components breadth first from the spouts.
 
     A component's neighbours are those that it sends to and receives from, by id; what no spout reaches is last.
+
+    Args:
+        topology: Its components and streams.
+        tasks: Indices of the waiting tasks of each component, ascending.
     """
     rounds = zip_longest(*(tasks.get(name, []) for name in _breadth_first(topology)))
     return [task for task in chain.from_iterable(rounds) if task is not None]

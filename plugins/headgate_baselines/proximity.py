@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from headgate_baselines.rules import Racks
 
 BASE = 2
-"""CPU and memory come first among the resources; what follows is generic."""
+"""Number of resources that come first and that every task asks for, CPU and memory; a larger one would let generic
+resources that a task does not ask for attract it."""
 
 
 class Proximity:
@@ -41,7 +42,7 @@ class Proximity:
         self._sort_is_due = False
 
     def choose(self, task: int) -> int:
-        """Choose the first node in order that has room; see `Rule`."""
+        """Choose the first node in order that has room; see `NodeSelection`."""
         again = self._prior < 0 or self._problem.component[task] == self._problem.component[self._prior]
         if again and self._stays_first(task):
             self._sort_is_due = True
@@ -60,7 +61,7 @@ class Proximity:
         return self._last
 
     def _stays_first(self, task: int) -> bool:
-        """Whether a new order would lead to the node of the task before, which spares the sorting.
+        """Check whether a new order would lead to the node of the task before, which spares the sorting.
 
         It does for an equal task (both need the heap of their component): racks, hosts and nodes that had no room
         have none now, and among the others that node has gained a task, so at every level it is first by the first
@@ -83,6 +84,7 @@ class Proximity:
 
     def _sorted(self, task: int, free: NDArray[np.float64], count: NDArray[np.int64]) -> NDArray[np.int64]:
         racks = self._racks
+        # a generic resource that the task leaves unused makes a node worse the more it has of it
         sign = np.where(self._problem.demand[task] > 0, 1.0, -1.0)
         sign[:BASE] = 1.0
         by_host = _sums(racks.host, free, len(racks.rack_of_host))
@@ -90,6 +92,7 @@ class Proximity:
         cluster = by_rack.sum(axis=0, keepdims=True)
         host_count = np.bincount(racks.host, weights=count, minlength=len(by_host))
         rack_count = np.bincount(racks.rack_of_host, weights=host_count, minlength=len(by_rack))
+        # racks, then hosts within racks, then nodes within hosts: the rank of each level is the first key of the next
         level = _ranks(by_rack, cluster, rack_count, sign, np.zeros(len(by_rack), dtype=np.int64))
         level = _ranks(by_host, by_rack[racks.rack_of_host], host_count, sign, level[racks.rack_of_host])
         level = _ranks(free, by_host[racks.host], count, sign, level[racks.host])

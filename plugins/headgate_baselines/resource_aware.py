@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class ResourceAwareOptions:
-    """Which resource-aware scheduler.
+    """Options of `resource-aware`: Storm's scheduler of today, or R-Storm's.
 
     The defaults are Storm's today. The rules of 2015 (`bfs`, `distance`) send far more over the network.
 

@@ -19,6 +19,10 @@ def slot_order(free_slots: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
     """Node of each of the first `slots` free slots: one of every node in turn, nodes with most free slots first.
 
     Ties go to the lower node index. Fewer are returned where fewer are free.
+
+    Args:
+        free_slots: Free slots of each node, int64 (m,).
+        slots: Number of slots wanted.
     """
     nodes = np.lexsort((np.arange(len(free_slots)), -free_slots))
     left = free_slots[nodes]
@@ -39,6 +43,13 @@ def deal_topology(
     every node on which it does not run. A node without room is passed over. Where no slot has room, the task goes
     to a node on which the topology runs, then to the first node in slot order.
 
+    Args:
+        problem: The request as arrays.
+        room: Holds the tasks that stay; takes those that are dealt.
+        topology: Index of the topology.
+        allowed: Nodes that may take its tasks, bool (m,).
+        workers: Worker processes that the topology asks for; None for one on each node.
+
     Returns:
         How many tasks did not go to the slot whose turn it was.
     """
@@ -56,6 +67,7 @@ def _deal(room: Room, tasks: NDArray[np.int64], ring: NDArray[np.int64], rest: N
         fits = room.fits(task)
         open_slots = np.flatnonzero(fits[ring])
         if len(open_slots):
+            # the first slot with room at or after the one whose turn it is, round the ring
             at = int(open_slots[np.searchsorted(open_slots, turn) % len(open_slots)])
             passed += at != turn
             turn = (at + 1) % len(ring)

@@ -1,4 +1,4 @@
-"""What a rule of node choice is, and the racks and hosts that it looks at."""
+"""Interface of a node selection rule, and the racks and hosts that such rules look at."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
 
 
-class Rule(Protocol):
-    """Chooses nodes for the tasks of one topology, one after the other."""
+class NodeSelection(Protocol):
+    """Node selection for the tasks of one topology, one after the other."""
 
     def choose(self, task: int) -> int:
         """Index of the node for the task, -1 where none has room; it is placed there before the next call."""
@@ -21,7 +21,7 @@ class Rule(Protocol):
 
 @attrs.frozen(eq=False)
 class Racks:
-    """Where nodes stand: m nodes on h hosts in k racks, each numbered in order of its name.
+    """Network topology: m nodes on h hosts in k racks, each numbered in order of its name.
 
     Attributes:
         rack: int64 (m,), rack of each node; nodes that name none share one, as in Storm.

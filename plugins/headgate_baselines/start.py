@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def start(problem: Problem, *, rebalance: bool) -> Room:
-    """Make the room that is left beside running tasks; with `rebalance`, beside those that cannot move."""
+    """Make the room that is left beside running tasks; with `rebalance`, beside those that cannot move.
+
+    Args:
+        problem: The request as arrays.
+        rebalance: Whether running tasks that may move are placed anew.
+    """
     room = problem.room()
     if not rebalance:
         for task in np.flatnonzero((problem.current >= 0) & (room.node_of < 0)).tolist():
@@ -24,12 +29,24 @@ def start(problem: Problem, *, rebalance: bool) -> Room:
 
 
 def waiting(problem: Problem, room: Room, topology: int) -> NDArray[np.int64]:
-    """Tasks of a topology that have no node yet, ascending."""
+    """Tasks of a topology that have no node yet, ascending.
+
+    Args:
+        problem: The request as arrays.
+        room: Tasks placed so far.
+        topology: Index of the topology.
+    """
     return np.flatnonzero((problem.topology == topology) & (room.node_of < 0))
 
 
 def waiting_by_component(problem: Problem, room: Room, topology: int) -> dict[str, list[int]]:
-    """Tasks of a topology that have no node yet, ascending, by component id."""
+    """Tasks of a topology that have no node yet, ascending, by component id.
+
+    Args:
+        problem: The request as arrays.
+        room: Tasks placed so far.
+        topology: Index of the topology.
+    """
     tasks: dict[str, list[int]] = defaultdict(list)
     for task in waiting(problem, room, topology).tolist():
         tasks[problem.tasks[task].component].append(task)
@@ -37,7 +54,13 @@ def waiting_by_component(problem: Problem, room: Room, topology: int) -> dict[st
 
 
 def counts(problem: Problem, room: Room, topology: int) -> NDArray[np.int64]:
-    """Number of tasks of a topology on each node, int64 (m,)."""
+    """Number of tasks of a topology on each node, int64 (m,).
+
+    Args:
+        problem: The request as arrays.
+        room: Tasks placed so far.
+        topology: Index of the topology.
+    """
     nodes = room.node_of[problem.topology == topology]
     return np.bincount(nodes[nodes >= 0], minlength=problem.m)
 

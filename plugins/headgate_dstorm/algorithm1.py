@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 def place_literally(problem: Problem, options: Options) -> NDArray[np.int64]:
     """Run Algorithm 1; fixed tasks are in their places before it begins.
 
+    Args:
+        problem: The request as arrays.
+        options: Weights alpha and beta, D_Threshold, and how what the paper leaves open is read.
+
     Returns:
         Node index of each task, -1 for those left when nodes run out (the algorithm's Failure).
     """
@@ -51,9 +55,10 @@ class _Algorithm1:
         return max(viable, key=lambda task: (self.priority(task, node, used), -task))
 
     def priority(self, task: int, node: int, used: list[float]) -> float:
-        """Eq. 5.5."""
+        """Priority of Eq. 5.5."""
         before = _usage(used, self.capacity[node])
         after = _usage([a + b for a, b in zip(used, self.demand[task], strict=True)], self.capacity[node])
+        # Eq. 5.5: rho1 to what the machine holds, rho2 to what is not placed, rho3 the share of the critical resource
         rho1 = sum(rate for peer, rate in self.peers[task] if self.node_of[peer] == node)
         rho2 = sum(rate for peer, rate in self.peers[task] if self.node_of[peer] < 0)
         rho3 = after - before

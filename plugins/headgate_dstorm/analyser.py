@@ -1,4 +1,4 @@
-"""The System Analyser of section 5.4: whether the system is in one of the two abnormal states."""
+"""System Analyser of section 5.4: the two abnormal states of a system."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ def analyse(observation: Observation, options: Options) -> Verdict:
     itself notices), `unsatisfactory` (throughput below the offered load, or latency over the constraint),
     `consolidation` (most nodes in use are little used while throughput matches the load), `normal`. High
     utilisation alone is normal. What was not measured supports no state.
+
+    Args:
+        observation: A window of measurement.
+        options: Latency constraint, consolidation threshold and tolerance.
     """
     if missing := _unassigned(observation):
         return Verdict(replan=True, state="unassigned", reasons=(f"{missing} tasks have no live slot",))
@@ -48,7 +52,7 @@ def _dissatisfaction(sample: TopologySample, options: Options) -> list[str]:
 
 
 def _consolidation(observation: Observation, options: Options) -> str:
-    """Why tasks should be packed on fewer nodes, "" if they should not.
+    """Reason to pack tasks on fewer nodes, "" if there is none.
 
     Only nodes that host tasks are judged: an idle node cannot be emptied, and after a consolidation most are idle.
     """

@@ -159,11 +159,13 @@ class _Machine:
         shares = used / self._capacity
         usage = shares.max(axis=0)  # R of Eq. 5.5
         after = ((self._demand[:, None] + used[:, :, None]) / self._capacity[:, None]).max(axis=0)
-        rho3 = after - usage[:, None]
+        rho3 = after - usage[:, None]  # R with the task, less R without it
         level = usage[:, None] if options.threshold_usage == "before" else after
+        # alpha rho1 + beta rho2; the second term counts while R <= D_Threshold
         numerator = options.alpha * rho1 + options.beta * (level <= options.threshold) * rho2
         if not rho3.all():  # Eq. 5.5 divides by zero: no traffic has no priority, whatever it costs
             rho3[(rho3 == 0) & ((numerator == 0) | (options.costless == "last"))] = np.inf
+        # what the others have is at most their bound for the resource that is critical at each turn
         critical = shares.argmax(axis=0)
         bound = np.where(usage <= options.threshold, self._highest_bound[critical], 0.0)
         return numerator / rho3, bound, int(critical[0])
@@ -171,11 +173,12 @@ class _Machine:
     def _place(self, group: int, count: int) -> bool:
         """Lines 14-16 for the lowest tasks of a group; whether all of them had room."""
         groups, left = self._groups, self._groups.left[group]
+        # lines 14 and 16, at once for tasks that follow each other
         placed = self._room.place_alike(left[: -count - 1 : -1], self._node)
         if placed:
-            del left[-placed:]
+            del left[-placed:]  # line 15
             peers, rates = groups.peers_of(group)
-            groups.rho2[peers] -= placed * rates
+            groups.rho2[peers] -= placed * rates  # they wait no longer: from rho2 of their peers to rho1
             self._exchange(peers, placed * rates)
         if not left:
             groups.waiting[group] = False

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from headgate.problem import Problem
 
-    Row = tuple[NDArray[np.int64], NDArray[np.float64]]
+    GroupRow = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class Groups:
@@ -52,23 +52,23 @@ class Groups:
         self.opens = np.append(problem.heap[heads] <= problem.heap_limit[problem.topology[heads]], False)
         self.rho2 = np.append(streams.waiting(problem, heads), 0.0)
         self._segment: list[int] = streams.segment.tolist()
-        self._uniform: list[Row] = streams.rows(self)
+        self._uniform: list[GroupRow] = streams.rows(self)
         flows = problem.traffic.symmetric
         self._peers: NDArray[np.int64] = self.of[flows.indices]
         self._rates = flows.rate.astype(np.float64)
         self._indptr: list[int] = flows.indptr.tolist()
 
-    def peers(self, task: int) -> Row:
+    def peers(self, task: int) -> GroupRow:
         """Groups that a task exchanges tuples with, each once, and units with *one* member of each."""
         uniform = self._uniform[self._segment[task]]
         span = slice(self._indptr[task], self._indptr[task + 1])
         if span.start == span.stop:
             return uniform
-        flows: Row = self._peers[span], self._rates[span]
+        flows: GroupRow = self._peers[span], self._rates[span]
         return _merged(uniform, flows) if len(uniform[0]) else flows
 
-    def peers_of(self, group: int) -> Row:
-        """What one member of a group exchanges, as `peers`."""
+    def peers_of(self, group: int) -> GroupRow:
+        """Groups that one member of a group exchanges tuples with, and units, as `peers`."""
         return self.peers(self.heads[group])
 
     def exchange(self, group: int) -> NDArray[np.float64]:
@@ -99,7 +99,7 @@ class Streams:
                     self.rates[source][target] += rate
                     self.rates[target][source] += rate
 
-    def rows(self, groups: Groups) -> list[Row]:
+    def rows(self, groups: Groups) -> list[GroupRow]:
         """For each segment, the groups that its tasks exchange with, and the rate with one member."""
         pairs = np.unique(np.stack([self.segment, groups.of]), axis=1)
         pairs = pairs[:, pairs[1] < groups.count]
@@ -107,7 +107,12 @@ class Streams:
         return [_row(peers, members) for peers in self.rates]
 
     def waiting(self, problem: Problem, tasks: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Units that each of some free tasks exchanges with free tasks."""
+        """Units that each of some free tasks exchanges with free tasks.
+
+        Args:
+            problem: The request as arrays.
+            tasks: Index of each task asked for, int64 (k,).
+        """
         free = problem.fixed < 0
         counts = np.bincount(self.segment[free], minlength=len(self.rates)).tolist()
         uniform = np.array(
@@ -123,7 +128,7 @@ class Streams:
 
 
 def _starts(problem: Problem, free: NDArray[np.int64], streams: Streams) -> NDArray[np.int64]:
-    """Where a group starts among the free tasks: at each that differs from the one before."""
+    """Positions among the free tasks at which a group starts: each that differs from the one before."""
     flows = np.diff(problem.traffic.symmetric.indptr)[free] > 0
     differs = np.append(np.ones(min(1, len(free)), dtype=bool), flows[1:] | flows[:-1])
     for key in (streams.segment, problem.topology, problem.heap, *problem.demand.T):
@@ -131,13 +136,13 @@ def _starts(problem: Problem, free: NDArray[np.int64], streams: Streams) -> NDAr
     return np.flatnonzero(differs)
 
 
-def _row(peers: dict[int, int], members: list[NDArray[np.int64]]) -> Row:
+def _row(peers: dict[int, int], members: list[NDArray[np.int64]]) -> GroupRow:
     groups = [members[peer] for peer in peers]
     rates = [np.full(len(members[peer]), float(rate)) for peer, rate in peers.items()]
     return np.concatenate([np.zeros(0, dtype=np.int64), *groups]), np.concatenate([np.zeros(0), *rates])
 
 
-def _merged(*rows: Row) -> Row:
+def _merged(*rows: GroupRow) -> GroupRow:
     groups, inverse = np.unique(np.concatenate([groups for groups, _ in rows]), return_inverse=True)
     rates = np.zeros(len(groups))
     np.add.at(rates, inverse.reshape(-1), np.concatenate([rates for _, rates in rows]))

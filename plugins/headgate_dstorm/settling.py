@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from headgate.model import Plan
 
 ROUNDS = 3
-"""Times at most that a plan is planned on; one is enough unless slots and heap limits are short at once."""
+"""Times at most that a plan is planned on; one is enough unless slots and heap limits are short at
+once, a larger number settles more of these and costs a plan each."""
 
 
 def settled(problem: Problem, schedule: Callable[[Problem], Plan]) -> Plan:
@@ -44,7 +45,7 @@ def settled(problem: Problem, schedule: Callable[[Problem], Plan]) -> Plan:
 
 
 def runs(problem: Problem) -> bool:
-    """Whether every task runs, on nodes that hold what runs there; what fixed tasks alone exceed is not counted."""
+    """Check that every task runs, on nodes that hold what runs there; what fixed tasks alone exceed is not counted."""
     if (problem.current < 0).any():
         return False
     used = np.zeros_like(problem.capacity)
@@ -54,7 +55,7 @@ def runs(problem: Problem) -> bool:
 
 
 def _fixes(problem: Problem) -> bool:
-    """Whether a task that may not move runs nowhere."""
+    """Check for a task that may not move and runs nowhere."""
     movable = {
         (topology.id, component.id): component.movable
         for topology in problem.request.topologies

@@ -28,11 +28,16 @@ if TYPE_CHECKING:
 
 NO_LIMIT = "these tasks are where no rate costs anything: the highest rate of Algorithm 2 is planned"
 DOUBLINGS = 40
-"""Times that the step of the rate is halved."""
+"""Times that the step of the rate is halved; more of them come closer to the highest rate, and take longer."""
 
 
 def improved(request: Request, options: PlusOptions) -> Plan:
-    """The better of Algorithm 2 and of its several-at-once variant, refined."""
+    """Plan with the better of Algorithm 2 and of its several-at-once variant, refined.
+
+    Args:
+        request: The request.
+        options: First rate and budgets of the search.
+    """
     instances = InstanceCounts.of(request)
     if not len(instances.parts):
         return instances.others(NO_PROFILES)
@@ -60,7 +65,12 @@ def improved(request: Request, options: PlusOptions) -> Plan:
 
 
 def several_at_once(graph: Graph, options: PlusOptions) -> Graph | None:
-    """Algorithm 2 with line 6 taking as many new tasks of the hottest component as find room together."""
+    """Algorithm 2 with line 6 taking as many new tasks of the hottest component as find room together.
+
+    Args:
+        graph: A first assignment.
+        options: First rate, and tasks that may be added at once.
+    """
     rate, scale, final, final_rate, reading = options.initial_rate, 1.0, None, 0.0, Options()
     for _ in range(100 * DOUBLINGS):
         load = graph.load(rate)
@@ -103,6 +113,11 @@ def _add(graph: Graph, part: int, rate: float, most: int) -> bool:
 def refine(instances: InstanceCounts, counts: Counts, budget: int) -> tuple[Counts, float]:
     """Exchange tasks of the fullest machine as long as the highest factor grows, trying at most `budget` placements.
 
+    Args:
+        instances: Components, machines, profiles, and room for tasks.
+        counts: Tasks by component and machine, int64 (K, m).
+        budget: Placements to try.
+
     Returns:
         The counts and their highest factor of the stated rates.
     """
@@ -140,7 +155,7 @@ def _exchanges(instances: InstanceCounts, counts: Counts, node: int) -> Iterator
 
 
 def _takes(instances: InstanceCounts, counts: Counts, part: int, node: int) -> bool:
-    """Whether the machine has a profile, a slot and memory for one more task of a component."""
+    """Check that the machine has a profile, a slot and memory for one more task of a component."""
     there = counts[:, node] - instances.floor[:, node]
     room = instances.room[node] - there @ instances.need
     mine = instances.topology[part]

@@ -18,6 +18,11 @@ def first_assignment(instances: InstanceCounts, rate: float, *, given: bool) -> 
     Machines may be over-utilised by it, as printed. A component with tasks that may not move has all its tasks from
     the beginning, and with `given` so has each; those are spread: each goes where the load stays lowest.
 
+    Args:
+        instances: Components, machines, profiles, and room for tasks.
+        rate: R0, tuples/s of the busiest spout.
+        given: Whether every component has its stated number of tasks at once.
+
     Returns:
         The graph, and the first component that no machine takes, None if there is none.
     """

@@ -48,14 +48,26 @@ class Graph:
         return self.load_with(self.total, rate)
 
     def load_with(self, total: NDArray[np.int64], rate: float) -> NDArray[np.float64]:
-        """The same if components had these numbers of tasks, the further ones being nowhere yet."""
+        """The same if components had these numbers of tasks, the further ones being nowhere yet.
+
+        Args:
+            total: Number of tasks of each component, int64 (K,).
+            rate: Topology input rate, tuples/s.
+        """
         share = rate * self.gain / np.maximum(total, 1)
         found: NDArray[np.float64] = share @ self._work + self.fixed_load
         return found
 
     def tcu(self, part: int, total: int, rate: float) -> NDArray[np.float64]:
-        """Percent of each machine that one of `total` tasks of a component would need there (Eq. 5)."""
+        """Percent of each machine that one of `total` tasks of a component would need there (Eq. 5).
+
+        Args:
+            part: Index of the component.
+            total: Number of its tasks, which share its input.
+            rate: Topology input rate, tuples/s.
+        """
         model = self.instances.profiled
+        # Eq. 5: TCU = e * IR + MET, the input rate IR of the component shared by its tasks
         cost: NDArray[np.float64] = model.e[part] * (rate * self.gain[part] / total) + model.met[part]
         return cost
 
@@ -65,7 +77,12 @@ class Graph:
         return taking
 
     def add(self, part: int, node: int) -> None:
-        """Put one more task of a component on a machine."""
+        """Put one more task of a component on a machine.
+
+        Args:
+            part: Index of the component.
+            node: Index of the machine.
+        """
         topology = self.instances.topology[part]
         self._count(part, node)
         self.room[node] -= self.instances.need[part]
@@ -91,4 +108,4 @@ class Graph:
 
 
 LIMIT = FULL * (1 + OVER)
-"""Percent above which a machine is over-utilised."""
+"""Percent above which a machine is over-utilised; a larger one takes rates for sustained that are not."""

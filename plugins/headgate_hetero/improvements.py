@@ -1,4 +1,4 @@
-"""Where `hetero-plus` stands beside `hetero` and the optimum: three, six and 180 machines."""
+"""Comparison of `hetero-plus` with `hetero` and the optimum: three, six and 180 machines."""
 
 from __future__ import annotations
 

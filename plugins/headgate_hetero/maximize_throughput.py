@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     """Percent of each machine in use, float64 (m,)."""
 
 STEADY = 1e15
-"""Tuples/s at which a rate that overloads nothing is no longer raised."""
+"""Tuples/s at which a rate that overloads nothing is no longer raised; larger ones overflow in the end."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class Found:
-    """Where the algorithm ended: the last stable graph (None if there was none), its rate, and Scale.
+    """Result of Algorithm 2: the last stable graph (None if there was none), its rate, and Scale.
 
     `accepted` are the input rates of all stable states, in order.
     """
@@ -35,7 +35,12 @@ class Found:
 
 
 def maximize_throughput(graph: Graph, options: Options) -> Found:
-    """Run Algorithm 2 from a first assignment; lines are those of the journal paper."""
+    """Run Algorithm 2 from a first assignment; lines are those of the journal paper.
+
+    Args:
+        graph: A first assignment; it is changed.
+        options: R0, and how what the paper leaves open is read.
+    """
     rate, scale = options.initial_rate, 1.0
     final: Graph | None = None
     final_rate = 0.0
@@ -86,7 +91,14 @@ def _take_new_task(graph: Graph, load: Load, rate: float, options: Options) -> L
 
 
 def hottest(graph: Graph, load: Load, rate: float, options: Options) -> int:
-    """The component of the task with the highest TCU on the first over-utilised machine; ties by component."""
+    """The component of the task with the highest TCU on the first over-utilised machine; ties by component.
+
+    Args:
+        graph: Tasks on machines.
+        load: Percent of each machine in use, float64 (m,).
+        rate: Topology input rate, tuples/s.
+        options: Which of several over-utilised machines comes first.
+    """
     node = int(load.argmax() if options.overloaded == "fullest" else (load > LIMIT).argmax())
     here = np.flatnonzero(graph.counts[:, node])
     model = graph.instances.profiled

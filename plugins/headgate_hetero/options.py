@@ -1,4 +1,4 @@
-"""What a user may set: one option for each thing the papers leave open."""
+"""Options of `hetero` and `hetero-plus`: one for each thing that the papers leave open."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SIZES = (2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 28.0, 40.0, 60.0, 90.0)
 """Percent of the fastest machine that a task works, fixed cost apart, to begin with."""
 STEPS = 12
-"""Bisections of the rate."""
+"""Bisections of the rate; more of them come closer to the highest one of a choice of sizes, and take longer."""
 
 
 def pack(instances: InstanceCounts, factor: float, sizes: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:
@@ -30,6 +30,7 @@ def pack(instances: InstanceCounts, factor: float, sizes: NDArray[np.float64], m
         most: Tasks that all components may have.
     """
     model = instances.profiled
+    # percent that all of a component needs on each machine at that rate, MET apart (Eq. 5)
     work = factor * model.e * model.gain[:, None]
     wanted = np.ceil(np.where(model.covers, work, np.inf).min(axis=1) / sizes)
     wanted = np.maximum(wanted, np.maximum(instances.floor.sum(axis=1), 1))
@@ -60,7 +61,15 @@ def pack(instances: InstanceCounts, factor: float, sizes: NDArray[np.float64], m
 
 
 def packed(instances: InstanceCounts, low: float, seed: int, trials: int, most: int) -> NDArray[np.int64] | None:
-    """The counts of the highest rate above `low` (a factor of the stated rates) that were found, None if none were."""
+    """The counts of the highest rate above `low` (a factor of the stated rates) that were found, None if none were.
+
+    Args:
+        instances: Components, machines, profiles, and room for tasks.
+        low: Factor of the stated rates to be passed.
+        seed: Seed of the sizes that are drawn.
+        trials: Number of sizes drawn.
+        most: Tasks that all components may have.
+    """
     dice = np.random.default_rng(abs(seed))
     known, low = low, low / 2  # from below, so that the draw begins with sizes that pack well
     best, sizes, parts = None, np.full(len(instances.parts), FULL), len(instances.parts)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 Counts = NDArray[np.int64]
 
 SHAKES = 40
-"""Times that the best counts are shaken."""
+"""Times that the best counts are shaken; more of them leave more local optima, as far as the budget goes."""
 OVERHEAD = 1_200
-"""What a pair of components costs beside its placements, in placements."""
+"""Cost of a pair of components beside its placements, in placements; a larger one ends the search earlier."""
 TINY = 1e-300
 """Percent, in place of none, so that a machine without load has no rate to be divided by."""
 
@@ -71,7 +71,12 @@ class Pairs:
 
     @classmethod
     def of(cls, instances: InstanceCounts, budget: int) -> Pairs:
-        """Begin with all of the budget."""
+        """Begin with all of the budget.
+
+        Args:
+            instances: Components, machines, profiles, and room for tasks.
+            budget: Placements to try.
+        """
         free = np.maximum(instances.free, 0.0)
         one = np.vstack([np.zeros_like(instances.floor[:1]), (eye := np.eye(len(free), dtype=np.int64)), -eye])
         return cls(
@@ -94,7 +99,12 @@ class Pairs:
         return counts, rate
 
     def shake(self, counts: Counts, dice: np.random.Generator) -> Counts:
-        """Draw the tasks of two components anew, or some steps from where they are."""
+        """Draw the tasks of two components anew, or some steps from where they are.
+
+        Args:
+            counts: Tasks by component and machine, int64 (K, m).
+            dice: Source of randomness.
+        """
         shaken = counts.copy()
         for part in dice.choice(len(counts), size=min(2, len(counts)), replace=False).tolist():
             width = counts.shape[1]
@@ -108,8 +118,14 @@ class Pairs:
         return combinations(range(parts), 2) if parts > 1 else iter([(0,)])
 
     def best(self, counts: Counts, pair: tuple[int, ...]) -> tuple[Counts, float]:
-        """The counts after the best steps of one or two components, and their highest rate."""
+        """The counts after the best steps of one or two components, and their highest rate.
+
+        Args:
+            counts: Tasks by component and machine, int64 (K, m).
+            pair: Indices of the components, one or two.
+        """
         model, rest = self.instances.profiled, np.delete(np.arange(len(counts)), pair)
+        # highest rate r with e * share * r + MET <= 100 % on every machine: r = min over machines of left / slope
         share = model.gain[rest] / counts[rest].sum(axis=1)
         slope = (model.e[rest] * share[:, None] * counts[rest]).sum(axis=0)
         left = self.free - (model.met[rest] * counts[rest]).sum(axis=0)

@@ -23,7 +23,12 @@ NO_TUPLES = "no rate of these components costs anything, or no spout emits: the 
 
 
 def as_printed(request: Request, options: Options) -> Plan:
-    """Algorithms 1 and 2."""
+    """Plan with Algorithms 1 and 2 as they are printed.
+
+    Args:
+        request: The request.
+        options: R0, and how what the paper leaves open is read.
+    """
     instances = InstanceCounts.of(request)
     if not len(instances.parts):
         return instances.others(NO_PROFILES)
@@ -40,7 +45,7 @@ def as_printed(request: Request, options: Options) -> Plan:
 
 
 def steady(graph: Graph) -> bool:
-    """Whether a higher input rate takes more of some machine, so that there is a highest one."""
+    """Check that a higher input rate takes more of some machine, so that there is a highest one."""
     return math.isfinite(highest(graph)) and graph.instances.profiled.spout_rate > 0
 
 
@@ -50,7 +55,13 @@ def highest(graph: Graph) -> float:
 
 
 def at_most(instances: InstanceCounts, graph: Graph, said: str) -> Plan:
-    """The plan of a graph at the highest rate that it sustains, infeasible if fixed costs alone overload a machine."""
+    """The plan of a graph at the highest rate that it sustains, infeasible if fixed costs alone overload a machine.
+
+    Args:
+        instances: Components, machines, profiles, and room for tasks.
+        graph: Tasks on machines.
+        said: Reason that the search ended, for the explanation.
+    """
     factor = highest(graph)
     if factor > 0:
         return instances.plan(graph.counts, factor, f"{said}; its highest rate is taken")

@@ -57,7 +57,13 @@ def cluster(machines: Mapping[str, int]) -> Cluster:
 
 
 def micro_benchmark(shape: str, machines: Sequence[int], met: float = 0.0) -> Request:
-    """Linear, diamond or star on so many machines of each type; `met` is printed nowhere."""
+    """Linear, diamond or star on so many machines of each type; `met` is printed nowhere.
+
+    Args:
+        shape: `linear`, `diamond` or `star`.
+        machines: Number of machines of each type.
+        met: Fixed cost of a task (MET), percent of a machine.
+    """
     names, pairs = SHAPES[shape]
     targets = {target for _, target in pairs}
     parts = tuple(
@@ -80,7 +86,12 @@ def micro_benchmark(shape: str, machines: Sequence[int], met: float = 0.0) -> Re
 
 
 def bench(name: str, machines: Sequence[int]) -> Request:
-    """RollingCount or UniqueVisitor, whose two bolts are profiled; the spout that feeds them costs nothing."""
+    """RollingCount or UniqueVisitor, whose two bolts are profiled; the spout that feeds them costs nothing.
+
+    Args:
+        name: `rolling-count` or `unique-visitor`.
+        machines: Number of machines of each type.
+    """
     bolts = BOLTS[name]
     first, second = bolts
     alphas = {bolt: next(iter(points.values()))[1] for bolt, points in bolts.items()}

@@ -21,7 +21,12 @@ Case = Literal["balance", "warn", "optimise", "nothing"]
 
 
 def case_of(high: bool, low: bool) -> Case:  # noqa: FBT001 - the two are the axes of a table
-    """The case for whether any Worker is under high load, and any under low load."""
+    """The case for whether any Worker is under high load, and any under low load.
+
+    Args:
+        high: Whether any Worker is under high load.
+        low: Whether any Worker is under low load.
+    """
     if high:
         return "balance" if low else "warn"
     return "optimise" if low else "nothing"
@@ -40,12 +45,18 @@ class Loads:
 
     @property
     def case(self) -> Case:
-        """Which of the four cases it is."""
+        """Case of section 4.2."""
         return case_of(bool(self.high.any()), bool(self.low.any()))
 
 
 def loads(problem: Problem, node_of: NDArray[np.int64], options: Options) -> Loads:
-    """Classify the nodes by CPU and by the queues of what runs there; a node without a slot has no Worker."""
+    """Classify the nodes by CPU and by the queues of what runs there; a node without a slot has no Worker.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each executor, int64 (n,), -1 for none.
+        options: Thresholds of load and queue.
+    """
     used = np.bincount(node_of[node_of >= 0], weights=problem.demand[node_of >= 0, 0], minlength=problem.m)
     capacity = problem.capacity[:, 0]
     ratio = np.divide(used, capacity, out=np.where(used > 0, np.inf, 0.0), where=capacity > 0)
@@ -60,7 +71,12 @@ def loads(problem: Problem, node_of: NDArray[np.int64], options: Options) -> Loa
 
 
 def analyse(observation: Observation, options: Options) -> Verdict:
-    """Say which case an observation is; balance and optimise call for a plan, and so does a task that runs nowhere."""
+    """Say which case an observation is; balance and optimise call for a plan, and so does a task that runs nowhere.
+
+    Args:
+        observation: A window of measurement.
+        options: Thresholds of load and queue.
+    """
     problem = Problem.of(Request.of(observation), measured=options.measured)
     waiting = int((problem.current < 0).sum())
     found = loads(problem, problem.current, options)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from headgate_nstorm.cases import Loads
     from headgate_nstorm.gains import Gains
-    from headgate_nstorm.migration import Fit
+    from headgate_nstorm.migration import Feasibility
 
 
 def communication_optimization(
-    movable: NDArray[np.int64], loads: Loads, gains: Gains, fit: Fit, threshold: float
+    movable: NDArray[np.int64], loads: Loads, gains: Gains, fit: Feasibility, threshold: float
 ) -> Migration | None:
     """Run Algorithm 2; None (NULL in line 13) where no migration with room gains more than the threshold.
 

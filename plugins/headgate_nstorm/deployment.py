@@ -13,7 +13,7 @@ from headgate_nstorm.cases import Case, loads
 from headgate_nstorm.communication_optimization import communication_optimization
 from headgate_nstorm.gains import Gains
 from headgate_nstorm.load_balancing import load_balancing
-from headgate_nstorm.migration import Fit, Migration, pinned
+from headgate_nstorm.migration import Feasibility, Migration, pinned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,10 @@ def deploy(request: Request, options: Options) -> Plan:
 
     OTD starts from Storm's deployment (section 5.3): executors that run nowhere are dealt round robin, and nothing
     migrates in such a round.
+
+    Args:
+        request: The request.
+        options: Thresholds, and which executors move.
     """
     problem = Problem.of(request, measured=options.measured)
     if (problem.current < 0).any():
@@ -49,7 +53,7 @@ def deploy(request: Request, options: Options) -> Plan:
 
 
 def deal(problem: Problem) -> NDArray[np.int64]:
-    """What runs stays; the others go round robin over the nodes, past those without room.
+    """Storm's deployment: what runs stays, the others go round robin over the nodes, past those without room.
 
     Topologies share the free slots: each is dealt over so many nodes, those with most free slots first, and beyond
     them only where they have no room.
@@ -72,14 +76,14 @@ def deal(problem: Problem) -> NDArray[np.int64]:
 
 
 @attrs.frozen(kw_only=True)
-class Decision:
-    """A round: which case it was, and what moves, None for nothing."""
+class RoundDecision:
+    """Decision of one round: the case of section 4.2, and the migration, None for none."""
 
     case: Case
     migration: Migration | None = None
 
 
-def decide(problem: Problem, node_of: NDArray[np.int64], options: Options, *, tabu: int = -1) -> Decision:
+def decide(problem: Problem, node_of: NDArray[np.int64], options: Options, *, tabu: int = -1) -> RoundDecision:
     """Decide on the migration of a round (Fig. 6).
 
     Args:
@@ -91,19 +95,19 @@ def decide(problem: Problem, node_of: NDArray[np.int64], options: Options, *, ta
     found = loads(problem, node_of, options)
     movable = np.flatnonzero(~pinned(problem, options))
     movable = movable[movable != tabu]
-    gains, fit = Gains(problem, node_of), Fit(problem, node_of, options)
+    gains, fit = Gains(problem, node_of), Feasibility(problem, node_of, options)
     migration = None
     if found.case == "balance":
         migration = load_balancing(movable, found, gains, fit)
     elif found.case == "optimise":
         threshold = options.threshold * problem.traffic.total
         migration = communication_optimization(movable, found, gains, fit, threshold)
-    return Decision(case=found.case, migration=migration)
+    return RoundDecision(case=found.case, migration=migration)
 
 
 def rounds(
     problem: Problem, options: Options, count: int, *, tabu: bool = False
-) -> Iterator[tuple[Decision, NDArray[np.int64]]]:
+) -> Iterator[tuple[RoundDecision, NDArray[np.int64]]]:
     """Decide and migrate from where executors run, until nothing moves: each decision, and node_of after it.
 
     Args:

@@ -57,7 +57,12 @@ class Gains:
         return made
 
     def best(self, executors: Ints, allowed: Bools) -> tuple[Ints, Ints]:
-        """For each executor what it gains at its best allowed node, and that node; at least one is allowed."""
+        """For each executor what it gains at its best allowed node, and that node; at least one is allowed.
+
+        Args:
+            executors: Executors, ascending, int64 (k,).
+            allowed: Nodes that they may go to, bool (m,).
+        """
         step = max(1, CELLS // max(self._problem.m, 1))
         parts = [self._best(executors[at : at + step], allowed) for at in range(0, len(executors), step)]
         gains, nodes = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -65,6 +70,7 @@ class Gains:
 
     def _best(self, executors: Ints, allowed: Bools) -> tuple[Ints, Ints]:
         table = self.rows(executors)
+        # Eq. 5: ASC = C[e, n] - C[e, n0], n0 being where the executor runs
         own = table[np.arange(len(executors)), self.node_of[executors]]
         nodes = np.flatnonzero(allowed)
         at = table[:, nodes].argmax(axis=1)

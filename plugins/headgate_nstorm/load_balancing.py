@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from headgate_nstorm.cases import Loads
     from headgate_nstorm.gains import Gains
-    from headgate_nstorm.migration import Fit, Migration
+    from headgate_nstorm.migration import Feasibility, Migration
 
 
-def load_balancing(movable: NDArray[np.int64], loads: Loads, gains: Gains, fit: Fit) -> Migration | None:
+def load_balancing(movable: NDArray[np.int64], loads: Loads, gains: Gains, fit: Feasibility) -> Migration | None:
     """Run Algorithm 1; None where no executor of that Worker has room on a Worker under low load.
 
     Of the Workers of a node those with the lowest load are all its Workers here (line 3), for Workers are nodes.

@@ -24,7 +24,7 @@ class Migration:
     gain: int
 
 
-class Fit:
+class Feasibility:
     """Room for executors on nodes: capacity of every resource, a slot, and with the guard no high load."""
 
     def __init__(self, problem: Problem, node_of: NDArray[np.int64], options: Options) -> None:
@@ -36,16 +36,21 @@ class Fit:
             self._room.place(executor, int(node_of[executor]))
 
     def nodes(self, executor: int) -> NDArray[np.bool_]:
-        """Whether it fits, for every node: bool (m,)."""
+        """Check each node for room for an executor, bool (m,)."""
         fits: NDArray[np.bool_] = self._room.fits(executor) & self._guarded(executor, slice(None))
         return fits
 
     def on(self, executor: int, node: int) -> bool:
-        """Whether it fits on one node."""
+        """Check one node for room.
+
+        Args:
+            executor: Index of the executor.
+            node: Index of the node.
+        """
         return self._room.fits_on(executor, node) and bool(self._guarded(executor, slice(node, node + 1))[0])
 
     def _guarded(self, executor: int, span: slice) -> NDArray[np.bool_]:
-        """Whether nodes stay below the threshold of high load, if that is asked for."""
+        """Check that nodes stay below the threshold of high load, if that is asked for."""
         capacity = self._problem.capacity[span, 0]
         if self._guard == np.inf:
             return np.ones(len(capacity), dtype=bool)
@@ -55,7 +60,7 @@ class Fit:
 
 
 def best_of(
-    table: NDArray[np.int64], executors: NDArray[np.int64], source: int, allowed: NDArray[np.bool_], fit: Fit
+    table: NDArray[np.int64], executors: NDArray[np.int64], source: int, allowed: NDArray[np.bool_], fit: Feasibility
 ) -> Migration | None:
     """The migration with the largest ASC; ties go to the lowest executor, then to the lowest node.
 
@@ -80,7 +85,12 @@ def best_of(
 
 
 def pinned(problem: Problem, options: Options) -> NDArray[np.bool_]:
-    """Executors that never move: those that may not, and spouts if they stay."""
+    """Executors that never move: those that may not, and spouts if they stay.
+
+    Args:
+        problem: The request as arrays.
+        options: Whether spouts move.
+    """
     kinds = {
         (topology.id, part.id): part.kind.value
         for topology in problem.request.topologies

@@ -10,7 +10,7 @@ from attrs import validators as check
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """When OTD acts, and what it may move.
+    """Options of `otd`: thresholds, and what it may move.
 
     The paper prints no thresholds. Algorithm 2 computes the lowest-load Worker of each node and then goes through
     all low-load Workers: an executor's gain depends on the node alone, so both choose the same executor and node.

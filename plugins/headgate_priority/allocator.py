@@ -42,6 +42,12 @@ def allocate(
     Line 13 of Table 3 goes through all topologies inside each level; here, as is meant, through those of the level.
     A topology uses no more nodes than it has tasks. Tasks that are not movable stay where they run.
 
+    Args:
+        problem: The request as arrays.
+        claims: Claims of the topologies, by priority and id.
+        shares: Number of nodes that each claim is granted.
+        selection: Nodes of a topology whose number changes: its own first, or by id.
+
     Returns:
         Node of each task, -1 where its topology has no nodes or they have no room for it; and the nodes given.
     """
@@ -66,12 +72,13 @@ def _choose(
         for claim, share in zip(claims, shares, strict=True)
     }
     own = {claim.topology: _own(problem, claim.topology) for claim in claims}
+    # lines 4 and 8: a topology whose number is unchanged leaves CN
     kept = {index for index in asked if asked[index] == len(own[index])}
     nodes = {index: list(own[index]) for index in kept}
     taken = {node for index in kept for node in own[index]}
     changed = [claim.topology for claim in claims if claim.topology not in kept]
     for index in changed:
-        nodes[index] = []
+        nodes[index] = []  # line 5 takes everything from it
         if selection == "own-first":
             nodes[index] = [node for node in own[index] if node not in taken][: asked[index]]
             taken.update(nodes[index])

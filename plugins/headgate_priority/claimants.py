@@ -1,4 +1,4 @@
-"""What the topologies of a request claim: desired and minimum nodes, by priority."""
+"""Claims of the topologies of a request on nodes: desired and minimum numbers, by priority."""
 
 from __future__ import annotations
 
@@ -39,7 +39,12 @@ class Claimant:
 
 
 def claimants(problem: Problem, undeclared: Undeclared) -> tuple[Claimant, ...]:
-    """Every topology that has tasks, by priority, then by id."""
+    """Every topology that has tasks, by priority, then by id.
+
+    Args:
+        problem: The request as arrays.
+        undeclared: Reading of a topology that declares no desired nodes.
+    """
     found = []
     for index, topology in enumerate(sorted(problem.request.topologies, key=lambda each: each.id)):
         mine = problem.topology == index

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from headgate.model import Plan, Request
-    from headgate_priority.workloads import Row
+    from headgate_priority.workloads import TopologyRow
 
 EVENTS = ("EventTP1", "EventTP2")
 STATIC = {"8": (USE_CASE_1, 16, (6, 6, 2, 2)), "12": (USE_CASE_2, 20, (13, 7))}
@@ -95,11 +95,11 @@ def _letter() -> str:
     return ", ".join(f"{_nodes(plan, name)}" for name in USE_CASE_1)
 
 
-def _sps(rows: Mapping[str, Row], nodes: int, name: str) -> float:
+def _sps(rows: Mapping[str, TopologyRow], nodes: int, name: str) -> float:
     return float(_nodes(_plan_sps(use_case(rows, nodes), SpsOptions()), name))
 
 
-def _dps(rows: Mapping[str, Row], nodes: int, triggered: Sequence[str], name: str) -> float:
+def _dps(rows: Mapping[str, TopologyRow], nodes: int, triggered: Sequence[str], name: str) -> float:
     return float(_nodes(dps(use_case(rows, nodes, triggered), DpsOptions()), name))
 
 

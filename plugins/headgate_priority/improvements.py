@@ -1,4 +1,4 @@
-"""Where `sps-v2` stands beside `sps` and the optimum: minima that are not honoured."""
+"""Comparison of `sps-v2` with `sps` and the optimum: minima that are not honoured."""
 
 from __future__ import annotations
 
@@ -45,7 +45,12 @@ def improvements() -> Sequence[Improvement]:
 
 
 def lacking(minima: Mapping[str, int], plan: Plan) -> float:
-    """Nodes that topologies lack to their minima, counted on the placement."""
+    """Nodes that topologies lack to their minima, counted on the placement.
+
+    Args:
+        minima: Minimum nodes (sm) of each topology.
+        plan: The plan.
+    """
     used: dict[str, set[str]] = {topology: set() for topology in minima}
     for task, slot in plan.assignment.items():
         used[task.partition("/")[0]].add(slot.node)
@@ -53,6 +58,6 @@ def lacking(minima: Mapping[str, int], plan: Plan) -> float:
 
 
 def least_lacking(request: Request) -> float:
-    """What no plan can do without: by so much the minima together are more than the nodes, which nobody shares."""
+    """Least number of nodes that any plan lacks: the sum of the minima above the nodes, which nobody shares."""
     minima = sum(topology.minimum_nodes or 0 for topology in request.topologies)
     return float(max(minima - len(request.cluster.nodes), 0))

@@ -1,4 +1,4 @@
-"""What a user may choose: every place where the thesis can be read in two ways."""
+"""Options of SPS, DPS and SPS v2: each place where the thesis can be read in two ways."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Selection = Literal["own-first", "by-id"]
 
 @attrs.frozen(kw_only=True)
 class DpsOptions:
-    """How DPS is read.
+    """Options of `dps`, and of the other two as well.
 
     Attributes:
         rounding: `half-up` is Java's `Math.round`; `half-even` is Python's `round`.
@@ -32,7 +32,7 @@ class DpsOptions:
 
 @attrs.frozen(kw_only=True)
 class SpsOptions(DpsOptions):
-    """How SPS is read.
+    """Options of `sps`.
 
     Attributes:
         reading: Lines 15 to 21 of Table 2. `X` carries the nodes left in the cluster through the topologies of a
@@ -52,7 +52,7 @@ class SpsOptions(DpsOptions):
 
 @attrs.frozen(kw_only=True)
 class SpsV2Options(DpsOptions):
-    """How SPS v2 shares.
+    """Options of `sps-v2`.
 
     Attributes:
         surplus: Who gets the nodes above the minima: `proportional` shares them by what is desired above the

@@ -1,4 +1,4 @@
-"""How many nodes each topology gets: Tables 2 and 4 of the thesis, and a variant that keeps its promises.
+"""Number of nodes for each topology: Tables 2 and 4 of the thesis, and a variant that keeps the minima.
 
 Every function takes the claims by priority and id, and the number of nodes, and returns as many numbers as there are
 claims; their sum is at most the number of nodes.
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 def rounded(numerator: int, denominator: int, rounding: Rounding) -> int:
-    """A quotient of whole numbers as a whole number, exactly; 0 where the denominator is 0."""
+    """A quotient of whole numbers as a whole number, exactly; 0 where the denominator is 0.
+
+    Args:
+        numerator: Whole number, 0 or more.
+        denominator: Whole number, 0 or more.
+        rounding: Rounding of a half.
+    """
     if not denominator:
         return 0
     whole, rest = divmod(numerator, denominator)
@@ -30,33 +36,49 @@ def sps(claims: Sequence[Claimant], nodes: int, options: SpsOptions) -> list[int
     """Table 2: each level gets its share of the nodes, each topology its share of the level's.
 
     With fewer nodes than all minima together, which the table leaves open, the most important have theirs.
+
+    Args:
+        claims: Claims of the topologies (sd, sm), by priority and id.
+        nodes: Number of nodes of the cluster (C).
+        options: Readings of Table 2.
     """
     minima = sum(claim.minimum for claim in claims)
-    if nodes <= minima:
+    if nodes <= minima:  # lines 2 to 8 say it for C = the sum of all sm
         return minima_by_priority(claims, nodes)
-    desired = sum(claim.desired for claim in claims)
-    left = min(nodes, desired)
+    desired = sum(claim.desired for claim in claims)  # ST, line 10
+    left = min(nodes, desired)  # X, line 11
     total = left if options.total == "min" else nodes
     shares = [0] * len(claims)
     for level in levels(claims):
-        wanted = sum(claims[at].desired for at in level)
+        wanted = sum(claims[at].desired for at in level)  # SP, line 13
+        # PF = min(X, round(C * SP / ST)), line 14
         part = min(left, rounded(total * wanted, desired, options.rounding))
+        # Y = PF, line 15; the other reading goes on with X
         budget = left if options.reading == "X" else part
         for at in level:
+            # cn = min(Y, round(PF * sd / SP)), line 17; Y = Y - cn, line 19
             shares[at] = min(budget, rounded(part * claims[at].desired, wanted, options.rounding))
             budget -= shares[at]
+        # X = X - PF, line 21
         left = budget if options.reading == "X" else left - part
     return shares
 
 
 def dps(claims: Sequence[Claimant], nodes: int, options: DpsOptions) -> list[int]:
-    """Table 4: level by level, each gets what it desires as long as there is any."""
-    left = min(nodes, sum(claim.desired for claim in claims))
+    """Table 4: level by level, each gets what it desires as long as there is any.
+
+    Args:
+        claims: Claims of the topologies (sd, sm), by priority and id.
+        nodes: Number of nodes of the cluster (C).
+        options: Rounding.
+    """
+    left = min(nodes, sum(claim.desired for claim in claims))  # X, lines 2 and 3
     shares = [0] * len(claims)
     for level in levels(claims):
         wanted = sum(claims[at].desired for at in level)
-        part = min(left, wanted)
+        part = min(left, wanted)  # P, lines 5 and 6
         for at in level:
+            # cn = min(X, round(P * sd / SP)), line 8; X = X - cn, line 10
             shares[at] = min(left, rounded(part * claims[at].desired, wanted, options.rounding))
             left -= shares[at]
     return shares
@@ -67,6 +89,11 @@ def sps_v2(claims: Sequence[Claimant], nodes: int, options: SpsV2Options) -> lis
 
     Every topology has at least its minimum when the minima fit; no node is idle while somebody desires one; a more
     important topology with the same claim never has fewer.
+
+    Args:
+        claims: Claims of the topologies (sd, sm), by priority and id.
+        nodes: Number of nodes of the cluster (C).
+        options: Sharing of the nodes above the minima.
     """
     floors = [claim.minimum for claim in claims]
     left = nodes - sum(floors)
@@ -78,6 +105,7 @@ def sps_v2(claims: Sequence[Claimant], nodes: int, options: SpsV2Options) -> lis
         extra = _in_turn(wanted, left)
     else:
         total = sum(wanted)
+        # largest remainder: whole parts first, then one node each to the most important, the largest fraction first
         extra = [left * want // total if total else 0 for want in wanted]
         order = sorted(range(len(claims)), key=lambda at: (claims[at].priority, -_rest(left, wanted[at], total), at))
         rest = left - sum(extra)
@@ -87,7 +115,12 @@ def sps_v2(claims: Sequence[Claimant], nodes: int, options: SpsV2Options) -> lis
 
 
 def minima_by_priority(claims: Sequence[Claimant], nodes: int) -> list[int]:
-    """Each topology its minimum in order of importance; nothing for those for whom it is not there in full."""
+    """Each topology its minimum in order of importance; nothing for those for whom it is not there in full.
+
+    Args:
+        claims: Claims of the topologies (sd, sm), by priority and id.
+        nodes: Number of nodes of the cluster (C).
+    """
     shares = []
     for claim in claims:
         shares.append(claim.minimum if claim.minimum <= nodes else 0)

@@ -21,25 +21,40 @@ if TYPE_CHECKING:
     from headgate_priority.claimants import Claimant
     from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
 
-    Rule = Callable[[Sequence[Claimant], int], Sequence[int]]
+    SharingRule = Callable[[Sequence[Claimant], int], Sequence[int]]
 
 
 def sps(request: Request, options: SpsOptions) -> Plan:
-    """Table 2, then Table 3."""
+    """Table 2, then Table 3.
+
+    Args:
+        request: The request.
+        options: Readings of the thesis.
+    """
     return _schedule(request, options, partial(shares.sps, options=options), options.below_minima)
 
 
 def dps(request: Request, options: DpsOptions) -> Plan:
-    """Table 4, then Table 3."""
+    """Table 4, then Table 3.
+
+    Args:
+        request: The request.
+        options: Readings of the thesis.
+    """
     return _schedule(request, options, partial(shares.dps, options=options))
 
 
 def sps_v2(request: Request, options: SpsV2Options) -> Plan:
-    """Share by largest remainder above the minima, then Table 3."""
+    """Share by largest remainder above the minima, then Table 3.
+
+    Args:
+        request: The request.
+        options: Sharing of the nodes above the minima.
+    """
     return _schedule(request, options, partial(shares.sps_v2, options=options), options.below_minima)
 
 
-def _schedule(request: Request, options: DpsOptions, rule: Rule, below_minima: str = "") -> Plan:
+def _schedule(request: Request, options: DpsOptions, rule: SharingRule, below_minima: str = "") -> Plan:
     """Share the nodes of a request.
 
     Args:
@@ -84,7 +99,7 @@ def _held(problem: Problem, claims: Sequence[Claimant], nodes: int, minima: int)
 
 
 def _reason(grant: Grant, grants: Sequence[Grant], nodes: int, *, starving: bool) -> Reason:
-    """Why a topology has tasks without a node: no room on its nodes, no node by priority, or none by rounding."""
+    """Reason of a topology with tasks that have no node: no room on its nodes, no node by priority, or by rounding."""
     claim, have = grant.claim, len(grant.nodes)
     if have:
         message = f"{claim.id} has {have} nodes of its own without room for all its tasks; raise its desired_nodes"

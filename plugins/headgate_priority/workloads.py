@@ -32,7 +32,7 @@ FEED_RATES = {"TP1": 40.0, "TP2": 10.0}
 
 
 @attrs.frozen(kw_only=True)
-class Row:
+class TopologyRow:
     """A row of Table 8 or 12: executors per component is also the number of workers."""
 
     components: tuple[str, ...]
@@ -43,20 +43,20 @@ class Row:
 
 
 USE_CASE_1 = {
-    "EventTP1": Row(components=EVENT, desired=8, minimum=4, priority=1, rate=BATCH_RATE),
-    "EventTP2": Row(components=EVENT, desired=8, minimum=4, priority=1, rate=BATCH_RATE),
-    "ArchivalTP1": Row(components=ARCHIVAL, desired=4, minimum=2, priority=2, rate=BATCH_RATE),
-    "ArchivalTP2": Row(components=ARCHIVAL, desired=4, minimum=2, priority=2, rate=BATCH_RATE),
+    "EventTP1": TopologyRow(components=EVENT, desired=8, minimum=4, priority=1, rate=BATCH_RATE),
+    "EventTP2": TopologyRow(components=EVENT, desired=8, minimum=4, priority=1, rate=BATCH_RATE),
+    "ArchivalTP1": TopologyRow(components=ARCHIVAL, desired=4, minimum=2, priority=2, rate=BATCH_RATE),
+    "ArchivalTP2": TopologyRow(components=ARCHIVAL, desired=4, minimum=2, priority=2, rate=BATCH_RATE),
 }
 USE_CASE_2 = {
-    "TP1": Row(components=CONTINUOUS, desired=16, minimum=8, priority=1, rate=FEED_RATES["TP1"]),
-    "TP2": Row(components=CONTINUOUS, desired=8, minimum=4, priority=2, rate=FEED_RATES["TP2"]),
+    "TP1": TopologyRow(components=CONTINUOUS, desired=16, minimum=8, priority=1, rate=FEED_RATES["TP1"]),
+    "TP2": TopologyRow(components=CONTINUOUS, desired=8, minimum=4, priority=2, rate=FEED_RATES["TP2"]),
 }
 ALL_EQUAL = 2
 """The priority of every topology under DPS while no trigger is on."""
 
 
-def use_case(rows: Mapping[str, Row], nodes: int, triggered: Sequence[str] | None = None) -> Request:
+def use_case(rows: Mapping[str, TopologyRow], nodes: int, triggered: Sequence[str] | None = None) -> Request:
     """A use case on c4.large nodes (2 cores, 3.75 GB, 2 workers: Table 7).
 
     Args:
@@ -78,7 +78,7 @@ def use_case(rows: Mapping[str, Row], nodes: int, triggered: Sequence[str] | Non
     )
 
 
-def _topology(name: str, row: Row, triggered: Sequence[str] | None) -> Topology:
+def _topology(name: str, row: TopologyRow, triggered: Sequence[str] | None) -> Topology:
     priority = row.priority if triggered is None else 1 if name in triggered else ALL_EQUAL
     parts = tuple(
         Component(
@@ -101,8 +101,14 @@ def _topology(name: str, row: Row, triggered: Sequence[str] | None) -> Topology:
     )
 
 
-def triggered_while_running(rows: Mapping[str, Row], nodes: int, triggered: Sequence[str]) -> Request:
-    """The request after a trigger came on: everything runs where DPS put it before."""
+def triggered_while_running(rows: Mapping[str, TopologyRow], nodes: int, triggered: Sequence[str]) -> Request:
+    """The request after a trigger came on: everything runs where DPS put it before.
+
+    Args:
+        rows: `USE_CASE_1` or `USE_CASE_2`.
+        nodes: Supervisor nodes of the cluster.
+        triggered: Topologies whose trigger comes on.
+    """
     before = dps(use_case(rows, nodes, ()), DpsOptions())
     return attrs.evolve(use_case(rows, nodes, triggered), assignment=before.assignment)
 

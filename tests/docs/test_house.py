@@ -9,8 +9,13 @@ import pytest
 
 PACKAGES = (
     "headgate",
+    "headgate_baselines",
+    "headgate_dstorm",
     "headgate_exact",
+    "headgate_hetero",
+    "headgate_nstorm",
     "headgate_pipeline",
+    "headgate_priority",
     "headgate_sim",
     "headgate_spark",
     "headgate_storm",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headgate.model.evidence import Claim, Point
 from headgate.problem import Problem
 from headgate_dstorm.evidence import examples
-from headgate_dstorm.evidence.workloads import FLAVOURS, SHAPES, Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import FLAVOURS, SHAPES, BenchmarkSetting, micro_benchmark
 from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options
 
@@ -77,7 +77,7 @@ def _traffic() -> Iterator[Claim]:
             expected=shape == "linear",
             statement=f"% of inter-node traffic saved against round robin, {shape} at Cs 10",
             model=True,
-            verify=partial(_saved, shape, Setting()),
+            verify=partial(_saved, shape, BenchmarkSetting()),
             point=Point(chart="section 5.5.2: inter-node traffic saved, %", series="D-Storm", x=shape),
             note="" if shape == "linear" else "the layout of the topology is deduced; the optimum on it saves 50 %",
         )
@@ -89,7 +89,7 @@ def _traffic() -> Iterator[Claim]:
         expected=False,
         statement="% saved at the first point of the sweep of Cs, mean of the three topologies",
         model=True,
-        verify=lambda: round(sum(_saved(shape, Setting()) for shape in SHAPES) / len(SHAPES), 1),
+        verify=lambda: round(sum(_saved(shape, BenchmarkSetting()) for shape in SHAPES) / len(SHAPES), 1),
         follows=tuple(f"saved-{shape}" for shape in SHAPES),
     )
 
@@ -240,28 +240,28 @@ def _first_in(threshold: float) -> str:
     return next(name for name in ("p", "q") if f"t/{name}/0" in placed)
 
 
-def _saved(shape: str, setting: Setting) -> float:
+def _saved(shape: str, setting: BenchmarkSetting) -> float:
     request = micro_benchmark(shape, setting)
     return round(100 * (1 - _plan(request).scores.inter_node / _round_robin(request).scores.inter_node), 1)
 
 
 def _trend(shape: str) -> str:
-    saved = [_saved(shape, Setting(cs=cs)) for cs in (10, 20, 30, 40)]
+    saved = [_saved(shape, BenchmarkSetting(cs=cs)) for cs in (10, 20, 30, 40)]
     return "falls" if saved == sorted(saved, reverse=True) and len(set(saved)) == len(saved) else f"{saved}"
 
 
 def _growth(schedule: Callable[[Request], Plan]) -> float:
-    one, two = (schedule(micro_benchmark("linear", Setting(ss=ss))).scores.inter_node for ss in (1, 2))
+    one, two = (schedule(micro_benchmark("linear", BenchmarkSetting(ss=ss))).scores.inter_node for ss in (1, 2))
     return two / one
 
 
 def _parallelism(shape: str) -> str:
-    few, many = (_plan(micro_benchmark(shape, Setting(ts=ts))).scores.inter_node for ts in (4, 16))
+    few, many = (_plan(micro_benchmark(shape, BenchmarkSetting(ts=ts))).scores.inter_node for ts in (4, 16))
     return "insensitive" if abs(many / few - 1) <= INSENSITIVE else f"{many / few - 1:+.1%}"
 
 
 def _units(shape: str, ps: float) -> float:
-    return round((_plan(micro_benchmark(shape, Setting(ps=ps))).scores.cost or 0.0) / UNIT, 6)
+    return round((_plan(micro_benchmark(shape, BenchmarkSetting(ps=ps))).scores.cost or 0.0) / UNIT, 6)
 
 
 def _remains(shape: str) -> float:
@@ -269,7 +269,7 @@ def _remains(shape: str) -> float:
 
 
 def _machines(shape: str, ps: float) -> str:
-    request = micro_benchmark(shape, Setting(ps=ps))
+    request = micro_benchmark(shape, BenchmarkSetting(ps=ps))
     hosts = {slot.node for slot in _plan(request).assignment.values()}
     types = [node.machine_type for node in request.cluster.nodes if node.id in hosts]
     return ", ".join(f"{types.count(name)} {name}" for name, *_ in FLAVOURS if name in types)

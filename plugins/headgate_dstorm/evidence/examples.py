@@ -44,7 +44,14 @@ def request(
     nodes: dict[str, tuple[float, float]],
     placed: dict[str, str] | None = None,
 ) -> Request:
-    """One component of one task for each name; amounts are (points, MB); `placed` tasks run and do not move."""
+    """One component of one task for each name; amounts are (points, MB); `placed` tasks run and do not move.
+
+    Args:
+        tasks: Points and MB of each task.
+        traffic: Tuples/s between two tasks.
+        nodes: Points and MB of each node.
+        placed: Node of each task that runs and does not move.
+    """
     placed = placed or {}
     components = tuple(
         Component(id=name, demand=Resources(cpu=cpu, memory=memory), movable=name not in placed)

@@ -1,4 +1,4 @@
-"""Where `dstorm-plus` stands beside `dstorm` and the optimum: some settings of the micro-benchmark."""
+"""Comparison of `dstorm-plus` with `dstorm` and the optimum: some settings of the micro-benchmark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headgate.model import Status
 from headgate.model.evidence import Improvement
-from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def _improvement(shape: str, changed: dict[str, float]) -> Improvement:
     return Improvement(
         id="-".join((shape, *names)),
         statement=f"traffic between nodes of {shape} at {setting}, tuples/s",
-        build=partial(micro_benchmark, shape, Setting(**changed)),  # type: ignore[arg-type]
+        build=partial(micro_benchmark, shape, BenchmarkSetting(**changed)),  # type: ignore[arg-type]
         published="dstorm",
         figure=traffic,
         exact="optimal",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 POINTS = 0.00355
-"""Points that one operator needs for each tuple/s and unit of Cs (calibrated)."""
+"""Points that one operator needs for each tuple/s and unit of Cs (calibrated); larger ones need more machines."""
 SPOUT_WEIGHT = 0.7
 """Cost of sending from a spout, relative to receiving in a bolt (calibrated)."""
 OVERHEAD = 80.0
@@ -38,7 +38,7 @@ SHAPES = {
 
 
 @attrs.frozen(kw_only=True)
-class Setting:
+class BenchmarkSetting:
     """A row of Table 5.3; the defaults are the paper's.
 
     Attributes:
@@ -71,14 +71,19 @@ def cluster() -> Cluster:
     )
 
 
-def micro_benchmark(shape: str, setting: Setting) -> Request:
-    """Linear, diamond or star with one setting."""
+def micro_benchmark(shape: str, setting: BenchmarkSetting) -> Request:
+    """Linear, diamond or star with one setting.
+
+    Args:
+        shape: `linear`, `diamond` or `star`.
+        setting: Parameters of Table 5.3.
+    """
     streams = tuple(Stream(source=f"op{source}", target=f"op{target}") for source, target in SHAPES[shape])
     components = tuple(_operators(shape, setting))
     return Request(cluster=cluster(), topologies=(Topology(id=shape, components=components, streams=streams),))
 
 
-def _operators(shape: str, setting: Setting) -> Iterator[Component]:
+def _operators(shape: str, setting: BenchmarkSetting) -> Iterator[Component]:
     """Operators in stream order; a bolt receives everything that every operator before it emits."""
     pairs = SHAPES[shape]
     names = range(1, 1 + max(target for _, target in pairs))
@@ -121,11 +126,11 @@ def _task(points: float) -> Resources:
 def workloads() -> Sequence[Workload]:
     """The micro-benchmark at its defaults and at the far end of each setting, and the word count."""
     ends = {
-        "": Setting(),
-        "-cs40": Setting(cs=40),
-        "-ss2": Setting(ss=2),
-        "-ts16": Setting(ts=16),
-        "-ps10000": Setting(ps=10_000),
+        "": BenchmarkSetting(),
+        "-cs40": BenchmarkSetting(cs=40),
+        "-ss2": BenchmarkSetting(ss=2),
+        "-ts16": BenchmarkSetting(ts=16),
+        "-ps10000": BenchmarkSetting(ps=10_000),
     }
     micro = [
         Workload(

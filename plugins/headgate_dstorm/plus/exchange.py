@@ -137,7 +137,7 @@ class Exchange:
         return found + self.flows.best(room) if len(self.flows) else found
 
     def alike(self, one: Ints, other: Ints) -> Flags:
-        """Whether tasks of each pair exchange the same with everybody, so that nothing is won where they change places.
+        """Check which pairs exchange the same with everybody: nothing is won where they change places.
 
         Args:
             one: A task of each pair, int64 (w,).

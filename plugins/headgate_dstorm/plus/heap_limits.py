@@ -41,12 +41,20 @@ class HeapLimits:
         return found
 
     def near(self, nodes: Ints) -> Flags:
-        """Whether slots of each node might not suffice with one more task."""
+        """Check which nodes might not have slots enough with one more task."""
         found: Flags = self._bound(nodes) + 1 > self._state.problem.slots[nodes]
         return found
 
     def allow(self, task: Ints, there: Ints, other: Ints) -> Flags:
-        """Which changes leave both nodes with slots enough; workers are packed only where a bound does not say so."""
+        """Check which changes leave both nodes with slots enough.
+
+        Workers are packed only where a bound does not decide; changes are on different nodes.
+
+        Args:
+            task: Task of each change, int64 (c,).
+            there: Node that it moves to, int64 (c,).
+            other: Task that comes back in its place, -1 for none, int64 (c,).
+        """
         state = self._state
         allowed = np.ones(len(task), dtype=bool)
         here, slots = state.node_of[task], state.problem.slots
@@ -58,7 +66,13 @@ class HeapLimits:
         return allowed
 
     def shift(self, task: Ints, here: Ints, there: Ints) -> None:
-        """Each task has moved."""
+        """Each task has moved.
+
+        Args:
+            task: Tasks, int64 (c,).
+            here: Node that each left, int64 (c,).
+            there: Node that each came to, int64 (c,).
+        """
         self._add(task, here, -1.0)
         self._add(task, there, 1.0)
 
@@ -71,13 +85,14 @@ class HeapLimits:
 
         Those that fixed tasks hold are beside them, however empty they are.
         """
+        # first fit: every worker but the last holds at least `_least` tasks, and two in a row more than one limit
         by_number = -(-self._state.of_topology[nodes] // self._least)
         by_sum = np.floor(2.0 * self._sum[nodes] / self._state.problem.heap_limit) + 1.0
         bound: Floats = np.minimum(by_number, by_sum).sum(axis=1) + self._held[nodes]
         return bound
 
     def _enough(self, node: int, comes: int, goes: int) -> bool:
-        """Whether a node's slots suffice when one task comes and one goes, -1 being none."""
+        """Check that a node's slots suffice when one task comes and one goes, -1 being none."""
         state = self._state
         tasks = [*state.on[node, : state.count[node]].tolist(), *self._residents.get(node, ()), comes]
         need, _ = self._workers.needed(task for task in tasks if task not in (-1, goes))

@@ -62,7 +62,7 @@ class Candidate:
 
     @property
     def cost(self) -> tuple[int, int, int]:
-        """What is compared: fewest tasks without a node, then least traffic, then fewest nodes."""
+        """Order of candidates: fewest tasks without a node, then least traffic, then fewest nodes."""
         return self.unplaced, self.traffic, self.nodes
 
 
@@ -95,7 +95,7 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
 
 
 def _limited(problem: Problem) -> bool:
-    """Whether a plan may be carried out in part only, so that plans are compared and not placements."""
+    """Check whether a plan may be carried out in part only, so that plans are compared and not placements."""
     return problem.request.limits.max_moves is not None and bool((problem.current >= 0).any())
 
 
@@ -141,7 +141,7 @@ def _steps(problem: Problem) -> int:
 
 
 def _running(problem: Problem) -> Candidate | None:
-    """Where all tasks run, None if some do not or a node is overloaded."""
+    """Placement that runs, None if some task runs nowhere or a node is overloaded."""
     return _candidate(problem, "running", problem.current) if problem.n and runs(problem) else None
 
 

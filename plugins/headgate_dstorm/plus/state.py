@@ -70,7 +70,12 @@ class AnnealingState:
         self.on[at, self._rank[tasks]] = tasks
 
     def gain(self, task: Ints, there: Ints) -> Floats:
-        """Units that no longer cross nodes if each task moves."""
+        """Units that no longer cross nodes if each task moves.
+
+        Args:
+            task: Task of each move, int64 (c,).
+            there: Node that it moves to, int64 (c,).
+        """
         exchange, here = self.exchange, self.node_of[task]
         segment = exchange.segment[task]
         # the pull of its node counts the task with itself, which `own` puts right
@@ -83,22 +88,37 @@ class AnnealingState:
         return found
 
     def twice(self, one: Ints, other: Ints) -> Floats:
-        """Units that both moves of an exchange count, though they stay between nodes."""
+        """Units that both moves of an exchange count, though they stay between nodes.
+
+        Args:
+            one: A task of each pair, int64 (c,).
+            other: The other one, int64 (c,).
+        """
         return 2.0 * self.exchange.between(one, other)
 
     def fits(self, task: Ints, there: Ints) -> Flags:
-        """Whether each node has room for a task beside all that is there; heap limits apart."""
+        """Check which nodes have room for a task beside all that is there; heap limits apart.
+
+        Args:
+            task: Task of each move, int64 (c,).
+            there: Node that it moves to, int64 (c,).
+        """
         fits: Flags = (self.of_topology[there, self.problem.topology[task]] > 0) | (self.slots_left[there] > 0)
         for need, free in zip(self.problem.demand.T, self.free.T, strict=True):
             fits &= need[task] <= free[there]
         return fits
 
     def plenty(self, nodes: Ints) -> Flags:
-        """Whether no heap limit can keep one more task off each node."""
+        """Check which nodes no heap limit can keep from one more task."""
         return np.ones(len(nodes), dtype=bool) if self._heaps is None else ~self._heaps.near(nodes)
 
     def fit_swapped(self, one: Ints, other: Ints) -> Flags:
-        """Whether each pair of tasks can change places; heap limits apart."""
+        """Check which pairs of tasks can change places; heap limits apart.
+
+        Args:
+            one: A task of each pair, int64 (c,).
+            other: The other one, int64 (c,).
+        """
         here, there = self.node_of[one], self.node_of[other]
         fits = self._slot_after(one, there, other) & self._slot_after(other, here, one)
         for need, free in zip(self.problem.demand.T, self.free.T, strict=True):
@@ -106,7 +126,7 @@ class AnnealingState:
         return fits
 
     def _slot_after(self, task: Ints, node: Ints, gone: Ints) -> Flags:
-        """Whether a node has a slot for a task when another one has left it."""
+        """Check which nodes have a slot for a task when another one has left."""
         topology, other = self.problem.topology[task], self.problem.topology[gone]
         beside = self.of_topology[node, topology] - (topology == other)
         left = self.slots_left[node] + (self.of_topology[node, other] == 1)
@@ -114,14 +134,26 @@ class AnnealingState:
         return found
 
     def apart(self, task: Ints, there: Ints) -> Flags:
-        """Which changes to make at once: each is the first one that touches its two nodes."""
+        """Choose changes to make at once: each is the first one that touches its two nodes.
+
+        Args:
+            task: Task of each move, int64 (c,).
+            there: Node that it moves to, int64 (c,).
+        """
         here, number = self.node_of[task], np.arange(len(task))
+        # written backwards, so that of all changes that touch a node the first one's number stays
         self._mark[np.stack([here, there], axis=1).ravel()[::-1]] = np.repeat(number, 2)[::-1]
         first: Flags = (self._mark[here] == number) & (self._mark[there] == number)
         return first
 
     def change(self, task: Ints, there: Ints, other: Ints) -> Flags:
-        """Make changes on different nodes, `other` being -1 for a move; say which ones heap limits allow."""
+        """Make changes on different nodes, `other` being -1 for a move; say which ones heap limits allow.
+
+        Args:
+            task: Task of each change, int64 (c,).
+            there: Node that it moves to, int64 (c,).
+            other: Task that comes back in its place, -1 for none, int64 (c,).
+        """
         allowed = np.ones(len(task), dtype=bool)
         if self._heaps is not None:
             allowed = self._heaps.allow(task, there, other)

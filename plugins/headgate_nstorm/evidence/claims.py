@@ -36,7 +36,7 @@ SHARE = "Fig. 13 c: inter-node communication, % of all"
 
 @attrs.frozen(kw_only=True)
 class Course:
-    """What happened over the rounds: percent between nodes, and the largest load, before each and at the end."""
+    """Course of the rounds: percent between nodes, and the largest load, before each and at the end."""
 
     shares: tuple[float, ...]
     largest: tuple[float, ...]

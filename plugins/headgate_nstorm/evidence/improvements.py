@@ -1,4 +1,4 @@
-"""Where the guard of `otd` stands beside the paper and a bound: the fullest Worker after many rounds."""
+"""Comparison of the guard of `otd` with the paper and a bound: the fullest Worker after many rounds."""
 
 from __future__ import annotations
 

@@ -39,7 +39,12 @@ SERVER = Resources(cpu=1600.0, memory=131072.0)
 
 
 def shares(count: int, skew: float) -> list[float]:
-    """Shares that add up to 1, falling with the index: 1 / (index + 1) ** skew."""
+    """Shares that add up to 1, falling with the index: 1 / (index + 1) ** skew.
+
+    Args:
+        count: Number of shares.
+        skew: Exponent with which they fall; 0 makes all equal.
+    """
     raw = [(index + 1) ** -skew for index in range(count)]
     return [each / sum(raw) for each in raw]
 
@@ -48,6 +53,10 @@ def word_count(words: int = 8, skew: float = 0.3) -> Request:
     """Sentences of so many words, split by Bolt 1 and counted by Bolt 2, dealt round robin over two nodes.
 
     Every splitter gets as many sentences as any other; a counter gets its share of the words.
+
+    Args:
+        words: Words of a sentence.
+        skew: Exponent with which the load of the counters falls with their index.
     """
     flows = [
         Flow(source=f"words/spout/{one}", target=f"words/bolt-1/{two}", tuples=SENTENCES / SPOUTS / SPLITTERS)

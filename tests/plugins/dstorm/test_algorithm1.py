@@ -10,7 +10,7 @@ from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate_dstorm.algorithm1 import place_literally
 from headgate_dstorm.evidence import examples
-from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options
 from headgate_dstorm.plugin import dstorm
@@ -55,7 +55,7 @@ def test_c4_beta_counts_up_to_the_threshold(engine, threshold: float, first: str
     ],
 )
 def test_c5_machines_and_traffic_of_the_micro_benchmark(shape: str, ps: float, units: int, inter_node) -> None:
-    plan = dstorm.headgate_schedule(micro_benchmark(shape, Setting(ps=ps)), Options())
+    plan = dstorm.headgate_schedule(micro_benchmark(shape, BenchmarkSetting(ps=ps)), Options())
     assert plan.status is Status.OK
     assert plan.scores.cost == pytest.approx(units * 0.0292)
     if inter_node is not None:

@@ -17,7 +17,7 @@ from headgate.problem.check import check_plan
 from headgate.problem.profiles import FULL, Profiled
 from headgate.testing.brute import placeable
 from headgate.testing.build import SMALL, SeededDice, build_request
-from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headgate_exact.classes import Classes
 from headgate_exact.options import Options
 from headgate_exact.plugin import optimal
@@ -68,32 +68,32 @@ def test_measured_flows_of_single_tasks_count():
 
 
 def test_interchangeable_tasks_and_nodes_are_one():
-    classes = Classes.of(Problem.of(micro_benchmark("linear", Setting())))
+    classes = Classes.of(Problem.of(micro_benchmark("linear", BenchmarkSetting())))
     assert classes.count.tolist() == [4, 4, 4, 4]
     assert [len(nodes) for nodes in classes.nodes] == [4, 4, 4]
 
 
 @pytest.mark.parametrize(("cs", "inter_node", "nodes"), [(40, 5625.0, 6), (30, 5000.0, 4)])
 def test_the_micro_benchmark_is_proven(cs, inter_node, nodes):
-    plan = run(micro_benchmark("linear", Setting(cs=cs)))
+    plan = run(micro_benchmark("linear", BenchmarkSetting(cs=cs)))
     assert (plan.scores.inter_node, plan.scores.nodes_used, plan.bound.proven) == (inter_node, nodes, True)
 
 
 def test_what_runs_at_the_optimum_stays():
-    asked = micro_benchmark("linear", Setting(cs=40))
+    asked = micro_benchmark("linear", BenchmarkSetting(cs=40))
     plan = run(asked)
     assert not run(attrs.evolve(asked, assignment=plan.assignment)).moves
 
 
 def test_a_model_that_is_too_large_is_not_searched_and_says_so():
-    plan = run(micro_benchmark("linear", Setting()), max_columns=10)
+    plan = run(micro_benchmark("linear", BenchmarkSetting()), max_columns=10)
     assert (plan.status, plan.bound, plan.label) == (Status.OK, None, "ok, not searched")
     assert "not searched" in plan.explanation
     assert [reason.code for reason in plan.reasons] == [NOT_SEARCHED]
 
 
 def test_a_search_that_is_cut_short_answers_the_best_so_far():
-    plan = run(micro_benchmark("linear", Setting(ts=8)), effort=1e-6)
+    plan = run(micro_benchmark("linear", BenchmarkSetting(ts=8)), effort=1e-6)
     assert (plan.status, plan.bound.proven) == (Status.OK, False)
     assert plan.bound.value <= plan.scores.inter_node
 
@@ -144,7 +144,7 @@ def test_memory_slots_and_profiles_that_are_not_there():
 
 def test_without_or_tools_the_plan_names_the_extra(monkeypatch):
     monkeypatch.setattr("headgate_exact.search.find_spec", lambda name: None)
-    plan = run(micro_benchmark("linear", Setting()))
+    plan = run(micro_benchmark("linear", BenchmarkSetting()))
     assert plan.status is Status.INFEASIBLE
     assert "pip install 'headgate[exact]'" in plan.reasons[0].message
 
@@ -158,7 +158,7 @@ def test_three_machines_are_proven_with_the_work_that_is_allowed_by_default(met)
 
 @pytest.mark.parametrize("shape", ["linear", "diamond", "star"])
 def test_the_micro_benchmark_is_proven_with_the_work_that_is_allowed_by_default(shape):
-    plan = run(micro_benchmark(shape, Setting()), effort=0.3 / PATIENT)
+    plan = run(micro_benchmark(shape, BenchmarkSetting()), effort=0.3 / PATIENT)
     assert (plan.bound.proven, plan.bound.value) == (True, plan.scores.inter_node)
 
 

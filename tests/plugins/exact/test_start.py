@@ -11,7 +11,7 @@ import pytest
 from headgate.model import Status
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
-from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headgate_exact.options import Options
 from headgate_exact.plugin import optimal
 from headgate_exact.start import packings, start
@@ -105,7 +105,7 @@ def test_no_order_helps_where_there_is_too_little():
 
 
 def test_of_two_whole_packings_it_is_the_one_with_less_traffic():
-    problem = Problem.of(micro_benchmark("star", Setting(ts=12)))
+    problem = Problem.of(micro_benchmark("star", BenchmarkSetting(ts=12)))
     one, two = list(packings(problem))[:2]
     assert problem.traffic.inter_node(two) < problem.traffic.inter_node(one)
     assert start(problem).tolist() == two.tolist()

@@ -17,7 +17,7 @@ from headgate_nstorm.cases import case_of, loads
 from headgate_nstorm.deployment import deal, rounds
 from headgate_nstorm.evidence.workloads import computation, word_count
 from headgate_nstorm.gains import Gains
-from headgate_nstorm.migration import Fit, pinned
+from headgate_nstorm.migration import Feasibility, pinned
 from headgate_nstorm.options import Options
 from headgate_nstorm.plugin import otd
 from small_requests import component, node, request, topology
@@ -65,7 +65,7 @@ def literal(problem, node_of, options):
     if found.case == "balance":
         worst = int(np.where(found.high, found.ratio, -1.0).argmax())
         executors = [each for each in executors if node_of[each] == worst]
-    fit, best = Fit(problem, node_of, options), None
+    fit, best = Feasibility(problem, node_of, options), None
     for executor in executors:
         here = traffic_with(problem, node_of, executor, node_of[executor])
         for target in np.flatnonzero(found.low).tolist():

@@ -6,7 +6,7 @@ import pytest
 
 from headgate.evidence.claims import reproduce
 from headgate.problem import Problem
-from headgate_dstorm.evidence.workloads import SHAPES, Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
 from headgate_dstorm.plugin import dstorm
 
 CLAIMS = {claim.id: claim for claim in dstorm.headgate_evidence().claims}
@@ -20,15 +20,15 @@ def test_what_is_not_reproduced_is_listed_too() -> None:
 
 @pytest.mark.parametrize(("shape", "traffic"), [("linear", 7500), ("diamond", 10_000), ("star", 7500)])
 def test_traffic_of_the_micro_benchmark(shape: str, traffic: float) -> None:
-    assert Problem.of(micro_benchmark(shape, Setting())).plan(_nowhere(shape)).scores.traffic == traffic
+    assert Problem.of(micro_benchmark(shape, BenchmarkSetting())).plan(_nowhere(shape)).scores.traffic == traffic
 
 
 def _nowhere(shape: str) -> list[int]:
-    return [-1] * Problem.of(micro_benchmark(shape, Setting())).n
+    return [-1] * Problem.of(micro_benchmark(shape, BenchmarkSetting())).n
 
 
 def test_selectivity_applies_to_spouts_too() -> None:
-    request = micro_benchmark("linear", Setting(ss=2))
+    request = micro_benchmark("linear", BenchmarkSetting(ss=2))
     assert Problem.of(request).plan([-1] * 16).scores.traffic == 2500 * (2 + 4 + 8)
 
 

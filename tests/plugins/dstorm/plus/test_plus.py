@@ -12,7 +12,7 @@ from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.workers import Workers
 from headgate.toolbox.cancel import Cancellation, attach
-from headgate_dstorm.evidence.workloads import Setting, micro_benchmark
+from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headgate_dstorm.fast import place
 from headgate_dstorm.options import PlusOptions
 from headgate_dstorm.plus.anneal import anneal
@@ -40,21 +40,21 @@ def test_it_is_never_worse_than_either_start(seed):
 
 def test_it_closes_the_gap_of_the_greedy():
     """The star's greedy plan leaves 4,375 tuples/s between nodes; 3,750 is the least."""
-    request = micro_benchmark("star", Setting())
+    request = micro_benchmark("star", BenchmarkSetting())
     plan = improve(Problem.of(request), PlusOptions())
     assert plan.status is Status.OK
     assert plan.scores.inter_node == pytest.approx(3750)
 
 
 def test_the_seed_of_the_request_decides():
-    request = micro_benchmark("linear", Setting(ts=16, cs=40))
+    request = micro_benchmark("linear", BenchmarkSetting(ts=16, cs=40))
     plans = [improve(Problem.of(attrs.evolve(request, seed=seed)), STEPS) for seed in (0, 0, *range(1, 6))]
     assert plans[0] == plans[1]
     assert any(plan.assignment != plans[0].assignment for plan in plans[2:])
 
 
 def patient(seconds):
-    request = micro_benchmark("star", Setting(ts=64))
+    request = micro_benchmark("star", BenchmarkSetting(ts=64))
     return attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=seconds))
 
 
@@ -92,7 +92,7 @@ def test_a_fill_that_is_asked_to_end_leaves_the_rest_out():
 
 
 def test_what_runs_stays_where_little_is_to_be_won():
-    request = micro_benchmark("diamond", Setting())
+    request = micro_benchmark("diamond", BenchmarkSetting())
     plan = improve(Problem.of(request), STEPS)
     running = attrs.evolve(request, assignment=plan.assignment)
     again = improve(Problem.of(running), STEPS)
@@ -190,7 +190,7 @@ def test_tasks_change_places_where_heap_limits_leave_no_room(seed, scale):
 
 def test_a_placement_of_too_many_cells_is_not_annealed(monkeypatch):
     monkeypatch.setattr("headgate_dstorm.plus.starts.CELLS", 0)
-    problem = Problem.of(micro_benchmark("star", Setting()))
+    problem = Problem.of(micro_benchmark("star", BenchmarkSetting()))
     plan = improve(problem, PlusOptions())
     assert "annealing" not in plan.explanation
     better = min(problem.traffic.inter_node(each) for each in (place(problem, PlusOptions()), fill(problem)))
@@ -198,7 +198,7 @@ def test_a_placement_of_too_many_cells_is_not_annealed(monkeypatch):
 
 
 def test_large_problems_are_annealed_at_once_and_alike_each_time():
-    requests = [micro_benchmark("star", Setting(ts=12, cs=cs)) for cs in (10, 20, 30)]
+    requests = [micro_benchmark("star", BenchmarkSetting(ts=12, cs=cs)) for cs in (10, 20, 30)]
     parts = [attrs.evolve(each.topologies[0], id=f"t{number}") for number, each in enumerate(requests * 2)]
     nodes = [attrs.evolve(node, id=f"{node.id}-{number}") for number in range(6) for node in requests[0].cluster.nodes]
     request = Request(cluster=Cluster(nodes=tuple(nodes)), topologies=tuple(parts))
