@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from headgate_dstorm.availability import residents
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headgate.problem import Problem
     from headgate.problem.workers import Workers
     from headgate_dstorm.plus.exchange import Flags, Floats, Ints
-    from headgate_dstorm.plus.state import AnnealingState
+
+
+class Occupancy(Protocol):
+    """Tasks on nodes as the annealing keeps them; see `headgate_dstorm.plus.state.AnnealingState`."""
+
+    problem: Problem
+    node_of: Ints
+    of_topology: NDArray[np.int32]
+    on: Ints
+    count: Ints
 
 
 class HeapLimits:
@@ -20,7 +32,7 @@ class HeapLimits:
     Bounds of first fit decreasing say where that is not so for many nodes at once; the rule never needs more workers.
     """
 
-    def __init__(self, state: AnnealingState, workers: Workers) -> None:
+    def __init__(self, state: Occupancy, workers: Workers) -> None:
         self._state, self._workers = state, workers
         self._least = self._tasks_of_a_worker()
         self._sum = np.zeros(state.of_topology.shape)
