@@ -24,6 +24,7 @@ PUBLIC = (
     "headgate.testing",
     "headgate.toolbox.cancel",
     "headgate.toolbox.instance_counts",
+    "headgate.toolbox.limited",
     "headgate.toolbox.repair",
 )
 
