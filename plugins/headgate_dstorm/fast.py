@@ -129,7 +129,7 @@ class _Machine:
                 return found
             if bound[0] <= 0:
                 return self._lowest()
-            self._enter((self.bound[critical] >= bound[0]).nonzero()[0])
+            self._enter((self.bound[critical].min(axis=0) >= bound[0]).nonzero()[0])
 
     def _lowest(self) -> list[int]:
         """The group of the lowest task, where no task has a priority; again and again if nothing waits for it."""
@@ -141,12 +141,12 @@ class _Machine:
             return [min(other, int(self.candidates[0]))]
         return [other] * (1 if self._groups.rho2[other] else len(self._groups.left[other]))
 
-    def _priorities(self, last: int, ahead: int) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    def _priorities(self, last: int, ahead: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Eq. 5.5 for the next placements, if all are of the group placed last.
 
         Returns:
             Priorities of the candidates, shape (ahead, c); what those of the others do not exceed, shape (ahead,);
-            and the resource that is critical now.
+            and the resources that are critical now, one but for ties.
         """
         groups, options, some = self._groups, self._options, self.candidates
         rho1, rho2 = self.rho1[some], groups.rho2[some]
@@ -154,7 +154,7 @@ class _Machine:
         if ahead > 1:
             more = np.arange(ahead, dtype=np.float64)
             used = used + more * groups.demand[:, last, None]
-            gain = more[:, None] * groups.exchange(last)[some]
+            gain = more[:, None] * groups.exchange(last, some)
             rho1, rho2 = rho1 + gain, rho2 - gain
         shares = used / self._capacity
         usage = shares.max(axis=0)  # R of Eq. 5.5
@@ -166,9 +166,11 @@ class _Machine:
         if not rho3.all():  # Eq. 5.5 divides by zero: no traffic has no priority, whatever it costs
             rho3[(rho3 == 0) & ((numerator == 0) | (options.costless == "last"))] = np.inf
         # what the others have is at most their bound for the resource that is critical at each turn
-        critical = shares.argmax(axis=0)
-        bound = np.where(usage <= options.threshold, self._highest_bound[critical], 0.0)
-        return numerator / rho3, bound, int(critical[0])
+        bound = np.where(usage <= options.threshold, self._highest_bound[shares.argmax(axis=0)], 0.0)
+        critical = np.flatnonzero(shares[:, 0] == usage[0])
+        if len(critical) > 1 and bound[0] > 0:  # on an empty machine all are: the dearest one counts for each group
+            bound[0] = self.bound[critical].min(axis=0).max()
+        return numerator / rho3, bound, critical
 
     def _place(self, group: int, count: int) -> bool:
         """Lines 14-16 for the lowest tasks of a group; whether all of them had room."""
@@ -202,8 +204,10 @@ class _Machine:
     def _leave(self, groups: NDArray[np.int64] | int) -> None:
         """Take groups out of the others."""
         self.others[groups] = False
+        highest = (self._highest_bound <= self.bound[:, groups].T).any()
         self.bound[:, groups] = 0.0
-        self._highest_bound = self.bound.max(axis=1)
+        if highest:
+            self._highest_bound = self.bound.max(axis=1)
 
     def _compete(self, candidates: NDArray[np.int64]) -> None:
         self.candidates, self._demand = candidates, self._groups.demand[:, candidates]

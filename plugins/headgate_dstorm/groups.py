@@ -71,11 +71,19 @@ class Groups:
         """Groups that one member of a group exchanges tuples with, and units, as `peers`."""
         return self.peers(self.heads[group])
 
-    def exchange(self, group: int) -> NDArray[np.float64]:
-        """Units that a task of a group exchanges with one of each group, float64 (G + 1,)."""
-        found = np.zeros(self.count + 1)
+    def exchange(self, group: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Units that a task of a group exchanges with one of each of some groups, float64 (k,).
+
+        Args:
+            group: The group.
+            others: The other groups, int64 (k,), ascending.
+        """
+        found = np.zeros(len(others))
         peers, rates = self.peers_of(group)
-        found[peers] = rates
+        at = np.searchsorted(others, peers)
+        known = np.flatnonzero(at < len(others))
+        known = known[others[at[known]] == peers[known]]
+        found[at[known]] = rates[known]
         return found
 
 
