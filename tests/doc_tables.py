@@ -34,6 +34,8 @@ LAST = {"reproduce"}
 BLOCK = re.compile(r"(?P<mark><!-- output: (?P<name>[\w-]+) -->\n```text\n)(?P<text>.*?)(?P<end>```\n)", re.DOTALL)
 PROGRESS = re.compile(r"\[ *\d+ s\] |\S+: \d+ (figures|improvements)$")
 """Lines on stderr that say how far a command is."""
+MOVES = re.compile(r"^ *\d+ moves *\n(?:[ \t]*\n| move .*\n| ─+ *\n| (?:place|migrate|evict) .*\n)*", re.MULTILINE)
+"""The moves of one plan, on stderr too."""
 
 
 def blocks() -> Iterator[tuple[Path, str, str]]:
@@ -78,7 +80,7 @@ def printed(name: str) -> str:
         done = subprocess.run(
             command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
         )
-    said = [line for line in done.stderr.splitlines() if not PROGRESS.match(line)]
+    said = [line for line in MOVES.sub("", done.stderr).splitlines() if not PROGRESS.match(line)]
     tables = re.split(r"\n\s*\n(?= plugin )", done.stdout)[-1] if name in LAST else done.stdout
     lines = [line.rstrip() for line in (*tables.splitlines(), "", *said)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n") + "\n"
