@@ -142,3 +142,28 @@ def test_room_on_one_node_is_room_on_all(seed: int) -> None:
         assert [room.fits_on(task, node) for node in range(problem.m)] == fits.tolist()
         if fits.any():
             room.place(task, int(fits.argmax()))
+
+
+def test_a_machine_looks_at_hardly_more_groups_than_it_takes(monkeypatch) -> None:
+    # a task takes twice the share of memory that it takes of CPU, and on an empty machine neither is critical alone
+    spout = Component(id="spout", kind=Kind.SPOUT, parallelism=2, demand=Resources(cpu=10.0, memory=50.0), rate=1.0)
+    bolt = Component(id="bolt", parallelism=2, demand=Resources(cpu=10.0, memory=50.0))
+    topologies = tuple(
+        Topology(
+            id=f"t{number:03}",
+            components=(attrs.evolve(spout, rate=500.0 + 7.0 * number), bolt),
+            streams=(Stream(source="spout", target="bolt"),),
+        )
+        for number in range(100)
+    )
+    capacity = Resources(cpu=400.0, memory=1000.0)
+    nodes = tuple(Node(id=f"n{number:02}", capacity=capacity, slots=tuple(range(10))) for number in range(25))
+    problem = Problem.of(Request(cluster=Cluster(nodes=nodes), topologies=topologies))
+    entered = []
+    enter = fast_module._Machine._enter
+    monkeypatch.setattr(
+        fast_module._Machine, "_enter", lambda self, groups: (entered.extend(groups), enter(self, groups))[1]
+    )
+    found = place(problem, Options())
+    np.testing.assert_array_equal(found, place_literally(problem, Options()))
+    assert len(entered) < 2 * 200  # of 200 groups each fits on one machine
