@@ -185,15 +185,19 @@ def _attempt(
         )
     if not outcome.done.is_set():
         thread.name = lost
-        late = f"has no plan after {request.limits.deadline:g} s (limits.deadline)"
-        message = (
-            f"{late if outcome.prepared.is_set() else f'is not prepared after {PREPARATION:g} s'}; it is abandoned"
-        )
-        return None, (_reason("deadline", name, message),)
+    reasons = _failures(name, outcome, request.limits.deadline)  # before the value: it may come just now
+    return outcome.value, reasons
+
+
+def _failures(name: str, outcome: _Outcome, deadline: float) -> tuple[Reason, ...]:
+    """Reasons why a scheduler that was asked has no plan, none if it answered."""
+    if not outcome.done.is_set():
+        late = f"has no plan after {deadline:g} s (limits.deadline)"
+        why = late if outcome.prepared.is_set() else f"is not prepared after {PREPARATION:g} s"
+        return (_reason("deadline", name, f"{why}; it is abandoned"),)
     if outcome.error is not None:
-        message = f"raised {type(outcome.error).__name__}: {outcome.error}"
-        return None, (_reason("raised", name, message),)
-    return outcome.value, ()
+        return (_reason("raised", name, f"raised {type(outcome.error).__name__}: {outcome.error}"),)
+    return ()
 
 
 def _run(

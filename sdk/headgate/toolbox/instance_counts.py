@@ -103,32 +103,26 @@ class InstanceCounts:
 
     def _sustained(self, problem: Problem, plan: Plan, factor: float) -> Plan:
         """The plan at the highest rate that it sustains up to a factor: a move limit may have left tasks behind."""
-        profiled, node_of = Profiled.of(self.request), problem.node_of(plan.assignment)
-        counts = np.where(profiled.covered[:, None], counts_of(problem, node_of), 0)
-        free = FULL - unprofiled_load(problem, profiled, node_of)
-        if (fault := _fault(problem, profiled, counts, free)) is not None:
-            return self.refuse(fault, plan.explanation)
-        reached = min(factor, profiled.max_factor(counts, np.maximum(free, 0.0)))
-        if reached < factor * (1 - 1e-6) and (stay := self._stay(reached)) is not None:
-            return stay
-        said = f"{plan.explanation}; {reached / factor:.1%} of the rate, as what runs may not all move"
-        rate = reached * profiled.input_rate
-        return attrs.evolve(
-            plan, input_rate=rate, explanation=said if reached < factor * (1 - 1e-6) else plan.explanation
-        )
+        found = _sustains(problem, problem.node_of(plan.assignment))
+        if isinstance(found, Reason):
+            return self.refuse(found, plan.explanation)
+        if found >= factor * (1 - 1e-6):
+            return self._at(plan, min(factor, found))
+        said = f"{plan.explanation}; {found / factor:.1%} of the rate, as what runs may not all move"
+        return self._stay(found) or self._at(attrs.evolve(plan, explanation=said), found)
 
     def _stay(self, least: float) -> Plan | None:
         """The plan of what runs, if all does and sustains a factor of the stated rates that is at least so high."""
-        problem, profiled = Problem.of(with_instances(self.request, {}, priced=True)), Profiled.of(self.request)
-        counts = np.where(profiled.covered[:, None], counts_of(problem, problem.current), 0)
-        free = FULL - unprofiled_load(problem, profiled, problem.current)
-        if (problem.current < 0).any() or _fault(problem, profiled, counts, free) is not None:
-            return None
-        reached = profiled.max_factor(counts, np.maximum(free, 0.0))
-        if not least <= reached < np.inf:
+        problem = Problem.of(with_instances(self.request, {}, priced=True))
+        found = _sustains(problem, problem.current)
+        if (problem.current < 0).any() or isinstance(found, Reason) or not least <= found < np.inf:
             return None
         plan = problem.plan(problem.current, "what runs stays: within the move limit nothing is better")
-        return attrs.evolve(plan, input_rate=reached * profiled.input_rate) if plan.status is Status.OK else None
+        return self._at(plan, found) if plan.status is Status.OK else None
+
+    def _at(self, plan: Plan, factor: float) -> Plan:
+        """The plan at a factor of the stated rates."""
+        return attrs.evolve(plan, input_rate=factor * Profiled.of(self.request).input_rate)
 
     def others(self, explanation: str = "") -> Plan:
         """The plan of a request without profiles: each task is where it takes the least share of the CPU."""
@@ -181,6 +175,14 @@ class InstanceCounts:
         for task in np.flatnonzero(~np.isin(problem.component, self.parts)).tolist():
             node_of[task] = others[problem.task_ids[task]]
         return node_of
+
+
+def _sustains(problem: Problem, node_of: NDArray[np.int64]) -> float | Reason:
+    """The highest factor of the stated rates that a placement sustains, or the reason why there is none."""
+    profiled = Profiled.of(problem.request)
+    counts = np.where(profiled.covered[:, None], counts_of(problem, node_of), 0)
+    free = FULL - unprofiled_load(problem, profiled, node_of)
+    return _fault(problem, profiled, counts, free) or profiled.max_factor(counts, np.maximum(free, 0.0))
 
 
 def _fault(problem: Problem, profiled: Profiled, counts: NDArray[np.int64], free: NDArray[np.float64]) -> Reason | None:

@@ -125,7 +125,8 @@ def _with_new(problem: Problem, at: NDArray[np.int64], node_of: NDArray[np.int64
     for task in np.flatnonzero((problem.current < 0) & (problem.fixed < 0)).tolist():
         fits = room.fits(task)
         if fits.any():
-            room.place(task, int(node_of[task]) if fits[node_of[task]] and node_of[task] >= 0 else int(fits.argmax()))
+            wanted = int(node_of[task])
+            room.place(task, wanted if wanted >= 0 and fits[wanted] else int(fits.argmax()))
     return room.node_of
 
 
