@@ -34,9 +34,9 @@ RULES: dict[str, Callable[[list[Claimant], int], list[int]]] = {
     "sps-v2 (ours)": lambda claims, nodes: sps_v2(claims, nodes, SpsV2Options()),
 }
 OTD = {
-    "otd (paper)": (Options(), False),
-    "otd, guard (ours)": (Options(guard=True), False),
-    "otd, tabu of one round (ours)": (Options(), True),
+    "otd (paper)": (Options(guard=False), False),
+    "otd, guard (ours)": (Options(), False),
+    "otd, tabu of one round (ours)": (Options(guard=False), True),
 }
 
 

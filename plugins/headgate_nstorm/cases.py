@@ -61,13 +61,23 @@ def loads(problem: Problem, node_of: NDArray[np.int64], options: Options) -> Loa
     capacity = problem.capacity[:, 0]
     ratio = np.divide(used, capacity, out=np.where(used > 0, np.inf, 0.0), where=capacity > 0)
     full = np.zeros(problem.m, dtype=bool)
-    for sample in problem.request.metrics.tasks:
-        node = int(node_of[problem.task_index[sample.task]])
-        if node >= 0 and problem.measured and (sample.queue or 0.0) > options.high_queue:
-            full[node] = True
+    behind = node_of[long_queues(problem, options)]
+    full[behind[behind >= 0]] = True
     exists = problem.slots > 0
     high = (full | (ratio > options.high_load)) & exists
     return Loads(ratio=ratio, high=high, low=(ratio < options.low_load) & ~high & exists)
+
+
+def long_queues(problem: Problem, options: Options) -> NDArray[np.int64]:
+    """Executors with more tuples in their queue than a Worker under low or normal load has, ascending.
+
+    Args:
+        problem: The request as arrays.
+        options: Threshold of the queue.
+    """
+    samples = problem.request.metrics.tasks if problem.measured else ()
+    found = {problem.task_index[each.task] for each in samples if (each.queue or 0.0) > options.high_queue}
+    return np.array(sorted(found), dtype=np.int64)
 
 
 def analyse(observation: Observation, options: Options) -> Verdict:

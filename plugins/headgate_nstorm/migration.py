@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from headgate_nstorm.cases import long_queues
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,12 +27,16 @@ class Migration:
 
 
 class Feasibility:
-    """Room for executors on nodes: capacity of every resource, a slot, and with the guard no high load."""
+    """Room for executors on nodes: capacity of every resource, a slot, and with the guard no high load.
+
+    An executor whose own queue is too long would bring the high load along: with the guard the others make way for it.
+    """
 
     def __init__(self, problem: Problem, node_of: NDArray[np.int64], options: Options) -> None:
         """Count what is free."""
         self._problem = problem
         self._guard = options.high_load if options.guard else np.inf
+        self._stays = frozenset(long_queues(problem, options).tolist() if options.guard else ())
         self._room = problem.room()
         for executor in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
             self._room.place(executor, int(node_of[executor]))
@@ -52,8 +58,8 @@ class Feasibility:
     def _guarded(self, executor: int, span: slice) -> NDArray[np.bool_]:
         """Check that nodes stay below the threshold of high load, if that is asked for."""
         capacity = self._problem.capacity[span, 0]
-        if self._guard == np.inf:
-            return np.ones(len(capacity), dtype=bool)
+        if self._guard == np.inf or executor in self._stays:
+            return np.full(len(capacity), executor not in self._stays)
         used = capacity - self._room.free[span, 0] + self._problem.demand[executor, 0]
         found: NDArray[np.bool_] = used <= self._guard * capacity
         return found

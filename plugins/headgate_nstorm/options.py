@@ -22,8 +22,9 @@ class Options:
         threshold: Least gain of Algorithm 2, as a share of all traffic: more than this. With 0 and noisy measurements
             OTD never comes to rest.
         spouts: Whether spouts `move` like any executor, as the text says, or `stay`.
-        guard: Move nothing to a Worker that would be under high load then. Not in the paper, where a task may be
-            moved back and forth.
+        guard: Move nothing to a Worker that would be under high load then. So OTD comes to rest: Algorithm 1 leaves
+            fewer executors on Workers under high load each time, Algorithm 2 less traffic, and neither undoes what the
+            other did. Not in the paper (False), under which an executor may be moved to and fro for ever.
         measured: Take what was measured where there is anything, or declared demands and rates alone.
     """
 
@@ -32,5 +33,5 @@ class Options:
     low_load: float = attrs.field(default=0.6, validator=check.gt(0))
     threshold: float = attrs.field(default=0.002, validator=[check.ge(0), check.lt(1)])
     spouts: Literal["move", "stay"] = attrs.field(default="move", validator=check.in_(("move", "stay")))
-    guard: bool = False
+    guard: bool = True
     measured: bool = True

@@ -40,7 +40,7 @@ class Improved:
     Attributes:
         plugin: Who names it.
         variant: The improved scheduler, with the options that make it one.
-        published: The scheduler that it comes from.
+        published: The scheduler that it comes from, with the options that make it as published.
         paper: What the published scheduler reaches, None where it has no plan that compares.
         ours: What the variant reaches.
         optimum: The best figure of all plans, where it is proved to be the optimum.
@@ -86,12 +86,11 @@ def improve(asked: Improvement, plugin: str, host: PluginHost) -> Improved:
         plugin: Name of the plugin that names it.
         host: The installed plugins.
     """
-    given = " ".join(f"{name}={value}" for name, value in asked.options.items())
     blank = Improved(
         plugin=plugin,
         id=asked.id,
-        variant=f"{plugin} {given}".rstrip(),
-        published=asked.published,
+        variant=_with_options(plugin, asked.options),
+        published=_with_options(asked.published, asked.printed),
         statement=asked.statement,
         more=asked.more,
         status="differs",
@@ -103,9 +102,13 @@ def improve(asked: Improvement, plugin: str, host: PluginHost) -> Improved:
         return attrs.evolve(blank, note=f"could not be computed: {type(error).__name__}: {error}")
 
 
+def _with_options(scheduler: str, options: Mapping[str, Any]) -> str:
+    return " ".join((scheduler, *(f"{name}={value}" for name, value in options.items())))
+
+
 def _filled(blank: Improved, asked: Improvement, host: PluginHost) -> Improved:
     request = limited(asked.build(), deadline=DEADLINE)
-    paper = _reach(host, asked.published, asked, request, {}, asked.rounds)
+    paper = _reach(host, asked.published, asked, request, asked.printed, asked.rounds)
     ours = _reach(host, blank.plugin, asked, request, asked.options, asked.rounds)
     exact = _reach(host, asked.exact, asked, request, asked.effort, 1) if asked.exact else _Reached()
     known = [each.figure for each in (paper, ours, exact) if each.figure is not None]

@@ -113,6 +113,7 @@ class Improvement:
         effort: The options of `exact`.
         bound: What no plan passes, where that follows from the request alone.
         options: What makes a variant of the published scheduler, where the plugin is that scheduler itself.
+        printed: What makes the published scheduler as it was published, where its defaults are not.
         rounds: How often the two schedulers plan, each from its own plan before, at most; they end when nothing moves.
     """
 
@@ -126,6 +127,7 @@ class Improvement:
     effort: Mapping[str, Any] = attrs.field(factory=dict)
     bound: Callable[[Request], float] | None = None
     options: Mapping[str, Any] = attrs.field(factory=dict)
+    printed: Mapping[str, Any] = attrs.field(factory=dict)
     rounds: int = attrs.field(default=1, validator=check.ge(1))
     note: str = ""
 

@@ -20,9 +20,11 @@ from headgate_nstorm.gains import Gains
 from headgate_nstorm.migration import Feasibility, pinned
 from headgate_nstorm.options import Options
 from headgate_nstorm.plugin import otd
+from random_requests import random_request
 from small_requests import component, node, request, topology
 
-EAGER = Options(threshold=0.0, low_load=0.7, high_load=0.75)
+EAGER = Options(threshold=0.0, low_load=0.7, high_load=0.75, guard=False)
+PRINTED = Options(guard=False)
 
 
 def running_problems(count):
@@ -82,7 +84,7 @@ def answer(migration):
     return None if migration is None else (migration.executor, migration.target, migration.gain)
 
 
-@pytest.mark.parametrize("options", [EAGER, Options(guard=True), Options(spouts="stay", threshold=0.0)], ids=str)
+@pytest.mark.parametrize("options", [EAGER, PRINTED, Options(), Options(spouts="stay", threshold=0.0)], ids=str)
 def test_a_round_decides_as_the_two_loops_do(options):
     moved = 0
     for problem in PROBLEMS:
@@ -184,8 +186,8 @@ def test_balance_moves_one_executor_off_the_fullest_node():
 
 def test_the_guard_does_not_overload_the_target():
     asked = two_nodes(100, 58)
-    assert planned(asked).moves
-    assert not planned(asked, Options(guard=True)).moves
+    assert planned(asked, PRINTED).moves
+    assert not planned(asked).moves
 
 
 def test_warn_and_nothing_move_nothing():
@@ -267,12 +269,50 @@ def test_the_loop_of_plans_and_the_rounds_go_the_same_way():
 
 def test_a_tabu_of_one_cycle_keeps_a_task_from_going_back_and_forth():
     problem = Problem.of(computation())
-    free = [each.migration.executor for each, _ in rounds(problem, Options(), 8)]
+    free = [each.migration.executor for each, _ in rounds(problem, PRINTED, 8)]
     assert any(one == two for one, two in pairwise(free))
-    kept = [
-        each.migration.executor for each, _ in rounds(problem, Options(), 8, tabu=True) if each.migration is not None
-    ]
+    kept = [each.migration.executor for each, _ in rounds(problem, PRINTED, 8, tabu=True) if each.migration is not None]
     assert all(one != two for one, two in pairwise(kept))
+
+
+def decisions_until_rest(problem, options):
+    """Decisions of OTD until it rests, None where it comes back to a deployment that it has left."""
+    seen = {problem.current.tobytes()}
+    for made, (decision, node_of) in enumerate(rounds(problem, options, 10_000)):
+        if decision.migration is None:
+            return made
+        if node_of.tobytes() in seen:
+            return None
+        seen.add(node_of.tobytes())
+    raise AssertionError("neither rest nor cycle in 10,000 rounds")
+
+
+def test_it_comes_to_rest_where_the_printed_reading_goes_to_and_fro():
+    """200 random requests, half of them with executors whose queues are long."""
+    courses, cycles, number = [], 0, 0
+    while len(courses) < 200:
+        asked, dice = random_request(number, "rest"), random.Random(number)
+        number += 1
+        problem = Problem.of(asked)
+        plan = problem.plan(deal(problem))
+        if plan.scores.unplaced:
+            continue
+        queues = [TaskSample(task=task, queue=5000.0) for task in problem.task_ids if dice.random() < number % 2 / 8]
+        running = attrs.evolve(asked, assignment=plan.assignment, metrics=Metrics(tasks=tuple(queues)))
+        courses.append(decisions_until_rest(Problem.of(running), Options()))
+        cycles += decisions_until_rest(Problem.of(running), PRINTED) is None
+    assert None not in courses
+    assert sum(courses) > 200
+    assert cycles > 10
+
+
+def test_what_has_a_long_queue_stays_and_the_others_make_way():
+    metrics = Metrics(tasks=(TaskSample(task="t/p/0", queue=5000.0),))
+    asked = two_nodes(20, 20, metrics=metrics)
+    (move,) = planned(asked).moves
+    assert move.task == "t/p/1"
+    (move,) = planned(asked, PRINTED).moves
+    assert move.task == "t/p/0"
 
 
 @pytest.mark.parametrize(("guard", "load", "moves"), [(True, 80.0, 1), (True, 80.5, 0), (False, 80.5, 1)])
