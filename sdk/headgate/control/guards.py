@@ -12,9 +12,12 @@ import numpy as np
 
 from headgate.model import FrozenMap, Slot
 from headgate.problem import Problem
+from headgate.problem.arrays import STEP
 from headgate.problem.score import score
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from headgate.control.round import Round
     from headgate.model import Plan, Request, Scores
 
@@ -26,6 +29,10 @@ PREDICTED: tuple[Goal, ...] = ("traffic", "nodes", "cost", "utilisation")
 """Goals that the scores of a plan foretell."""
 REGRETS = 8
 """Undone assignments that are remembered."""
+LEAST_GAIN = 0.01
+"""Gain that a plan of a traffic-aware scheduler has to have where no other is asked. Rates that were measured differ by
+as much from one window to the next, and on Storm each move restarts two workers; a smaller one moves tasks for noise,
+a larger one leaves traffic between nodes that could be had."""
 DOUBLINGS = 6
 """The cool-down doubles with every failure in a row, at most so often."""
 
@@ -43,11 +50,12 @@ class Guards:
             "least": 0,
         },
     )
-    gain: float = attrs.field(
-        default=0.0,
+    gain: float | None = attrs.field(
+        default=None,
         metadata={
             "name": "min_gain",
-            "help": "Least relative gain of a plan over what runs, in the goal or else in any figure.",
+            "help": "Least gain of a plan over what runs, in the goal or else in any figure: of traffic as a share of "
+            f"all traffic, else relative. By default 0, but {LEAST_GAIN:g} for schedulers that are traffic-aware.",
             "least": 0,
             "most": 1,
         },
@@ -156,11 +164,15 @@ def running(request: Request) -> Scores:
     return score(problem, FrozenMap({task: request.assignment[task] for task, node in live if node >= 0}))
 
 
-def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *, now: float) -> str:
+def wait_reason(
+    request: Request, plan: Plan, guards: Guards, memory: Memory, *, now: float, traffic_aware: bool = False
+) -> str:
     """Reason to wait with a plan, "" to carry it out now.
 
-    A plan that gives a place to a task without one is not held back. One that starves a topology on purpose needs no
-    gain: its goal is priority.
+    A plan that gives a place to a task without one is not held back. No gain is asked of one that relieves an overload,
+    nor of one that starves a topology on purpose: its goal is priority. Where no gain is named (`LEAST_GAIN`), one that
+    needs fewer nodes or less money is consolidation, and goes on too; and a scheduler without the promise to lessen
+    traffic has goals that no figure may show, so that none is asked of it.
 
     Args:
         request: The request.
@@ -168,6 +180,7 @@ def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *,
         guards: Thresholds of the guards.
         memory: State after the round before.
         now: Time in seconds, on the clock of the loop.
+        traffic_aware: Whether the scheduler promises to put less traffic between nodes.
     """
     before = running(request)
     # A task without a slot does no work at all: no cool-down and no least gain may keep it waiting.
@@ -179,25 +192,56 @@ def wait_reason(request: Request, plan: Plan, guards: Guards, memory: Memory, *,
     pause = guards.cooldown * 2 ** min(memory.failures, DOUBLINGS)
     if memory.acted is not None and now - memory.acted < pause:
         return f"cool-down: {pause - (now - memory.acted):.0f} of {pause:g} s are left, {len(plan.moves)} moves wait"
+    least = guards.gain if guards.gain is not None else _least_gain(request) * traffic_aware
     gained = gain(before, plan.scores, guards.goal)
-    if guards.gain > 0 and gained < guards.gain and not plan.starves:
-        return f"the plan gains {gained:.1%} and at least {guards.gain:.1%} are asked; {len(plan.moves)} moves wait"
-    return ""
+    if gained >= least or least <= 0 or plan.starves or _relieves(request, plan):
+        return ""
+    if guards.gain is None and _consolidates(before, plan.scores, guards.goal):
+        return ""
+    return f"the plan gains {gained:.1%} and at least {least:.1%} are asked; {len(plan.moves)} moves wait"
 
 
 def gain(before: Scores, after: Scores, goal: Goal | None = None) -> float:
-    """Relative gain of `after` over `before`: in the goal, or in the figure that gains most.
+    """Gain of `after` over `before`: in the goal, or in the figure that gains most.
+
+    That of traffic is a share of all traffic, for a small share halved is little; the others are relative.
 
     Args:
         before: Scores before the plan.
         after: Scores after it.
         goal: Figure that the loop improves.
     """
-    # gain = 1 - after / before; a goal that no plan predicts (latency) is stood in for by the best of those it does.
+    # A goal that no plan predicts (latency) is stood in for by the best of those that it does.
     goals = (goal,) if goal in PREDICTED else PREDICTED
-    pairs = [(_predicted(before, each), _predicted(after, each)) for each in goals]
-    gains = [1 - new / old for old, new in pairs if old and new is not None]
+    triples = [(each, _predicted(before, each), _predicted(after, each)) for each in goals]
+    gains = [old - new if each == "traffic" else 1 - new / old for each, old, new in triples if old and new is not None]
     return max(gains, default=0.0)
+
+
+def _least_gain(request: Request) -> float:
+    """`LEAST_GAIN`, or as much of it as a move limit lets of the tasks move: further rounds go on from there."""
+    limit, runs = request.limits.max_moves, len(request.assignment)
+    return LEAST_GAIN if limit is None or limit >= runs else LEAST_GAIN * limit / runs
+
+
+def _relieves(request: Request, plan: Plan) -> bool:
+    """Check whether nodes are overloaded, and by less under the plan."""
+    problem = Problem.of(request)
+    before = _overload(problem, problem.current)
+    return before > 0 and _overload(problem, problem.node_of(plan.assignment)) < before
+
+
+def _overload(problem: Problem, node_of: NDArray[np.int64]) -> float:
+    """Amounts that tasks need beyond the capacity of their nodes, in sum, as parts of that capacity."""
+    used, placed = np.zeros_like(problem.capacity), node_of >= 0
+    np.add.at(used, node_of[placed], problem.demand[placed])
+    return float((np.maximum(used - problem.capacity, 0.0) / np.maximum(problem.capacity, STEP)).sum())
+
+
+def _consolidates(before: Scores, after: Scores, goal: Goal | None) -> bool:
+    """Check for fewer nodes or less cost, unless the goal is another."""
+    pairs = [(_predicted(before, each), _predicted(after, each)) for each in ("nodes", "cost") if goal in (None, each)]
+    return any(old is not None and new is not None and new < old for old, new in pairs)
 
 
 def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: int) -> str:

@@ -206,13 +206,14 @@ class Loop:
         try:
             plan = self._host.schedule(control.scheduler, request, control.options)
             objections = self._host.review(request, plan)
+            aware = "traffic-aware" in self._host.describe(control.scheduler).capabilities
         except Exception as error:  # noqa: BLE001 - and a reviewer
             return self._end("held", _say(error), verdict=verdict, request=request)
         outcome, message = judge(plan, objections, shadow=control.shadow)
         seen = {"verdict": verdict, "request": request, "plan": plan}
         if outcome is not None:
             return self._end(outcome, message, **seen)
-        if wait := wait_reason(request, plan, control.guards, self._memory, now=self._clock()):
+        if wait := wait_reason(request, plan, control.guards, self._memory, now=self._clock(), traffic_aware=aware):
             return self._end("waiting", wait, **seen)
         return self._act(plan, seen)
 

@@ -65,7 +65,7 @@ def test_a_value_that_fits_is_converted(name, given, value):
         ("rounds", 1.5, "1.5 is not a whole number or none"),
         ("max_moves", True, "True is not a whole number or none, at least 0"),
         ("deadline", 0, "0 is not a number, more than 0"),
-        ("min_gain", 1.01, "1.01 is not a number, at least 0 and at most 1"),
+        ("min_gain", 1.01, "1.01 is not a number or none, at least 0 and at most 1"),
         ("min_gain", -0.01, "-0.01 is not a number"),
         ("goal", "speed", "'speed' is not traffic | nodes | cost | utilisation | latency | throughput or none"),
         ("settle", 0, "0 is not a whole number, at least 1"),
