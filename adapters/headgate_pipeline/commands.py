@@ -14,7 +14,7 @@ from headgate.errors import EngineError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headgate_pipeline.learning.knowledge import Knowledge
+    from headgate.model.knowledge import Knowledge
     from headgate_pipeline.run import PipelineJob
     from headgate_pipeline.tables.job import Update
 
@@ -145,7 +145,7 @@ def show(*, output: Path, as_json: bool) -> None:
     """Print what a folder of results knows; no Spark is started."""
     # numpy and cattrs cost 0.3 s, which a list of commands does not need.
     from headgate.documents import read, unstructure
-    from headgate_pipeline.learning.knowledge import Knowledge
+    from headgate.model.knowledge import Knowledge
     from headgate_pipeline.run import KNOWLEDGE
 
     knowledge = read(output / KNOWLEDGE, Knowledge)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from headgate_pipeline.learning.knowledge import Knowledge
+    from headgate.model.knowledge import Knowledge
     from headgate_pipeline.tables.job import Update
 
 SHORT = 2_000_000

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from headgate_pipeline.learning.knowledge import Knowledge
+    from headgate.model.knowledge import Knowledge
     from headgate_pipeline.run import PipelineJob
     from headgate_pipeline.tables.job import Update
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from headgate.control.loop import Control, Loop
 from headgate.errors import OptionError
 from headgate.hooks import Description, hookimpl
@@ -25,6 +27,7 @@ from headgate_sim.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from headgate.control.round import Round
     from headgate.model import Observation
@@ -66,6 +69,7 @@ def run(
     window: float = 10.0,
     interval: float = 20.0,
     limits: Limits = PATIENCE,
+    knowledge: Path | None = None,
     host: PluginHost | None = None,
     keep: Callable[[Observation, float], None] | None = None,
     on_round: Callable[[Round, float], None] | None = None,
@@ -83,6 +87,7 @@ def run(
         window: Simulated seconds that each look takes.
         interval: Simulated seconds between two rounds.
         limits: Limits of the scheduler in each round.
+        knowledge: File or folder of profiles and demands, beside those of the request.
         host: The plugins to use; the installed ones by default.
         keep: Called with every observation and the simulated time at its end, such as
             `headgate_sim.keeper.ObservationWriter.keep`.
@@ -92,7 +97,7 @@ def run(
         Figures over the whole experiment, of each topology, and over time.
 
     Raises:
-        DocumentError: The request contradicts itself, or the trace is about something else.
+        DocumentError: The request contradicts itself, the trace is about something else, or knowledge is not there.
         PluginError: There is no such scheduler.
         OptionError: An option does not fit, or the window takes no time.
     """
@@ -100,13 +105,12 @@ def run(
     host, name = _host(host, scheduler)
     host.options(name, options)
     target = SimTarget(world=World(request, timing=timing, trace=trace, seed=seed))
-    control = Control(
-        scheduler=name, engine="sim", options=FrozenMap(options or {}), limits=limits, window=window, seed=seed
-    )
+    control = Control(scheduler=name, engine="sim", options=FrozenMap(options or {}), limits=limits, window=window)
+    control = attrs.evolve(control, seed=seed, knowledge=knowledge)
     kept = None if keep is None else lambda seen: keep(seen, target.now)
     loop = Loop(host, control, target, keep=kept, clock=target.clock)
-    outcomes = _rounds(loop, target, duration, interval, on_round)
-    return summarise(target.world, name, outcomes)
+    outcomes, labels = _rounds(loop, target, duration, interval, on_round)
+    return summarise(target.world, name, outcomes, labels)
 
 
 def _check(window: float, duration: float, interval: float) -> None:
@@ -118,17 +122,20 @@ def _check(window: float, duration: float, interval: float) -> None:
 
 def _rounds(
     loop: Loop, target: SimTarget, duration: float, interval: float, on_round: Callable[[Round, float], None] | None
-) -> Counter[str]:
-    """Run rounds until the simulated time is over; how many rounds had each outcome."""
+) -> tuple[Counter[str], Counter[str]]:
+    """Run rounds until the simulated time is over; how many rounds had each outcome, and how many plans each label."""
     outcomes: Counter[str] = Counter()
+    labels: Counter[str] = Counter()
     while target.now < duration:
         done = loop.round()
         outcomes[done.outcome] += 1
+        if done.plan is not None:
+            labels[done.plan.label] += 1
         if on_round is not None:
             on_round(done, target.now)
         # A round may end after the time is over: it takes its window, and the seconds in which tasks move.
         target.wait(max(min(interval, duration - target.now), 0.0))
-    return outcomes
+    return outcomes, labels
 
 
 def _host(host: PluginHost | None, scheduler: str | Callable[[Request], Plan]) -> tuple[PluginHost, str]:

@@ -32,4 +32,5 @@ def observe(target: SimTarget, window: float) -> Observation:
         topologies=request.topologies,
         assignment=FrozenMap(assignment),
         metrics=measure(world.layout, world.spans[first:], dead),
+        profiles=request.profiles,
     )

@@ -19,6 +19,7 @@ from headgate_sim.timing import Span, Timing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from headgate.control.settings import Setting
     from headgate.model import Request
     from headgate.plugins.host import PluginHost
     from headgate_sim.summary import Summary
@@ -30,10 +31,16 @@ BAD = ("failed", "held")
 """Outcomes of rounds after which the command ends with exit code 1."""
 
 
+def _of_the_loop(*names: str) -> tuple[Setting, ...]:
+    from headgate.control.loop import Control  # needs numpy, which a list of commands does not
+
+    return tuple(each for each in settings_of(Control) if each.name in names)
+
+
 @click.command(
     "simulate",
     cls=Configured,
-    settings=lambda: (*settings_of(Span), *SETTINGS),
+    settings=lambda: (*settings_of(Span), *SETTINGS, *_of_the_loop("knowledge")),
     epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.",
 )
 @request_argument
@@ -114,6 +121,7 @@ def _run(
         options=options,
         window=span.window,
         interval=span.interval,
+        knowledge=settings["knowledge"],
         host=host,
         keep=ObservationWriter(folder, f"{name}:{seed}").keep if folder else None,
     )
@@ -123,7 +131,7 @@ def _run(
 
 
 COLUMNS = (
-    *("scheduler", "offered", "throughput", "latency ms", "between nodes"),
+    *("scheduler", "status", "offered", "throughput", "latency ms", "between nodes"),
     *("nodes", "moves", "stopped s", "degraded s", "waiting"),
 )
 """Heads of the table of totals, in the order of `_cells`."""
@@ -132,6 +140,7 @@ COLUMNS = (
 def _cells(summary: Summary) -> tuple[str, ...]:
     return (
         summary.scheduler,
+        summary.status,
         quantity(summary.offered),
         quantity(summary.throughput),
         quantity(summary.latency),
@@ -145,7 +154,7 @@ def _cells(summary: Summary) -> tuple[str, ...]:
 
 
 def _totals(found: Sequence[Summary]) -> Any:
-    return table("over the whole time", COLUMNS, map(_cells, found), numbers=COLUMNS[1:])
+    return table("over the whole time", COLUMNS, map(_cells, found), numbers=COLUMNS[2:], whole=("status",))
 
 
 def _over_time(summary: Summary) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headgate.model import FrozenMap
+from headgate.model import FrozenMap, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +64,7 @@ class Summary:
         degraded: Seconds in which some topology with a load completed less than 40 % of it.
         backlog: Tuples that wait at the end.
         rounds: Number of rounds by outcome.
+        status: Labels of the plans that are not plainly `ok`, most frequent first; `ok` if all are, "" without plans.
         topologies: Figures of each topology, by id.
         curve: Figures over time.
     """
@@ -81,17 +82,21 @@ class Summary:
     degraded: float
     backlog: float
     rounds: FrozenMap[str, int]
+    status: str
     topologies: tuple[TopologyFigures, ...]
     curve: tuple[CurvePoint, ...] = ()
 
 
-def summarise(world: World, scheduler: str, outcomes: Mapping[str, int]) -> Summary:
+def summarise(
+    world: World, scheduler: str, outcomes: Mapping[str, int], labels: Mapping[str, int] = FrozenMap()
+) -> Summary:
     """Sum up a simulation so far.
 
     Args:
         world: The simulation.
         scheduler: Name of the scheduler.
         outcomes: Number of rounds of the control loop by outcome.
+        labels: Number of plans by label.
     """
     spans = world.spans
     length = world.now or 1.0
@@ -111,9 +116,15 @@ def summarise(world: World, scheduler: str, outcomes: Mapping[str, int]) -> Summ
         degraded=_seconds(spans, DEGRADED),
         backlog=float(spans[-1].backlog.sum()) if spans else 0.0,
         rounds=FrozenMap(dict(sorted(outcomes.items()))),
+        status=_status(labels),
         topologies=tuple(_topology(world, number, spans, length) for number in range(len(world.layout.topologies))),
         curve=tuple(curve(spans, POINTS)),
     )
+
+
+def _status(labels: Mapping[str, int]) -> str:
+    odd = sorted(set(labels) - {Status.OK}, key=lambda label: (-labels[label], label))
+    return "; ".join(odd) or (str(Status.OK) if labels else "")
 
 
 def curve(spans: Sequence[SteadySpan], points: int) -> list[CurvePoint]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.control.knowledge import KnowledgeFile
 from headgate.model import Metrics, Request
 from headgate_storm.nimbus.bridge import Bridge
 from headgate_storm.nimbus.rounds import Rounds
@@ -44,6 +45,7 @@ class ServiceSettings:
         token: File with the secret of workers (`headgate.collector.token.file`), made if it is not there; by default
             `collector.token` beside the endpoint.
         samples: Folder for the reports of workers, as Parquet; None writes none.
+        knowledge: File or folder of profiles and demands; None knows nothing.
     """
 
     endpoint: Path
@@ -51,6 +53,7 @@ class ServiceSettings:
     collector: tuple[str, int] | None = None
     token: Path | None = None
     samples: Path | None = None
+    knowledge: Path | None = None
 
     @property
     def token_file(self) -> Path:
@@ -101,6 +104,7 @@ def serve(
         on_decision: Hears of every round in which something was planned.
 
     Raises:
+        DocumentError: There is no such knowledge.
         EngineError: A port is taken, a file cannot be written, or a library is missing.
     """
     with contextlib.ExitStack() as stack:
@@ -110,6 +114,7 @@ def serve(
             lambda request: host.schedule(scheduler, request, options),
             shadow=shadow,
             metrics=lambda: watch.latest if watch is not None else Metrics(),
+            complete=KnowledgeFile(settings.knowledge).complete,
             on_decision=on_decision,
         )
         if collector is not None and settings.samples is not None:

@@ -25,7 +25,7 @@ class Claimant:
         topology: Its index, by id.
         id: Its id.
         priority: Its level; lower numbers are more important.
-        desired: Nodes it would like to use (sd).
+        desired: Nodes it would like to use (sd); where none are declared, the machines that it is to have alone.
         minimum: Nodes it must have (sm); 1 where none are declared.
         workers: Worker processes it asks for (W).
     """
@@ -50,7 +50,7 @@ def claimants(problem: Problem, undeclared: Undeclared) -> tuple[Claimant, ...]:
         mine = problem.topology == index
         if not mine.any():
             continue
-        desired = topology.desired_nodes
+        desired = topology.isolated_nodes if topology.desired_nodes is None else topology.desired_nodes
         if desired is None:
             needed = _needed(problem, mine) if undeclared == "demand" else 1
             desired = min(int(mine.sum()), max(topology.workers, needed, 1))

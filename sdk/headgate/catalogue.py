@@ -8,6 +8,7 @@ from headgate.api import Comparison
 from headgate.control.round import Round
 from headgate.documents.schema import schema_of
 from headgate.model import Observation, Plan, Receipt, Request
+from headgate.model.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from headgate.plugins.host import PluginHost
 
 CORE: dict[str, type] = {
-    kind.__name__.lower(): kind for kind in (Comparison, Observation, Plan, Receipt, Request, Round)
+    kind.__name__.lower(): kind for kind in (Comparison, Knowledge, Observation, Plan, Receipt, Request, Round)
 }
 
 

@@ -60,7 +60,7 @@ class Cells:
 
 @attrs.frozen(kw_only=True)
 class Line:
-    """A fitted profile, in CPU points; see `headgate_pipeline.learning.knowledge.ProfileFit` for the rest."""
+    """A fitted profile, in CPU points; see `headgate.model.knowledge.ProfileFit` for the rest."""
 
     e: float
     met: float

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate_pipeline.learning.knowledge import NodeHealth
+from headgate.model.knowledge import NodeHealth
 
 SILENT = 5
 """Minutes without a report, at the end of the time considered, of a silent node: if larger, a dead node is told later;

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 
 from headgate.model import FrozenMap, Profile
+from headgate.model.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
 from headgate_pipeline.learning.drift import history
 from headgate_pipeline.learning.fit import cells_of
 from headgate_pipeline.learning.health import NodeRecord, health
-from headgate_pipeline.learning.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
 from headgate_pipeline.tables.histogram import quantile
 
 if TYPE_CHECKING:

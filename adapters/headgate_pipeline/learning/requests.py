@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from headgate.control.knowledge import complete
 from headgate.model import (
     Flow,
     FrozenMap,
@@ -14,7 +15,6 @@ from headgate.model import (
     Metrics,
     NodeSample,
     Request,
-    Resources,
     TaskSample,
     TopologySample,
 )
@@ -23,14 +23,11 @@ from headgate_pipeline.learning.learn import flow_rates, split
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from headgate.model import Component, Observation, Topology
-    from headgate_pipeline.learning.knowledge import Knowledge
+    from headgate.model import Observation
+    from headgate.model.knowledge import Knowledge
 
 SOURCE = "pipeline"
 """The `source` of all samples that are means over hours."""
-SHARE = "p95"
-"""The percentile that is declared as a component's demand: if larger, peaks take room all the time; if smaller, nodes
-are overloaded more often."""
 
 
 def request_of(
@@ -44,40 +41,17 @@ def request_of(
         sums: The table of the recent hours.
         windows: The table of the recent hours.
     """
-    topologies = tuple(_declared(each, knowledge) for each in state.topologies)
-    tasks = {task.id for topology in topologies for task in topology.tasks()}
-    parts = {(topology.id, each.id) for topology in topologies for each in topology.components}
+    seen = complete(state, knowledge)
+    tasks = {task.id for topology in seen.topologies for task in topology.tasks()}
     metrics = Metrics(
         window=_seconds(windows),
         tasks=tuple(each for each in _tasks(sums) if each.task in tasks),
         flows=tuple(each for each in _flows(sums) if each.source in tasks and each.target in tasks),
         nodes=tuple(_nodes(windows, {node.id for node in state.cluster.nodes})),
-        topologies=tuple(_topologies(windows, {each.id for each in topologies})),
+        topologies=tuple(_topologies(windows, {each.id for each in seen.topologies})),
     )
-    profiles = [each.profile for each in knowledge.profiles]
-    return Request(
-        cluster=state.cluster,
-        topologies=topologies,
-        assignment=FrozenMap({task: slot for task, slot in state.assignment.items() if task in tasks}),
-        metrics=metrics,
-        profiles=tuple(each for each in profiles if (each.topology, each.component) in parts),
-        limits=Limits(),
-    )
-
-
-def _declared(topology: Topology, knowledge: Knowledge) -> Topology:
-    """CPU and memory that a task of each component needs: the percentile on the machine type where it is largest."""
-    # The scheduler may choose any machine: a task has to fit where it needs most.
-    needs: dict[str, dict[str, float]] = {}
-    for each in knowledge.demands:
-        if each.topology == topology.id and each.resource in {"cpu", "memory"}:
-            own = needs.setdefault(each.component, {})
-            own[each.resource] = max(own.get(each.resource, 0.0), float(getattr(each, SHARE)))
-
-    def declared(component: Component) -> Component:
-        return attrs.evolve(component, demand=Resources({**component.demand, **needs.get(component.id, {})}))
-
-    return attrs.evolve(topology, components=tuple(declared(each) for each in topology.components))
+    running = FrozenMap({task: slot for task, slot in seen.assignment.items() if task in tasks})
+    return Request.of(attrs.evolve(seen, assignment=running, metrics=metrics), limits=Limits())
 
 
 def _mean(total: Any, weight: Any) -> float | None:

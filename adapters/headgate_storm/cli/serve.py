@@ -94,7 +94,14 @@ def storm(
     host = plugins(context)
     host.options(scheduler, options)
     control = make(Control, settings, engine="storm", scheduler=scheduler, options=options)
-    where = ServiceSettings(endpoint=endpoint, port=port, collector=collector, token=token, samples=samples)
+    where = ServiceSettings(
+        endpoint=endpoint,
+        port=port,
+        collector=collector,
+        token=token,
+        samples=samples,
+        knowledge=control.knowledge,
+    )
     bad = _serve(host, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
     context.exit(1 if bad else 0)
 
@@ -143,12 +150,17 @@ def _record(snapshot: Snapshot, decision: RoundDecision, journal: Journal, *, as
     answer = decision.answer
     message = f"Nimbus has {len(snapshot.unassigned)} executors without a slot"
     if answer.mode == "hold":
-        done = Round(number=snapshot.round, outcome="held", message=f"{message}: {answer.reason}")
+        done = Round(number=snapshot.round, outcome="held", message=f"{message}: {answer.reason}", notes=decision.notes)
     else:
         texts = "; ".join(f"{topology}: {text}" for topology, text in sorted(answer.status.items()))
         message = f"{message}; {texts}"
         done = Round(
-            number=snapshot.round, outcome="answered", message=message, plan=decision.plan, request=decision.request
+            number=snapshot.round,
+            outcome="answered",
+            message=message,
+            plan=decision.plan,
+            request=decision.request,
+            notes=decision.notes,
         )
     journal.append(unstructure(done))
     show_round(done, as_json=as_json)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate.errors import EngineError, HeadgateError
-from headgate.model import FrozenMap, Limits, Metrics, Plan, Request, Slot, Status
+from headgate.model import FrozenMap, Limits, Metrics, Observation, Plan, Request, Slot, Status
 from headgate_storm.nimbus.answer import Answer, Layout, layouts
 from headgate_storm.nimbus.filter_metrics import known_metrics
 from headgate_storm.nimbus.snapshot import Scheduled, Snapshot, read_snapshot
@@ -32,11 +32,15 @@ NOBODY = (
 
 @attrs.frozen(kw_only=True)
 class RoundDecision:
-    """The answer to one round, and the request and plan behind it; no request when nothing had to be planned."""
+    """The answer to one round, and the request and plan behind it; no request when nothing had to be planned.
+
+    `notes` are for people, a sentence each.
+    """
 
     answer: Answer
     request: Request | None = None
     plan: Plan | None = None
+    notes: tuple[str, ...] = ()
 
 
 def grant(snapshot: Snapshot, wish: Mapping[str, Slot]) -> dict[str, Slot]:
@@ -81,6 +85,7 @@ def decide(
     wish: Mapping[str, Slot],
     metrics: Metrics,
     schedule: Callable[[Request], Plan],
+    complete: Callable[[Observation], Observation] = lambda seen: seen,
 ) -> RoundDecision:
     """Answer a round: the wish, then whatever has no slot.
 
@@ -89,6 +94,7 @@ def decide(
         wish: Slot by task id that the control loop asks for, {} for none.
         metrics: What workers reported last; what the round does not know of them is left out.
         schedule: The scheduler; asked only if executors are left without a slot.
+        complete: Adds what is known of earlier hours.
 
     Returns:
         The answer `hold` if the scheduler fails or holds its plan.
@@ -96,22 +102,26 @@ def decide(
     granted = grant(snapshot, wish)
     if all(task in granted for task in snapshot.unassigned):
         return RoundDecision(answer=_answer(snapshot, granted, None))
-    request = _fill(snapshot, {**snapshot.assignment, **granted}, metrics)
+    seen = snapshot.observation()
+    running = FrozenMap({**snapshot.assignment, **granted})
+    seen = complete(attrs.evolve(seen, assignment=running, metrics=known_metrics(metrics, seen)))
+    # No moves: executors without a slot are placed around those that run, however well those are placed.
+    request = Request.of(seen, limits=Limits(deadline=SHARE * snapshot.timeout, max_moves=0))
+    plan, answer = _plan(snapshot, granted, request, schedule)
+    return RoundDecision(answer=answer, request=request, plan=plan, notes=seen.notes)
+
+
+def _plan(
+    snapshot: Snapshot, granted: Mapping[str, Slot], request: Request, schedule: Callable[[Request], Plan]
+) -> tuple[Plan | None, Answer]:
+    """The scheduler's plan, None if it raised, and the answer that is made of it."""
     try:
         plan = schedule(request)
     except HeadgateError as error:
-        return RoundDecision(answer=Answer(mode="hold", reason=str(error)), request=request)
+        return None, Answer(mode="hold", reason=str(error))
     if plan.status is Status.HELD:
-        reason = "; ".join(reason.message for reason in plan.reasons)
-        return RoundDecision(answer=Answer(mode="hold", reason=reason), request=request, plan=plan)
-    return RoundDecision(answer=_answer(snapshot, {**granted, **plan.assignment}, plan), request=request, plan=plan)
-
-
-def _fill(snapshot: Snapshot, running: Mapping[str, Slot], metrics: Metrics) -> Request:
-    seen = snapshot.observation()
-    seen = attrs.evolve(seen, assignment=FrozenMap(running), metrics=known_metrics(metrics, seen))
-    # No moves: executors without a slot are placed around those that run, however well those are placed.
-    return Request.of(seen, limits=Limits(deadline=SHARE * snapshot.timeout, max_moves=0))
+        return plan, Answer(mode="hold", reason="; ".join(reason.message for reason in plan.reasons))
+    return plan, _answer(snapshot, {**granted, **plan.assignment}, plan)
 
 
 def _answer(snapshot: Snapshot, wanted: Mapping[str, Slot], plan: Plan | None) -> Answer:
@@ -140,6 +150,7 @@ class Rounds:
         *,
         shadow: bool = False,
         metrics: Callable[[], Metrics] = Metrics,
+        complete: Callable[[Observation], Observation] = lambda seen: seen,
         on_decision: Callable[[Snapshot, RoundDecision], None] | None = None,
     ) -> None:
         """Take who decides, and who is told.
@@ -148,11 +159,13 @@ class Rounds:
             schedule: The scheduler; what it returns keeps every rule.
             shadow: Plan, but let Storm's own scheduler act; may be changed between two rounds.
             metrics: What was measured last.
+            complete: Adds what is known of earlier hours; called by the thread that answers.
             on_decision: Hears of every round in which something was planned, before Nimbus has the answer.
         """
         self._schedule = schedule
         self.shadow = shadow
         self._metrics = metrics
+        self._complete = complete
         self._on_decision = on_decision
         self._wish: FrozenMap[str, Slot] = FrozenMap()
         self._latest: Snapshot | None = None
@@ -171,7 +184,7 @@ class Rounds:
             snapshot = read_snapshot(text)
             with self._changed:
                 wish = self._wish
-            decision = decide(snapshot, wish, self._metrics(), self._schedule)
+            decision = decide(snapshot, wish, self._metrics(), self._schedule, self._complete)
             answer = Answer(mode="own") if self.shadow else decision.answer
             # Shows the assignment before this answer: what Nimbus made of it is in the next round.
             self._publish(snapshot)

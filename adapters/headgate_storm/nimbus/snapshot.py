@@ -38,6 +38,8 @@ ON_HEAP, OFF_HEAP = "onheap.memory.mb", "offheap.memory.mb"
 """Storm's normalised names of resources (`org.apache.storm.Constants`, COMMON_..._RESOURCE_NAME)."""
 UNIFORM = 1.0
 """Tuples per second assumed on a stream before anything is measured: traffic then counts streams."""
+DESIRED, MINIMUM = "topology.headgate.desired.nodes", "topology.headgate.minimum.nodes"
+"""Keys of a topology's configuration: nodes that it would like to use, and nodes that it must have."""
 
 Executor = tuple[int, int]
 """First and last of the task ids that one thread of a worker runs."""
@@ -155,6 +157,7 @@ def _node(data: Mapping[str, Any]) -> Node:
         rack=data["rack"],
         slots=tuple(sorted(data["ports"])),
         capacity=_resources(data["resources"]),
+        machine_type=data.get("machine"),  # a jar of before does not say it
     )
 
 
@@ -162,6 +165,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
     # A component without executors has no task, and the model no stream to or from it.
     components = [each for each in data["components"] if each["executors"]]
     known = {each["id"] for each in components}
+    conf = data["conf"]
     topology = Topology(
         id=data["id"],
         components=tuple(map(_component, components)),
@@ -170,6 +174,10 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         priority=data["priority"],
         workers=data["workers"],
         worker_heap=data["heap"],
+        name=data["name"],
+        # The thesis's desired number is what Storm calls the machines of an isolated topology.
+        desired_nodes=_nodes(conf, DESIRED, isolated),
+        minimum_nodes=_nodes(conf, MINIMUM),
         isolated_nodes=isolated,
     )
     pairs = [(task, pair) for each in components for task, pair in _executors(data["id"], each)]
@@ -179,6 +187,12 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
     return Scheduled(
         topology=topology, name=data["name"], executors=FrozenMap(dict(pairs)), assignment=FrozenMap(placed)
     )
+
+
+def _nodes(conf: Mapping[str, Any], key: str, default: int | None = None) -> int | None:
+    """A number of nodes in a topology's configuration; a mistake in one must not stop the rounds of all."""
+    value = conf.get(key)
+    return value if type(value) is int and value >= 0 else default
 
 
 def _executors(topology: str, component: Mapping[str, Any]) -> list[tuple[str, Executor]]:

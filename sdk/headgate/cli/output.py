@@ -67,7 +67,14 @@ class Markup(str):
     __slots__ = ()
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> Any:
+def table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    numbers: Sequence[str] = (),
+    *,
+    whole: Sequence[str] = (),
+) -> Any:
     """A table for the terminal.
 
     Args:
@@ -75,6 +82,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
         columns: Headings of the columns.
         rows: Cells of each row, as many as columns; None is an empty one.
         numbers: Headings of the columns that are right-aligned.
+        whole: Headings of the columns that are not folded, beside the first.
     """
     # rich costs 60 ms, which `--json` and the list of commands do not need.
     from rich import box
@@ -87,7 +95,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
     made = Table(title=escape(title) or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for column in columns:
         side: Literal["left", "right"] = "right" if column in numbers else "left"
-        made.add_column(column, justify=side, overflow="fold", no_wrap=column == columns[0])
+        made.add_column(column, justify=side, overflow="fold", no_wrap=column in (columns[0], *whole))
     for row in rows:
         made.add_row(*map(cell, row))
     return made

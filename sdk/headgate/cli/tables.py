@@ -33,7 +33,7 @@ def comparison_table(comparison: Comparison, request: Request) -> Any:
     title = f"{tasks:,} tasks on {len(request.cluster.nodes):,} nodes, traffic in {unit}"
     if said := bound_text(comparison.bound):
         title += f"; {said}"
-    return table(title, ("scheduler", "status", *columns), rows, numbers=columns)
+    return table(title, ("scheduler", "status", *columns), rows, numbers=columns, whole=("status",))
 
 
 def summary_table(names: Sequence[str], comparisons: Sequence[Comparison]) -> Any:

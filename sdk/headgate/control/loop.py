@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,6 +17,7 @@ import attrs
 from headgate.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
 from headgate.control.guards import Guards, Memory, asked_again, judged, regret_reason, remember, wait_reason
 from headgate.control.journal import NoJournal
+from headgate.control.knowledge import KnowledgeFile
 from headgate.control.round import Check, Outcome, Round
 from headgate.documents import unstructure
 from headgate.errors import EngineEndedError, HeadgateError
@@ -43,6 +45,14 @@ class Control:
     seed: int = 0
     shadow: bool = attrs.field(default=False, metadata={"help": "Plan and report, never act."})
     guards: Guards = Guards()
+    knowledge: Path | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "Plan with the profiles and demands of this file or folder of the pipeline, read when it changes.",
+            "takes": "a file or folder that is there",
+            "metavar": "DIR|FILE",
+        },
+    )
     fleet: Fleet | None = attrs.field(
         default=None,
         metadata={
@@ -106,6 +116,9 @@ class Loop:
             journal: Where rounds are recorded.
             keep: Is given every observation, and raises nothing.
             clock: Tells seconds for the guards.
+
+        Raises:
+            DocumentError: `control.knowledge` is not there.
         """
         self._host = host
         self._keep = keep
@@ -114,6 +127,7 @@ class Loop:
         self._journal = journal or NoJournal()
         self._clock = clock
         self._number = 0
+        self._knowledge = KnowledgeFile(control.knowledge)
         self._memory = Memory()
         self._notes: tuple[str, ...] = ()
         self._seen = Observation()
@@ -250,6 +264,7 @@ class Loop:
         seen = self._host.observe(self._control.engine, self._target, self._control.window)
         if self._keep is not None:
             self._keep(seen)
+        seen = self._knowledge.complete(seen)
         self._notes += seen.notes
         self._seen = seen
         return seen

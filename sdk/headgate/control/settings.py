@@ -80,6 +80,8 @@ class Setting:
         return made
 
     def _is_within(self, value: Any) -> bool:
+        if isinstance(value, Path):
+            return value.exists()
         return not (
             (self.least is not None and value < self.least)
             or (self.above is not None and value <= self.above)

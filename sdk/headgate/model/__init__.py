@@ -4,6 +4,7 @@ from headgate.model.cluster import Cluster, Node, Slot
 from headgate.model.frozen import FrozenMap, Resources
 from headgate.model.metrics import Flow, Metrics, NodeSample, TaskSample, TopologySample
 from headgate.model.plan import (
+    NO_PROFILES,
     NOT_SEARCHED,
     STARVED,
     Bound,
@@ -22,6 +23,7 @@ from headgate.model.topology import Component, Kind, Stream, Task, Topology
 
 __all__ = [
     "NOT_SEARCHED",
+    "NO_PROFILES",
     "STARVED",
     "Bound",
     "Cluster",

@@ -15,6 +15,12 @@ STARVED = "starved"
 NOT_SEARCHED = "not-searched"
 """Code of the reason that a scheduler gives whose plan is whole but not what it is for: the request was too large."""
 
+NO_PROFILES = "no-profiles"
+"""Code of the reason that a scheduler gives which plans by profiles, and had none: its plan is whole, and no result."""
+
+REMARKS = {NOT_SEARCHED: "not searched", NO_PROFILES: "no profiles"}
+"""What a table says after the status, by the code of a reason that a plan may give although it is whole."""
+
 
 class Status(enum.StrEnum):
     """Outcome of planning."""
@@ -160,8 +166,8 @@ class Plan:
         """Label of the outcome, as short as a table needs it."""
         if self.starves:
             return "starves"
-        searched = all(reason.code != NOT_SEARCHED for reason in self.reasons)
-        return str(self.status) if searched else f"{self.status}, not searched"
+        remarks = [REMARKS[reason.code] for reason in self.reasons if reason.code in REMARKS]
+        return ", ".join([str(self.status), *dict.fromkeys(remarks)])
 
 
 @attrs.frozen(kw_only=True)

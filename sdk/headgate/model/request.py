@@ -41,13 +41,15 @@ class Limits:
 class Observation:
     """The state of an engine as a monitor saw it: what there is, what runs where, what it did.
 
-    `notes` are for people, a sentence each; no scheduler decides by them.
+    `profiles` are those that the engine's own description has (a simulated one's request), or that knowledge of earlier
+    hours added. `notes` are for people, a sentence each; no scheduler decides by them.
     """
 
     cluster: Cluster = Cluster()
     topologies: tuple[Topology, ...] = ()
     assignment: FrozenMap[str, Slot] = FrozenMap()
     metrics: Metrics = Metrics()
+    profiles: tuple[Profile, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -79,6 +81,7 @@ class Request:
             topologies=observation.topologies,
             assignment=observation.assignment,
             metrics=observation.metrics,
+            profiles=observation.profiles,
             limits=limits or Limits(),
             seed=seed,
         )

@@ -85,6 +85,7 @@ class Topology:
     """A streaming application.
 
     Attributes:
+        name: What its owner calls it, the same when it is submitted again under another id; None if engine has no such.
         owner: Who submitted it.
         priority: Lower numbers are more important (Storm).
         workers: Worker processes asked for (`topology.workers`).
@@ -96,6 +97,7 @@ class Topology:
     id: str
     components: tuple[Component, ...] = ()
     streams: tuple[Stream, ...] = ()
+    name: str | None = None
     owner: str | None = None
     priority: int = 0
     workers: int = 1

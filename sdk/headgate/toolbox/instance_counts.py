@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.model import FrozenMap, Reason, Request, Status
+from headgate.model import NO_PROFILES, FrozenMap, Reason, Request, Status
 from headgate.model.rescale import with_instances
 from headgate.problem import Problem
 from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, unprofiled_load
@@ -125,8 +125,14 @@ class InstanceCounts:
         return attrs.evolve(plan, input_rate=factor * Profiled.of(self.request).input_rate)
 
     def others(self, explanation: str = "") -> Plan:
-        """The plan of a request without profiles: each task is where it takes the least share of the CPU."""
-        return Problem.of(self.request).plan(self._node_of, explanation)
+        """The plan of a request without profiles: each task is where it takes the least share of the CPU.
+
+        Its reasons say so (`NO_PROFILES`): a table must not show it as a result of a scheduler that plans by profiles.
+        """
+        plan = Problem.of(self.request).plan(self._node_of, explanation)
+        message = "no component of the request has a profile, and the scheduler plans by profiles"
+        lacking = Reason(code=NO_PROFILES, subject="profiles", message=message, resource="profiles", need=1.0, have=0.0)
+        return attrs.evolve(plan, reasons=(*plan.reasons, lacking))
 
     def refuse(self, reason: Reason, explanation: str = "") -> Plan:
         """The plan that leaves these components out, for a reason.

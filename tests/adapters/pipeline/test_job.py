@@ -10,8 +10,8 @@ import pytest
 
 from headgate.documents import read, unstructure
 from headgate.model import Request, Status
+from headgate.model.knowledge import Knowledge
 from headgate.plugins.host import PluginHost
-from headgate_pipeline.learning.knowledge import Knowledge
 from headgate_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
 from headgate_pipeline.synthetic import COSTS, TYPES
 from headgate_pipeline.tables.histogram import STEPS

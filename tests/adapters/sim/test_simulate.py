@@ -6,9 +6,13 @@ import xml.etree.ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
+from headgate.api import find_request
 from headgate.cli.main import headgate
 from headgate.control.settings import settings_of
 from headgate.documents import restore, write
+from headgate.model import Profile
+from headgate.model.knowledge import Knowledge, ProfileFit
+from headgate.plugins.host import PluginHost
 from headgate_sim import experiment
 from headgate_sim.application import SETTINGS
 from headgate_sim.curves import Curve, CurvePanel, curves_svg
@@ -152,3 +156,41 @@ def test_a_run_whose_time_is_simulated_is_asked_how_long_it_is(words):
     some = CliRunner().invoke(headgate, ["run", "--engine", "sim", "-s", "even", "--rounds", "2", str(words)])
     assert some.exit_code == 0, some.output
     assert "round 2: unchanged" in some.output
+
+
+def last_row(done, scheduler):
+    """The cells of a scheduler in the last table."""
+    line = next(each for each in reversed(done.stdout.splitlines()) if each.split()[:1] == [scheduler])
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_schedulers_that_plan_by_profiles_have_those_of_the_document():
+    asked = find_request("hetero:linear-three", PluginHost.load())
+    seen = []
+    run(asked, "hetero", duration=30.0, on_round=lambda done, _: seen.append(done.request))
+    assert seen[0].profiles == asked.profiles
+    assert len(asked.profiles) == 9
+
+
+def test_a_plan_by_profiles_without_profiles_is_no_result_and_its_status_says_so(words):
+    for scheduler, status in (("hetero", "ok, no profiles"), ("hetero-plus", "ok, no profiles"), ("even", "ok")):
+        assert last_row(invoke(words, "-s", scheduler, "--duration", 30), scheduler)[1] == status
+    done = invoke(words, "-s", "hetero", "--duration", 30, "--json")
+    assert [each["status"] for each in json.loads(done.stdout)] == ["ok, no profiles"]
+    compared = CliRunner().invoke(headgate, ["compare", str(words), "-s", "hetero", "-s", "even"])
+    assert "ok, no profiles" in compared.stdout
+
+
+def test_profiles_from_knowledge_make_it_one(words, tmp_path):
+    parts = [part.id for part in word_count().topologies[0].components]
+    name = word_count().topologies[0].id
+    fits = [
+        ProfileFit(profile=Profile(topology=name, component=part, machine_type="", e=0.01), samples=9) for part in parts
+    ]
+    write(tmp_path / "knowledge.json", Knowledge(profiles=tuple(fits)))
+    done = invoke(words, "-s", "hetero", "-o", "hetero.counts=given", "--duration", 30, "--knowledge", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert last_row(done, "hetero")[1] == "ok"
+    missing = invoke(words, "-s", "hetero", "--knowledge", tmp_path / "typo")
+    assert missing.exit_code == 2
+    assert "is not a file or folder that is there" in missing.output

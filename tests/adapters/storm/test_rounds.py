@@ -5,8 +5,11 @@ import threading
 
 import pytest
 
+from headgate.control.knowledge import KnowledgeFile
+from headgate.documents import write
 from headgate.errors import DocumentError, EngineError
-from headgate.model import FrozenMap, Limits, Metrics, Plan, Slot, TaskSample
+from headgate.model import FrozenMap, Limits, Metrics, Plan, Profile, Slot, TaskSample
+from headgate.model.knowledge import Knowledge, ProfileFit
 from headgate.plugins.host import PluginHost
 from headgate_storm.nimbus.rounds import Rounds, decide, grant
 from headgate_storm.nimbus.snapshot import read_snapshot
@@ -205,3 +208,90 @@ def test_one_waits_until_a_wish_is_seen():
         waiter.join(0.01)
     assert seen[0].round == 1
     assert rounds.until(lambda _: True, 0.01) is None
+
+
+def keyed(name, desired, minimum, priority):
+    conf = {"topology.headgate.desired.nodes": desired, "topology.headgate.minimum.nodes": minimum}
+    return word_count(name, conf=conf, priority=priority)
+
+
+def test_a_topology_says_in_its_configuration_how_many_nodes_it_wants_and_needs():
+    (found,) = read_snapshot(round_text([supervisor("a")], [keyed("wc", 8, 4, 1)])).observation().topologies
+    assert (found.name, found.priority, found.desired_nodes, found.minimum_nodes) == ("wc", 1, 8, 4)
+
+
+@pytest.mark.parametrize(("conf", "desired"), [({}, 3), ({"topology.headgate.desired.nodes": 8}, 8)])
+def test_the_machines_of_an_isolated_topology_are_those_that_it_desires(conf, desired):
+    text = round_text([supervisor("a")], [word_count(conf=conf)], isolation={"wc": 3})
+    (found,) = read_snapshot(text).observation().topologies
+    assert (found.desired_nodes, found.minimum_nodes, found.isolated_nodes) == (desired, None, 3)
+
+
+@pytest.mark.parametrize("odd", ["8", -1, 2.5, True, None, []])
+def test_one_topology_with_a_number_that_is_none_stops_no_round(odd):
+    text = round_text([supervisor("a")], [keyed("odd", odd, odd, 1), word_count()])
+    assert [each.desired_nodes for each in read_snapshot(text).observation().topologies] == [None, None]
+
+
+def test_a_supervisor_says_the_type_of_its_machine_and_one_of_an_older_jar_none():
+    text = round_text([supervisor("a", machine="pentium"), supervisor("b", machine=None), supervisor("c")], [])
+    assert [node.machine_type for node in read_snapshot(text).nodes] == ["pentium", None, None]
+
+
+def test_executors_without_a_slot_are_placed_by_what_is_known_of_their_topology(tmp_path):
+    of = {"topology": "wc-1-100", "component": "count"}
+    fits = [ProfileFit(profile=Profile(**of, machine_type=each, e=e), samples=9) for each, e in PENTIUM_I5.items()]
+    write(tmp_path / "knowledge.json", Knowledge(profiles=tuple(fits)))
+    nodes = [supervisor("a", machine="pentium"), supervisor("b", machine="i5")]
+    asked = []
+
+    def schedule(request):
+        asked.append(request)
+        return PluginHost.load().schedule("hetero", request, {"counts": "given"})
+
+    rounds = Rounds(schedule, complete=KnowledgeFile(tmp_path).complete)
+    answer = json.loads(rounds.answer(round_text(nodes, [word_count("wc-2-200") | {"name": "wc"}])))
+    (request,) = asked
+    assert {(each.topology, each.machine_type): each.e for each in request.profiles} == {
+        ("wc-2-200", machine): e for machine, e in PENTIUM_I5.items()
+    }
+    counting = {
+        node for (node, _), flat in executors(answer, "wc-2-200").items() for task in flat[::2] if task in (2, 3)
+    }
+    assert counting == {"b"}
+
+
+PENTIUM_I5 = {"pentium": 50.0, "i5": 0.01}
+"""CPU of one tuple, by machine type: on one of them the executors that count would be full at once."""
+
+
+def test_a_round_says_that_knowledge_cannot_be_read(tmp_path):
+    (tmp_path / "knowledge.json").write_text("{")
+    decisions = []
+    rounds = Rounds(
+        scheduler(),
+        complete=KnowledgeFile(tmp_path).complete,
+        on_decision=lambda _, decision: decisions.append(decision),
+    )
+    rounds.answer(round_text([supervisor("a")], [word_count()]))
+    (note,) = decisions[0].notes
+    assert "nothing is known until it can be read" in note
+    assert decisions[0].plan.status == "ok"
+
+
+USE_CASE_1 = [("EventTP1", 8, 4, 1), ("EventTP2", 8, 4, 1), ("ArchivalTP1", 4, 2, 2), ("ArchivalTP2", 4, 2, 2)]
+"""Table 8 of the priority thesis: desired and minimum nodes, priority."""
+
+
+def test_a_round_of_nimbus_reproduces_table_8_of_the_priority_thesis():
+    nodes = [supervisor(f"n{number:02}") for number in range(16)]
+    submitted = []
+    for name, desired, minimum, priority in USE_CASE_1:
+        made = keyed(name, desired, minimum, priority)
+        many = [number for first in range(1, desired * 2, 2) for number in (first, first)]
+        submitted.append({**made, **topology(name, component("spout", many, kind="spout"), priority=priority)})
+        submitted[-1]["conf"] = made["conf"]
+    decision, answer = ask(round_text(nodes, submitted), schedule=scheduler("sps"))
+    assert decision.plan.status == "ok"
+    shares = [len({node for node, _ in executors(answer, name)}) for name, *_ in USE_CASE_1]
+    assert shares == [6, 6, 2, 2]

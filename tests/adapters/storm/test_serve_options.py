@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from pathlib import Path
 
 import attrs
 import click
@@ -64,6 +65,7 @@ def seen(monkeypatch, tmp_path):
     monkeypatch.setattr(loop, "Loop", Loop)
     monkeypatch.setattr(serve, "run_rounds", run_rounds)
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "learned").mkdir()
     return made
 
 
@@ -95,6 +97,11 @@ CASES = {
     "worse": (0.3, lambda seen: seen.control.guards.worse, 0.3),
     "settle": (4, lambda seen: seen.control.guards.settle, 4),
     "reassert": (0, lambda seen: seen.control.guards.reassert, 0),
+    "knowledge": (
+        "learned",
+        lambda seen: (seen.settings.knowledge, seen.control.knowledge),
+        (Path("learned"), Path("learned")),
+    ),
     "interval": (12.5, lambda seen: seen.pace, Pace(interval=12.5, replan=True)),
     "rounds": (3, lambda seen: seen.pace, Pace(rounds=3, replan=True)),
     "replan": (True, lambda seen: seen.pace, Pace(replan=True)),

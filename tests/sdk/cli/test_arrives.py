@@ -17,7 +17,8 @@ from headgate.control.journal import read_journal
 from headgate.documents import read, write
 from headgate.errors import DocumentError
 from headgate.hooks import Description, Verdict, hookimpl
-from headgate.model import Metrics, Observation, Plan, TaskSample
+from headgate.model import Metrics, Observation, Plan, Profile, TaskSample
+from headgate.model.knowledge import Knowledge, ProfileFit
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from memory_engine import ElasticEngine, Machine
@@ -121,6 +122,8 @@ def seen(monkeypatch, tmp_path):
 
     monkeypatch.setattr(loop, "Loop", Loop)
     write(tmp_path / "request.json", RUNNING)
+    fit = ProfileFit(profile=Profile(topology="t", component="c", machine_type="large", e=0.5), samples=9)
+    write(tmp_path / "learned.json", Knowledge(profiles=(fit,)))
     return made
 
 
@@ -177,6 +180,9 @@ RUN = {
     "worse": guard("worse", 0.3, 0.4),
     "settle": guard("settle", 4, 5),
     "reassert": guard("reassert", 0, 1),
+    "knowledge": option(
+        "knowledge", "learned.json", "request.json", lambda seen: len(seen.asked[0].profiles), expected=1
+    ),
     "elastic": option("elastic", "2:3", "1:9", lambda seen: seen.control.fleet, expected=Fleet(minimum=2, maximum=3)),
     "interval": option("interval", 12.5, 3, lambda seen: seen.engine.machine.pauses, expected=[12.5]),
     "rounds": option("rounds", 3, 5, lambda seen: seen.rounds),

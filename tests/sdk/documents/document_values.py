@@ -21,9 +21,9 @@ from headgate.model import (
     Step,
     TopologySample,
 )
+from headgate.model.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
 from headgate.problem import Problem
 from headgate.testing.strategies import requests
-from headgate_pipeline.learning.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
 
 
 def settled(asked):

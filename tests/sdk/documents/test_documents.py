@@ -35,11 +35,10 @@ from headgate.model.validate import MAX_TASKS
 from headgate.problem import Problem
 from headgate.testing.strategies import requests
 from headgate.testing.variants import shuffled
-from headgate_pipeline.learning.knowledge import Knowledge
 from small_requests import word_count
 
 
-@pytest.mark.parametrize("kind", [*CORE.values(), Knowledge], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", CORE.values(), ids=lambda kind: kind.__name__)
 @given(data=st.data())
 def test_what_is_written_is_read_back_equal(kind, data):
     value = data.draw(values(kind))

@@ -20,6 +20,7 @@ import org.apache.storm.scheduler.TopologyDetails;
  */
 final class Snapshot {
     static final int VERSION = 1;
+    private static final String MACHINE = "headgate.machine.type";
 
     private final JsonGenerator json;
     private final Cluster cluster;
@@ -77,7 +78,15 @@ final class Snapshot {
         numbers("ports", new TreeSet<>(supervisor.getAllPorts()));
         json.writeObjectField("resources", new TreeMap<>(supervisor.getTotalResources().toNormalizedMap()));
         json.writeBooleanField("blacklisted", cluster.isBlacklistedHost(host));
+        json.writeStringField("machine", machine(supervisor));
         json.writeEndObject();
+    }
+
+    /** The type of a supervisor's machine, as its {@code supervisor.scheduler.meta} says; null if it does not. */
+    private static String machine(SupervisorDetails supervisor) {
+        Object meta = supervisor.getSchedulerMeta();
+        Object type = meta instanceof Map ? ((Map<?, ?>) meta).get(MACHINE) : null;
+        return type == null ? null : type.toString();
     }
 
     private void numbers(String name, Collection<Integer> values) throws IOException {

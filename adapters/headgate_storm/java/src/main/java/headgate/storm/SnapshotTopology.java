@@ -76,6 +76,7 @@ final class SnapshotTopology {
     private static boolean isShared(String key) {
         return SHARED.contains(key)
             || key.startsWith("topology.component.")
+            || key.startsWith("topology.headgate.")
             || key.startsWith("headgate.") && !key.contains("token");
     }
 

@@ -29,9 +29,9 @@ class SnapshotTest {
         JsonNode round = read(cluster);
         assertEquals("{'v':1,'nimbus':'n','round':17,'timeout':5000,'isolation':{},'supervisors':["
             + "{'id':'s0','host':'h0','rack':'/default-rack','ports':[6700,6701],"
-            + "'resources':{'cpu.pcore.percent':400.0,'memory.mb':4096.0},'blacklisted':false},"
+            + "'resources':{'cpu.pcore.percent':400.0,'memory.mb':4096.0},'blacklisted':false,'machine':null},"
             + "{'id':'s1','host':'h1','rack':'/default-rack','ports':[6700,6701],"
-            + "'resources':{'cpu.pcore.percent':400.0,'memory.mb':4096.0},'blacklisted':true}],'topologies':[]}",
+            + "'resources':{'cpu.pcore.percent':400.0,'memory.mb':4096.0},'blacklisted':true,'machine':null}],'topologies':[]}",
             round.toString().replace('"', '\''));
     }
 
@@ -57,10 +57,11 @@ class SnapshotTest {
     void sharesOnlyListedKeysAndNoToken() throws IOException {
         TopologyDetails topology = topology("wc", 1, 1, Map.of(
             "headgate.pin", "s0", "headgate.token", "secret", "storm.zookeeper.topology.auth.payload", "secret",
-            "topology.isolate.machines", 2, "topology.ras.constraints", Map.of("a", List.of("b"))));
+            "topology.headgate.desired.nodes", 4, "topology.isolate.machines", 2, "topology.ras.constraints", Map.of("a", List.of("b"))));
         JsonNode conf = read(cluster(supervisors(1, 1), topology)).get("topologies").get(0).get("conf");
         assertEquals("s0", conf.get("headgate.pin").textValue());
         assertEquals(2, conf.get("topology.isolate.machines").intValue());
+        assertEquals(4, conf.get("topology.headgate.desired.nodes").intValue());
         assertEquals("{\"a\":[\"b\"]}", conf.get("topology.ras.constraints").toString());
         assertTrue(conf.has("topology.component.cpu.pcore.percent"));
         assertFalse(conf.toString().contains("secret"));

@@ -6,7 +6,8 @@ from typing import Literal
 
 import attrs
 
-from headgate.model import FrozenMap, Profile
+from headgate.model.frozen import FrozenMap
+from headgate.model.request import Profile
 
 
 @attrs.frozen(kw_only=True)
