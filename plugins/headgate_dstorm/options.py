@@ -51,7 +51,8 @@ class PlusOptions(Options):
     Attributes:
         steps: Steps of annealing in all, 0 for none; by default they grow with the number of tasks, up to
             3,000,000, and to 240,000 for each second of the deadline.
-        least_gain: Share of all traffic that a new placement has to win over the running one, if all tasks run.
+        least_gain: Share of all traffic by which a new placement has to be better than the running one, if all tasks
+            run on nodes that hold them; one on fewer nodes only has to be better.
     """
 
     steps: int | None = attrs.field(default=None, validator=check.optional(check.ge(0)))

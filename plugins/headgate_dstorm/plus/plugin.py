@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from headgate.hooks import Description, hookimpl
 from headgate.model.evidence import Evidence
 from headgate.problem import Problem
+from headgate_dstorm.analyser import analyse
 from headgate_dstorm.evidence.improvements import improvements
 from headgate_dstorm.options import PlusOptions
 from headgate_dstorm.plus.starts import improve
 
 if TYPE_CHECKING:
-    from headgate.model import Plan, Request
+    from headgate.hooks import Verdict
+    from headgate.model import Observation, Plan, Request
 
 
 class DStormPlus:
@@ -32,6 +34,11 @@ class DStormPlus:
     def headgate_schedule(self, request: Request, options: PlusOptions) -> Plan:
         """Make the starts, anneal them, and choose; see `headgate_dstorm.plus.starts`."""
         return improve(Problem.of(request, measured=options.measured), options)
+
+    @hookimpl
+    def headgate_analyse(self, observation: Observation, options: PlusOptions) -> Verdict:
+        """Check the two abnormal states of section 5.4, as `dstorm` does."""
+        return analyse(observation, options)
 
     @hookimpl
     def headgate_evidence(self) -> Evidence:

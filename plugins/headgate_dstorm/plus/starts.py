@@ -1,4 +1,9 @@
-"""Starts of `dstorm-plus`, their annealing, and the choice of the best placement as the plan."""
+"""Starts of `dstorm-plus`, their annealing, and the choice of the best placement as the plan.
+
+Placements are compared by tasks without a node, then by traffic between nodes and nodes in use together, a node
+counting as much as one in `NODES_OF_TRAFFIC` of all traffic, then by nodes in use (`Candidate.cost`). None of them
+overloads a node; where what runs does, it is not among them.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +38,11 @@ A_SECOND = 240_000
 """Steps by default for each second of the deadline, at most: a core makes several times as many. With more of them a
 large request is not annealed to the end before the host asks for the best plan so far."""
 
+NODES_OF_TRAFFIC = 100
+"""Nodes that count as much as all traffic together: one more or less in use is worth 1 % of it. D-Storm fills a node
+as far as it goes, whatever that cuts; with a larger number streams are kept whole on more nodes, with a smaller one
+they are cut to save a node."""
+
 CELLS = 2**26
 """Pairs of a node and a segment of tasks up to which a placement is annealed; 2**26 of them take 512 MB."""
 
@@ -52,6 +62,7 @@ class Candidate:
         unplaced: Tasks without a node.
         traffic: Units between nodes.
         nodes: Nodes in use.
+        total: Units of all traffic.
     """
 
     origin: str
@@ -59,18 +70,20 @@ class Candidate:
     unplaced: int
     traffic: int
     nodes: int
+    total: int
 
     @property
     def cost(self) -> tuple[int, int, int]:
-        """Order of candidates: fewest tasks without a node, then least traffic, then fewest nodes."""
-        return self.unplaced, self.traffic, self.nodes
+        """Order of placements: tasks without a node, then traffic and nodes (`NODES_OF_TRAFFIC`), then nodes."""
+        return self.unplaced, NODES_OF_TRAFFIC * self.traffic + self.nodes * self.total, self.nodes
 
 
 def improve(problem: Problem, options: PlusOptions) -> Plan:
     """Plan with the best placement found; none is worse than D-Storm's or the fill along the streams.
 
-    A running placement of all tasks stays unless another one wins `least_gain` of all traffic. Asked to end
-    (`headgate.toolbox.cancel`), it answers with the best so far: before the fill is made, with D-Storm's.
+    A running placement of all tasks that overloads no node stays unless another one is better by `least_gain` of all
+    traffic, or is better and needs fewer nodes: consolidation always pays. Asked to end (`headgate.toolbox.cancel`), it
+    answers with the best so far: before the fill is made, with D-Storm's.
 
     Args:
         problem: The problem.
@@ -82,7 +95,7 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     found = [*starts, *_annealed(problem, options, starts, ended)]
     best = min(found, key=lambda each: each.cost)
     running = _running(problem)
-    if running is not None and running.traffic - best.traffic <= options.least_gain * problem.traffic.total:
+    if running is not None and not _pays(running, best, options.least_gain):
         return problem.plan(running.node_of, "what runs stays: " + _compare(problem, running, best))
     early = ", ended early" if ended.is_set() else ""
     said = f"{best.origin}{early}: {_compare(problem, best, *starts)}"
@@ -91,7 +104,15 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
         plans.append(plan_within_limit(problem, candidate.node_of, said if candidate is best else candidate.origin))
         if plans[-1].scores.unplaced == candidate.unplaced and not _limited(problem):
             return plans[-1]
-    return min(plans, key=lambda plan: (plan.scores.unplaced, plan.scores.inter_node))
+    return min(plans, key=lambda plan: _candidate(problem, "", problem.node_of(plan.assignment)).cost)
+
+
+def _pays(running: Candidate, best: Candidate, least_gain: float) -> bool:
+    """Check whether a placement is worth the moves to it from the one that runs."""
+    won = running.cost[1] - best.cost[1]
+    return won > least_gain * NODES_OF_TRAFFIC * running.total or (
+        best.nodes < running.nodes and best.cost < running.cost
+    )
 
 
 def _limited(problem: Problem) -> bool:
@@ -153,10 +174,11 @@ def _candidate(problem: Problem, origin: str, node_of: NDArray[np.int64]) -> Can
         unplaced=problem.n - len(placed),
         traffic=problem.traffic.inter_node(node_of),
         nodes=len(np.unique(placed)),
+        total=problem.traffic.total,
     )
 
 
 def _compare(problem: Problem, chosen: Candidate, *others: Candidate) -> str:
     total = max(problem.traffic.total, 1)
-    beside = ", ".join(f"{each.origin} {each.traffic / total:.1%}" for each in others)
-    return f"{chosen.traffic / total:.1%} of the traffic between nodes ({beside})"
+    beside = ", ".join(f"{each.origin} {each.traffic / total:.1%}, {each.nodes}" for each in others)
+    return f"{chosen.traffic / total:.1%} of the traffic between nodes, {chosen.nodes} in use ({beside})"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dstorm_instances import instance
-from headgate.model import Cluster, Request, Status
+from headgate.model import Cluster, Kind, Metrics, NodeSample, Observation, Request, Status, Stream, TopologySample
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.workers import Workers
@@ -20,13 +20,18 @@ from headgate_dstorm.plus.exchange import Exchange
 from headgate_dstorm.plus.fill import fill
 from headgate_dstorm.plus.starts import improve
 from headgate_dstorm.plus.state import AnnealingState
+from small_requests import component, request, topology
+from small_requests import node as machine
 from tight_heaps import tight_heaps
 
 STEPS = PlusOptions(steps=400)
 
 
 def cost(problem, node_of):
-    return int((node_of < 0).sum()), problem.traffic.inter_node(node_of)
+    """The order of placements: a node is worth one percent of all traffic."""
+    nodes = len(set(node_of[node_of >= 0].tolist()))
+    worth = 100 * problem.traffic.inter_node(node_of) + nodes * problem.traffic.total
+    return int((node_of < 0).sum()), worth, nodes
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -208,3 +213,52 @@ def test_large_problems_are_annealed_at_once_and_alike_each_time():
     assert plans[0] == plans[1]
     assert plans[0].status is Status.OK
     assert plans[0].scores.inter_node < problem.traffic.inter_node(place(problem, STEPS)) / problem.traffic.scale
+
+
+def pipelines(count, cpu=10.0, load=None):
+    """Pipelines of two tasks, each on a node of its own that has room for all of them."""
+    parts = [
+        (component(f"p{at}", cpu=cpu, kind=Kind.SPOUT, rate=100.0), component(f"q{at}", cpu=cpu)) for at in range(count)
+    ]
+    topologies = [
+        topology(f"t{at}", *both, streams=(Stream(source=f"p{at}", target=f"q{at}"),)) for at, both in enumerate(parts)
+    ]
+    where = {task.id: f"n{at}" for at, each in enumerate(topologies) for task in each.tasks()}
+    nodes = [machine(f"n{at}", cpu=2.0 * cpu * count, slots=count, price=0.117) for at in range(count)]
+    return request(nodes, topologies, where)
+
+
+@pytest.mark.parametrize("least_gain", [0.0, 0.01, 0.5])
+def test_what_runs_apart_is_consolidated_as_d_storm_consolidates(least_gain):
+    host, asked = PluginHost.load(["dstorm", "dstorm-plus"]), pipelines(8)
+    base, ours = (
+        host.schedule(name, asked, options)
+        for name, options in (("dstorm", {}), ("dstorm-plus", {"least_gain": least_gain}))
+    )
+    assert (base.scores.nodes_used, base.scores.cost) == (1, 0.117)
+    assert (ours.scores.nodes_used, ours.scores.cost, ours.scores.share) == (1, 0.117, 0.0)
+
+
+def test_under_a_move_limit_it_consolidates_a_pipeline_a_round():
+    asked = pipelines(4)
+    for left in (3, 2, 1, 1):
+        asked = attrs.evolve(asked, limits=attrs.evolve(asked.limits, max_moves=2))
+        plan = improve(Problem.of(asked), STEPS)
+        assert (plan.scores.nodes_used, plan.scores.share) == (left, 0.0)
+        asked = attrs.evolve(asked, assignment=plan.assignment)
+
+
+def test_it_analyses_as_d_storm_does():
+    """Two nodes that are little used call for a plan, and what is normal for none."""
+    host, asked = PluginHost.load(["dstorm", "dstorm-plus"]), pipelines(3)
+    samples = tuple(NodeSample(node=each.id, cpu=5.0) for each in asked.cluster.nodes)
+    done = tuple(TopologySample(topology=each.id, offered=100.0, throughput=100.0) for each in asked.topologies)
+    states = []
+    for metrics in (Metrics(nodes=samples, topologies=done), Metrics(topologies=done), Metrics()):
+        seen = Observation(
+            cluster=asked.cluster, topologies=asked.topologies, assignment=asked.assignment, metrics=metrics
+        )
+        verdicts = [host.analyse(name, seen) for name in ("dstorm", "dstorm-plus")]
+        assert verdicts[0] == verdicts[1]
+        states.append(verdicts[1].replan)
+    assert states == [True, False, False]
