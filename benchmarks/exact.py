@@ -23,10 +23,10 @@ from headgate_dstorm.fast import place
 from headgate_dstorm.options import Options as DStormOptions
 from headgate_exact.options import Options
 from headgate_exact.search import search
-from headgate_hetero.at_once import improved
 from headgate_hetero.options import Options as HeteroOptions
 from headgate_hetero.options import PlusOptions
 from headgate_hetero.planning import as_printed
+from headgate_hetero.plus.improve import improved
 from headgate_hetero.workloads import SCENARIOS, micro_benchmark
 
 if TYPE_CHECKING:

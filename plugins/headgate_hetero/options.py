@@ -41,15 +41,14 @@ class PlusOptions:
     Attributes:
         initial_rate: Tuples/s of the busiest spout to begin with.
         at_once: Tasks of a component that may be added at once (the authors' own code goes up to 200).
-        refinements: Placements that the refinement may try.
         trials: Sizes of tasks that are drawn, from the request's seed, to pack the machines with.
-        exchanges: Placements that may be tried by exchanges of two components, on a few machines.
+        budget: Cells of the tables with which the local search finds the best numbers of tasks of two components at
+            a time: the same budget gives the same plan on any machine.
         max_tasks: More tasks than this are not made.
     """
 
     initial_rate: float = attrs.field(default=1.0, validator=[check.gt(0), check.lt(1e12)])
     at_once: int = attrs.field(default=200, validator=[check.ge(1), check.le(10_000)])
-    refinements: int = attrs.field(default=1_000, validator=[check.ge(0), check.le(10_000_000)])
     trials: int = attrs.field(default=400, validator=[check.ge(0), check.le(1_000_000)])
-    exchanges: int = attrs.field(default=1_000_000, validator=[check.ge(0), check.le(100_000_000)])
+    budget: int = attrs.field(default=100_000_000, validator=[check.ge(0), check.le(100_000_000_000)])
     max_tasks: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(100_000)])

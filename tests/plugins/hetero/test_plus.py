@@ -6,14 +6,15 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.model import Limits, Resources, Status
+from headgate.model import Component, Kind, Limits, Node, Resources, Status
 from headgate.plugins.host import PluginHost
 from headgate.toolbox.instance_counts import InstanceCounts
-from headgate_hetero.options import Options
-from headgate_hetero.pairs import Pairs
+from headgate_hetero.options import Options, PlusOptions
 from headgate_hetero.planning import as_printed
 from headgate_hetero.plus import hetero_plus
-from headgate_hetero.workloads import SHAPES, micro_benchmark
+from headgate_hetero.plus.best_response import best_of_one, best_of_two
+from headgate_hetero.plus.improve import improved
+from headgate_hetero.workloads import BENCH, SHAPES, bench, micro_benchmark
 from hetero_cases import profiled
 
 
@@ -52,17 +53,36 @@ def test_three_machines_with_fixed_costs_come_within_one_percent_of_the_proven_o
     assert run(micro_benchmark(shape, (1, 1, 1), 5.0)).scores.throughput >= 0.99 * OPTIMA[shape]
 
 
-def test_a_step_of_two_components_is_the_best_of_all():
-    instances = InstanceCounts.of(profiled([[0.1, 0.2], [0.3, 0.2]], 5.0))
-    search, counts = Pairs.of(instances, 10**6), np.array([[1, 0], [0, 1]])
-    tried = itertools.product(search.steps, repeat=2)
-    ways = [counts + np.array(pair) for pair in tried]
-    ways = [each for each in ways if (each >= 0).all() and each.any(axis=1).all()]
-    best = max(instances.profiled.max_factor(each, search.free) for each in ways)
-    assert search.best(counts, (0, 1))[1] == pytest.approx(best)
+def placements(parts, machines, most):
+    """Every count matrix of one task or more of each component, at most `most` of a component on a machine."""
+    rows = [row for row in itertools.product(range(most + 1), repeat=machines) if any(row)]
+    return (np.array(each) for each in itertools.product(rows, repeat=parts))
 
 
-def test_where_memory_may_bind_nothing_is_shaken():
+@pytest.mark.parametrize("met", [0.0, 7.0, 30.0])
+def test_the_best_response_of_two_components_is_the_best_of_all_placements(met):
+    """Two components on two machines: at the highest rate of all placements there is a response, above it none."""
+    instances = InstanceCounts.of(profiled([[0.1, 0.2], [0.3, 0.25]], met))
+    free = np.full(2, 100.0)
+    highest = max(instances.profiled.max_factor(each, free) for each in placements(2, 2, 3))
+    numbers, start = np.arange(1, 7), np.array([[1, 0], [0, 1]])
+    within = [best_of_two(instances, start, (0, 1), (numbers, numbers), highest * by, 12) for by in (1 - 1e-6, 1.01)]
+    assert instances.profiled.max_factor(within[0], free) >= highest * (1 - 1e-6)
+    assert within[1] is None or within[1].max() > 3
+
+
+def test_the_best_response_of_one_component_leaves_the_other_where_it_is():
+    instances = InstanceCounts.of(profiled([[0.1, 0.2], [0.3, 0.25]], 7.0))
+    start, free = np.array([[1, 0], [0, 1]]), np.full(2, 100.0)
+    rows = (np.array(row) for row in itertools.product(range(5), repeat=2) if any(row))
+    highest = max(instances.profiled.max_factor(np.vstack([row, start[1]]), free) for row in rows)
+    found = best_of_one(instances, start, 0, np.arange(1, 9), highest * (1 - 1e-6))
+    assert found[1].tolist() == [0, 1]
+    assert instances.profiled.max_factor(found, free) >= highest * (1 - 1e-6)
+    assert best_of_one(instances, start, 0, np.arange(1, 9), highest * 1.01) is None
+
+
+def test_memory_binds_the_local_search_too():
     asked = profiled([[0.1, 0.2]])
     part = attrs.evolve(asked.topologies[0].components[0], demand=Resources(cpu=1.0, memory=60.0))
     nodes = tuple(attrs.evolve(each, capacity=Resources(cpu=100.0, memory=100.0)) for each in asked.cluster.nodes)
@@ -71,3 +91,92 @@ def test_where_memory_may_bind_nothing_is_shaken():
     plan = run(tight)
     assert plan.status is Status.OK
     assert sum(plan.parallelism.values()) <= 2
+    assert plan.input_rate == pytest.approx(1000.0)
+
+
+def alike(bolts, met, machines=3):
+    """Bolts of e 0.1 that one spout feeds, which is not profiled, on machines of one type."""
+    request = profiled([[0.1]] * bolts, met, machines=(machines,))
+    spout = Component(id="spout", kind=Kind.SPOUT, rate=1.0)
+    (topology,) = request.topologies
+    parts = tuple(attrs.evolve(part, kind=Kind.BOLT, rate=None) for part in topology.components)
+    streams = tuple(attrs.evolve(each, source="spout") for each in topology.streams)
+    first = attrs.evolve(topology.streams[0], source="spout", target="c0")
+    whole = attrs.evolve(topology, components=(spout, *parts), streams=(first, *streams))
+    return attrs.evolve(request, topologies=(whole,))
+
+
+@pytest.mark.parametrize(("bolts", "met", "least"), [(3, 35.0, 650.0), (4, 30.0, 300.0), (3, 24.0, 750.0)])
+def test_machines_that_the_first_assignment_overloads_are_no_reason_to_refuse(bolts, met, least):
+    """FirstAssignment puts every bolt on the first of three equal machines. One bolt on each machine takes
+    (100 - 35) / 0.1 tuples/s, 650 of them by hand; of four bolts two share one: (100 - 60) / 0.2 = 200 each."""
+    plan = run(alike(bolts, met))
+    assert plan.status is Status.OK
+    assert plan.input_rate >= least * (1 - 1e-3)
+
+
+def test_two_components_that_need_the_same_machine_first_both_find_one():
+    """c0 needs least on m0, which alone takes c1: one after another they do not fit, exchanged they do."""
+    request = profiled([[0.1, 0.2], [0.1, 0.1]], 60.0)
+    only = tuple(each for each in request.profiles if (each.component, each.machine_type) != ("c1", "m1"))
+    plan = run(attrs.evolve(request, profiles=only))
+    assert plan.status is Status.OK
+    assert {task: slot.node for task, slot in plan.assignment.items()} == {"t/c0/0": "m1-000", "t/c1/0": "m0-000"}
+
+
+def test_a_slot_that_the_topology_has_already_is_not_lacking():
+    """The spout, which is not profiled, is in the only slot of a machine: its topology's bolts may join it there."""
+    assert run(bench("unique-visitor", BENCH["three"])).scores.throughput >= 72_569 * 0.9999
+
+
+@pytest.mark.parametrize("met", [5.0, 20.0])
+def test_a_machine_that_is_out_of_order_changes_nothing(met):
+    request = micro_benchmark("star", (2, 1, 1), met)
+    dead = Node(id="zz", capacity=Resources(), slots=())
+    more = attrs.evolve(request, cluster=attrs.evolve(request.cluster, nodes=(*request.cluster.nodes, dead)))
+    assert run(more).scores.throughput == pytest.approx(run(request).scores.throughput, rel=1e-9)
+
+
+@pytest.mark.parametrize("most", [3, 5, 8])
+@pytest.mark.parametrize("met", [0.0, 5.0])
+def test_no_step_makes_more_tasks_than_may_be(most, met):
+    plan = run(micro_benchmark("linear", (2, 2, 2), met), max_tasks=most)
+    assert 3 <= sum(plan.parallelism.values()) <= most
+    assert plan.status is Status.OK
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rates_in_another_unit_and_documents_in_another_order_change_nothing(shape):
+    request = micro_benchmark(shape, (2, 1, 1), 5.0)
+    plan = run(request)
+    (topology,) = request.topologies
+    parts = tuple(attrs.evolve(part, rate=part.rate and part.rate * 3) for part in topology.components)
+    other = attrs.evolve(
+        request,
+        cluster=attrs.evolve(request.cluster, nodes=request.cluster.nodes[::-1]),
+        topologies=(attrs.evolve(topology, components=parts[::-1], streams=topology.streams[::-1]),),
+        profiles=request.profiles[::-1],
+    )
+    again = run(other)
+    assert (again.assignment, again.parallelism) == (plan.assignment, plan.parallelism)
+    assert again.input_rate == pytest.approx(plan.input_rate, rel=1e-9)
+
+
+def test_two_topologies_that_compete_for_slots():
+    """Each machine has one slot, so that it runs one topology: the search gives each at least one of three."""
+    one, two = profiled([[0.1]], 5.0, machines=(3,)), profiled([[0.2]], 5.0, machines=(3,))
+    second = attrs.evolve(two.topologies[0], id="u")
+    both = attrs.evolve(
+        one,
+        topologies=(*one.topologies, second),
+        profiles=(*one.profiles, *(attrs.evolve(each, topology="u") for each in two.profiles)),
+    )
+    plan = run(both)
+    assert plan.status is Status.OK
+    # t on one machine takes 950 tuples/s; u, at the same rate, has two machines: 2 * 95 / 0.2 = 950.
+    assert plan.input_rate == pytest.approx(2 * 950.0, rel=1e-6)
+
+
+def test_it_ends_when_it_is_told_to():
+    request = micro_benchmark("star", (2, 2, 2), 5.0)
+    assert improved(request, PlusOptions(budget=0)).status is Status.OK

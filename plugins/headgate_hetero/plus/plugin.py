@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
 from headgate.model.evidence import Evidence
-from headgate_hetero.at_once import improved
 from headgate_hetero.improvements import improvements
 from headgate_hetero.options import PlusOptions
+from headgate_hetero.plus.improve import improved
 
 if TYPE_CHECKING:
     from headgate.model import Plan, Request
