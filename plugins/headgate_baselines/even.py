@@ -21,8 +21,9 @@ class EvenOptions:
     """Options of `even` and `isolation`.
 
     Attributes:
-        workers: `nodes` deals over one slot of every node, as in the experiments of the papers; `topology` over as
-            many slots as the topology has workers.
+        workers: `nodes` deals over one slot of every node, as in the experiments of the papers, so that a topology has
+            one worker on a node; `topology` over as many slots as the topology has workers, several of one node where
+            they are more than the nodes.
         rebalance: Place running tasks anew as well.
     """
 
@@ -51,16 +52,15 @@ class Even:
     @hookimpl
     def headgate_schedule(self, problem: Problem, options: EvenOptions) -> Plan:
         """Spread the tasks."""
-        room = start(problem, rebalance=options.rebalance)
+        room, worker_of = start(problem, rebalance=options.rebalance), np.full(problem.n, -1)
         everywhere = np.ones(problem.m, dtype=bool)
         passed = 0
         topologies = sorted(problem.request.topologies, key=lambda each: each.id)
         for index in topologies_by_task_size(problem):
             workers = None if options.workers == "nodes" else topologies[index].workers
-            passed += deal_topology(problem, room, index, allowed=everywhere, workers=workers)
-        return problem.plan(
-            room.node_of, f"round robin; {passed} tasks passed over a node without room, which Storm would overload"
-        )
+            passed += deal_topology(problem, room, index, allowed=everywhere, workers=workers, worker_of=worker_of)
+        explanation = f"round robin; {passed} tasks passed over a node without room, which Storm would overload"
+        return problem.plan(room.node_of, explanation, worker_of=worker_of)
 
 
 even = Even()

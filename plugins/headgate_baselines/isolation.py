@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from headgate.hooks import Description, hookimpl
 from headgate_baselines.even import EvenOptions
 from headgate_baselines.hosts import SHARED, claim_hosts
@@ -36,15 +38,17 @@ class Isolation:
     @hookimpl
     def headgate_schedule(self, problem: Problem, options: EvenOptions) -> Plan:
         """Claim hosts, then spread the tasks."""
-        room = start(problem, rebalance=options.rebalance)
+        room, worker_of = start(problem, rebalance=options.rebalance), np.full(problem.n, -1)
         topologies = sorted(problem.request.topologies, key=lambda each: each.id)
         owner, short = claim_hosts(problem, room, topologies)
         for index in topologies_by_task_size(problem):
             allowed = owner == (index if topologies[index].isolated_nodes else SHARED)
             workers = None if options.workers == "nodes" else topologies[index].workers
-            deal_topology(problem, room, index, allowed=allowed, workers=workers)
+            deal_topology(problem, room, index, allowed=allowed, workers=workers, worker_of=worker_of)
         claimed = int((owner != SHARED).sum())
-        return problem.plan(room.node_of, "; ".join([f"{claimed} nodes serve one topology alone", *short]))
+        return problem.plan(
+            room.node_of, "; ".join([f"{claimed} nodes serve one topology alone", *short]), worker_of=worker_of
+        )
 
 
 isolation = Isolation()

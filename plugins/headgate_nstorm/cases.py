@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from headgate.hooks import Verdict
 from headgate.model import Request
 from headgate.problem import Problem
+from headgate_nstorm.workers import Workers
 
 if TYPE_CHECKING:
     from headgate.model import Observation
@@ -34,11 +35,16 @@ def case_of(high: bool, low: bool) -> Case:  # noqa: FBT001 - the two are the ax
 
 @attrs.frozen(eq=False, kw_only=True)
 class Loads:
-    """Load of each Worker: bool arrays of one length.
+    """Load of each of the k Workers.
 
-    Headgate decides nodes, and the Workers of a topology on a node are one; so a Worker is what runs on one node.
+    Attributes:
+        used: CPU in use, in percent of a core, float64 (k,).
+        ratio: The same as a share of what the Worker may use, float64 (k,).
+        high: Whether it is under high load, bool (k,).
+        low: Whether it is under low load, bool (k,).
     """
 
+    used: NDArray[np.float64]
     ratio: NDArray[np.float64]
     high: NDArray[np.bool_]
     low: NDArray[np.bool_]
@@ -49,23 +55,34 @@ class Loads:
         return case_of(bool(self.high.any()), bool(self.low.any()))
 
 
-def loads(problem: Problem, node_of: NDArray[np.int64], options: Options) -> Loads:
-    """Classify the nodes by CPU and by the queues of what runs there; a node without a slot has no Worker.
+def loads(problem: Problem, workers: Workers, options: Options) -> Loads:
+    """Classify the Workers by CPU and by the queues of what runs in them; a node without a slot has no Worker.
 
     Args:
         problem: The request as arrays.
-        node_of: Node index of each executor, int64 (n,), -1 for none.
+        workers: The Workers, and what runs in each.
         options: Thresholds of load and queue.
     """
-    used = np.bincount(node_of[node_of >= 0], weights=problem.demand[node_of >= 0, 0], minlength=problem.m)
-    capacity = problem.capacity[:, 0]
-    ratio = np.divide(used, capacity, out=np.where(used > 0, np.inf, 0.0), where=capacity > 0)
-    full = np.zeros(problem.m, dtype=bool)
-    behind = node_of[long_queues(problem, options)]
+    of, count = workers.of, len(workers.node)
+    used = np.zeros(count)
+    np.add.at(used, of[of >= 0], problem.demand[of >= 0, 0])
+    ratio = np.divide(used, workers.cpu, out=np.where(used > 0, np.inf, 0.0), where=workers.cpu > 0)
+    full = np.zeros(count, dtype=bool)
+    behind = of[long_queues(problem, options)]
     full[behind[behind >= 0]] = True
-    exists = problem.slots > 0
+    exists = problem.slots[workers.node] > 0
     high = (full | (ratio > options.high_load)) & exists
-    return Loads(ratio=ratio, high=high, low=(ratio < options.low_load) & ~high & exists)
+    return Loads(used=used, ratio=ratio, high=high, low=(ratio < options.low_load) & ~high & exists)
+
+
+def running_workers(problem: Problem, options: Options) -> Workers:
+    """The Workers that run, in the sense that the options give to the word.
+
+    Args:
+        problem: The request as arrays.
+        options: Whether a Worker is a node or a slot.
+    """
+    return Workers.by_slot(problem) if options.workers == "slots" else Workers.by_node(problem, problem.current)
 
 
 def long_queues(problem: Problem, options: Options) -> NDArray[np.int64]:
@@ -89,15 +106,16 @@ def analyse(observation: Observation, options: Options) -> Verdict:
     """
     problem = Problem.of(Request.of(observation), measured=options.measured)
     waiting = int((problem.current < 0).sum())
-    found = loads(problem, problem.current, options)
+    found = loads(problem, running_workers(problem, options), options)
     case = found.case
     if waiting:
         return Verdict(replan=True, state="unassigned", reasons=(f"{waiting} tasks have no live slot",))
     high, low = int(found.high.sum()), int(found.low.sum())
+    units = "Workers" if options.workers == "slots" else "nodes"
     said = {
-        "balance": f"{high} nodes are under high load, {low} under low load",
-        "warn": f"{high} nodes are under high load and none under low load: the cluster lacks resources, add nodes",
-        "optimise": f"no node is under high load, {low} are under low load",
-        "nothing": "no node is under high load, none under low load",
+        "balance": f"{high} {units} are under high load, {low} under low load",
+        "warn": f"{high} {units} are under high load and none under low load: the cluster lacks resources, add nodes",
+        "optimise": f"no {units} are under high load, {low} are under low load",
+        "nothing": f"no {units} are under high load, none under low load",
     }
     return Verdict(replan=case in ("balance", "optimise"), state=case, reasons=(said[case],))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from headgate_nstorm.migration import Migration, best_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from headgate_nstorm.cases import Loads
     from headgate_nstorm.gains import Gains
     from headgate_nstorm.migration import Feasibility
 
 
 def communication_optimization(
-    movable: NDArray[np.int64], loads: Loads, gains: Gains, fit: Feasibility, threshold: float
+    movable: NDArray[np.int64], gains: Gains, fit: Feasibility, threshold: float
 ) -> Migration | None:
     """Run Algorithm 2; None (NULL in line 13) where no migration with room gains more than the threshold.
 
@@ -25,22 +25,26 @@ def communication_optimization(
 
     Args:
         movable: Executors that may move, ascending.
-        loads: Load of each Worker.
         gains: C of executors with nodes.
-        fit: Room on the nodes.
+        fit: Room on Workers under low load.
         threshold: threshold_ASC in units of traffic.
     """
-    if not len(movable):
-        return None
-    asc, target = gains.best(movable, loads.low)  # lines 1-8, room apart
-    with_room: set[int] = set()
-    while asc.max() > threshold:  # line 10
+    asc, target = np.full(len(movable), -1), np.full(len(movable), -1)
+    for group, lowest in fit.groups(movable):
+        if (lowest >= 0).any():
+            asc[group], target[group] = gains.best(movable[group], lowest >= 0)  # lines 1-8, room apart
+    with_room: dict[int, Migration] = {}
+    while asc.max(initial=-1) > threshold:  # line 10
         at = int(asc.argmax())  # line 9: the lowest executor among equals
-        executor, source = int(movable[at]), int(gains.node_of[movable[at]])
-        if at in with_room or fit.on(executor, int(target[at])):
-            return Migration(executor=executor, source=source, target=int(target[at]), gain=int(asc[at]))  # line 11
+        if at in with_room:
+            return with_room[at]
+        executor, node = int(movable[at]), int(target[at])
+        if (worker := fit.on(executor, node)) >= 0:
+            source, gain = int(fit.node_of[executor]), int(asc[at])
+            return Migration(executor=executor, source=source, target=node, worker=worker, gain=gain)  # line 11
         one = movable[at : at + 1]
-        other = best_of(gains.rows(one), one, source, loads.low, fit)
-        with_room.add(at)
-        asc[at], target[at] = (other.gain, other.target) if other is not None else (-1, -1)
+        other = best_of(gains.rows(one), one, fit)
+        asc[at] = -1
+        if other is not None:
+            asc[at], with_room[at] = other.gain, other
     return None  # line 13

@@ -9,7 +9,7 @@ import numpy as np
 
 from headgate.model import Status
 from headgate.problem import Problem
-from headgate_nstorm.cases import Case, loads
+from headgate_nstorm.cases import Case, loads, running_workers
 from headgate_nstorm.communication_optimization import communication_optimization
 from headgate_nstorm.gains import Gains
 from headgate_nstorm.load_balancing import load_balancing
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from headgate.model import Plan, Request
     from headgate_nstorm.options import Options
+    from headgate_nstorm.workers import Workers
 
 
 def deploy(request: Request, options: Options) -> Plan:
@@ -37,16 +38,20 @@ def deploy(request: Request, options: Options) -> Plan:
     problem = Problem.of(request, measured=options.measured)
     if (problem.current < 0).any():
         node_of = deal(problem)
-        return problem.plan(node_of, f"{int((problem.current < 0).sum())} executors dealt round robin")
-    decision = decide(problem, problem.current, options)
+        worker_of = _numbers(problem, node_of) if options.workers == "slots" else None
+        said = f"{int((problem.current < 0).sum())} executors dealt round robin"
+        return problem.plan(node_of, said, worker_of=worker_of)
+    workers = running_workers(problem, options)
+    decision = decide(problem, workers, options)
     case, migration = decision.case, decision.migration
     if migration is None:
         return problem.plan(problem.current, f"{case}: no executor moves")
-    node_of = problem.current.copy()
-    node_of[migration.executor] = migration.target
+    workers = workers.moved(migration.executor, migration.worker)
+    worker_of = workers.of if options.workers == "slots" else None
     gain = migration.gain / problem.traffic.scale
     task, node = problem.task_ids[migration.executor], problem.node_ids[migration.target]
-    plan = problem.plan(node_of, f"{case}: {task} to {node}, {gain:.6g} {problem.traffic.unit} less between nodes")
+    said = f"{case}: {task} to {node}, {gain:.6g} {problem.traffic.unit} less between nodes"
+    plan = problem.plan(workers.node_of, said, worker_of=worker_of)
     if plan.status is Status.OK:
         return plan
     return problem.plan(problem.current, f"{case}: {task} has no worker on {node}, no executor moves")
@@ -75,6 +80,24 @@ def deal(problem: Problem) -> NDArray[np.int64]:
     return room.node_of
 
 
+def _numbers(problem: Problem, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Worker of each executor by number, int64 (n,): a topology that starts has all its workers, spread over its nodes.
+
+    -1 for executors of a topology that runs: what is dealt to it joins the workers that it has.
+    """
+    numbers = np.full(problem.n, -1)
+    for at, topology in enumerate(sorted(problem.request.topologies, key=lambda each: each.id)):
+        mine = problem.topology == at
+        if (problem.current[mine] >= 0).any():
+            continue
+        nodes = np.unique(node_of[mine & (node_of >= 0)]).tolist()
+        whole, rest = divmod(topology.workers, max(len(nodes), 1))
+        for turn, node in enumerate(nodes):
+            here = np.flatnonzero(mine & (node_of == node))
+            numbers[here] = np.arange(len(here)) % max(1, whole + (turn < rest))
+    return numbers
+
+
 @attrs.frozen(kw_only=True)
 class RoundDecision:
     """Decision of one round: the case of section 4.2, and the migration, None for none."""
@@ -83,25 +106,25 @@ class RoundDecision:
     migration: Migration | None = None
 
 
-def decide(problem: Problem, node_of: NDArray[np.int64], options: Options, *, tabu: int = -1) -> RoundDecision:
+def decide(problem: Problem, workers: Workers, options: Options, *, tabu: int = -1) -> RoundDecision:
     """Decide on the migration of a round (Fig. 6).
 
     Args:
         problem: The problem.
-        node_of: Node of each executor, int64 (n,); all of them run.
+        workers: The Workers; all executors run.
         options: Thresholds, and which executors move.
         tabu: An executor that does not move in this round, -1 for none.
     """
-    found = loads(problem, node_of, options)
+    found = loads(problem, workers, options)
     movable = np.flatnonzero(~pinned(problem, options))
     movable = movable[movable != tabu]
-    gains, fit = Gains(problem, node_of), Feasibility(problem, node_of, options)
+    gains, fit = Gains(problem, workers.node_of), Feasibility(problem, workers, found, options)
     migration = None
     if found.case == "balance":
-        migration = load_balancing(movable, found, gains, fit)
+        migration = load_balancing(movable, found, workers, gains, fit)
     elif found.case == "optimise":
         threshold = options.threshold * problem.traffic.total
-        migration = communication_optimization(movable, found, gains, fit, threshold)
+        migration = communication_optimization(movable, gains, fit, threshold)
     return RoundDecision(case=found.case, migration=migration)
 
 
@@ -116,12 +139,12 @@ def rounds(
         count: Rounds at most.
         tabu: Whether what moved in one round stays in the next: not in the paper, and a request alone cannot know.
     """
-    node_of, last = problem.current, -1
+    workers, last = running_workers(problem, options), -1
     for _ in range(count):
-        decision = decide(problem, node_of, options, tabu=last if tabu else -1)
+        decision = decide(problem, workers, options, tabu=last if tabu else -1)
         if decision.migration is not None:
-            node_of, last = node_of.copy(), decision.migration.executor
-            node_of[last] = decision.migration.target
-        yield decision, node_of
+            last = decision.migration.executor
+            workers = workers.moved(last, decision.migration.worker)
+        yield decision, workers.node_of
         if decision.migration is None:
             return

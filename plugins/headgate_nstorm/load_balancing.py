@@ -14,19 +14,21 @@ if TYPE_CHECKING:
     from headgate_nstorm.cases import Loads
     from headgate_nstorm.gains import Gains
     from headgate_nstorm.migration import Feasibility, Migration
+    from headgate_nstorm.workers import Workers
 
 
-def load_balancing(movable: NDArray[np.int64], loads: Loads, gains: Gains, fit: Feasibility) -> Migration | None:
+def load_balancing(
+    movable: NDArray[np.int64], loads: Loads, workers: Workers, gains: Gains, fit: Feasibility
+) -> Migration | None:
     """Run Algorithm 1; None where no executor of that Worker has room on a Worker under low load.
-
-    Of the Workers of a node those with the lowest load are all its Workers here (line 3), for Workers are nodes.
 
     Args:
         movable: Executors that may move, ascending.
         loads: Load of each Worker.
+        workers: The Workers.
         gains: C of executors with nodes.
-        fit: Room on the nodes.
+        fit: Room on the Workers with the lowest load of each node (line 3).
     """
     max_load_worker = int(np.where(loads.high, loads.ratio, -1.0).argmax())  # line 1
-    executors = movable[gains.node_of[movable] == max_load_worker]  # line 2
-    return best_of(gains.rows(executors), executors, max_load_worker, loads.low, fit)  # lines 4-12
+    executors = movable[workers.of[movable] == max_load_worker]  # line 2
+    return best_of(gains.rows(executors), executors, fit)  # lines 4-12

@@ -21,6 +21,10 @@ class Options:
         low_load: A Worker is under low load below this share of its CPU.
         threshold: Least gain of Algorithm 2, as a share of all traffic: more than this. With 0 and noisy measurements
             OTD never comes to rest.
+        workers: A Worker is what runs on one of the `nodes`, which has all its CPU, since Headgate gives a topology one
+            worker process on a node; or as in the paper what runs in one of the `slots`, of which each has an equal
+            part of its node's CPU. With `slots` a topology is dealt over as many as it has workers, and Algorithm 1
+            relieves one by another on the same node too.
         spouts: Whether spouts `move` like any executor, as the text says, or `stay`.
         guard: Move nothing to a Worker that would be under high load then. So OTD comes to rest: Algorithm 1 leaves
             fewer executors on Workers under high load each time, Algorithm 2 less traffic, and neither undoes what the
@@ -32,6 +36,7 @@ class Options:
     high_queue: float = attrs.field(default=1000.0, validator=check.gt(0))
     low_load: float = attrs.field(default=0.6, validator=check.gt(0))
     threshold: float = attrs.field(default=0.002, validator=[check.ge(0), check.lt(1)])
+    workers: Literal["nodes", "slots"] = attrs.field(default="nodes", validator=check.in_(("nodes", "slots")))
     spouts: Literal["move", "stay"] = attrs.field(default="move", validator=check.in_(("move", "stay")))
     guard: bool = True
     measured: bool = True

@@ -1,4 +1,4 @@
-"""The resource allocator of Table 3: from numbers of nodes to nodes, and to a node for every task."""
+"""The resource allocator of Table 3: from numbers of nodes to nodes, and to a worker on one of them for every task."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Grant:
 
 def allocate(
     problem: Problem, claims: Sequence[Claimant], shares: Sequence[int], selection: Selection
-) -> tuple[NDArray[np.int64], list[Grant]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Grant]]:
     """Choose nodes and deal the tasks.
 
     Line 13 of Table 3 goes through all topologies inside each level; here, as is meant, through those of the level.
@@ -49,18 +49,19 @@ def allocate(
         selection: Nodes of a topology whose number changes: its own first, or by id.
 
     Returns:
-        Node of each task, -1 where its topology has no nodes or they have no room for it; and the nodes given.
+        Node of each task, -1 where its topology has no nodes or they have no room for it; worker of its topology
+        for each task, -1 where it stays as it is; and the nodes given.
     """
     usable = np.flatnonzero(problem.slots > 0).tolist()
     grants = _choose(problem, claims, shares, usable, selection)
-    room = problem.room()
+    room, worker_of = problem.room(), np.full(problem.n, -1)
     for grant in grants:
         if grant.kept:
             _keep(problem, room, grant.claim.topology)
     for grant in grants:
         if grant.nodes:
-            _deal(problem, room, grant)
-    return room.node_of, grants
+            _deal(problem, room, grant, worker_of)
+    return room.node_of, worker_of, grants
 
 
 def _choose(
@@ -116,8 +117,8 @@ def _keep(problem: Problem, room: Room, topology: int) -> None:
         room.place(task, int(problem.current[task]))
 
 
-def _deal(problem: Problem, room: Room, grant: Grant) -> None:
-    """Lines 14 and 15: executors round robin over workers, workers round robin over nodes.
+def _deal(problem: Problem, room: Room, grant: Grant, worker_of: NDArray[np.int64]) -> None:
+    """Lines 14 and 15: executors round robin over workers W_ij, workers round robin over nodes.
 
     A topology has at least one worker a node. Where the node whose turn it is has no room, the next one takes the
     task: Storm itself would overload it.
@@ -126,6 +127,7 @@ def _deal(problem: Problem, room: Room, grant: Grant) -> None:
     for turn, task in enumerate(np.flatnonzero(problem.topology == grant.claim.topology).tolist()):
         if room.node_of[task] >= 0:
             continue
+        worker_of[task] = -1 if grant.kept else turn % workers  # what a kept topology has lost joins what runs
         first = turn % workers % count
         order = (*grant.nodes[first:], *grant.nodes[:first])
         node = next((each for each in order if room.fits_on(task, each)), None)

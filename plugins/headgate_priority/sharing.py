@@ -72,12 +72,12 @@ def _schedule(request: Request, options: DpsOptions, rule: SharingRule, below_mi
     if below_minima == "hold" and nodes < minima:
         return _held(problem, claims, nodes, minima)
     numbers = rule(claims, nodes)
-    node_of, grants = allocate(problem, claims, numbers, options.selection)
+    node_of, worker_of, grants = allocate(problem, claims, numbers, options.selection)
     starving = not below_minima or nodes < minima
     lacking = [grant for grant in grants if (node_of[problem.topology == grant.claim.topology] < 0).any()]
     reasons = [_reason(grant, grants, nodes, starving=starving) for grant in lacking]
     said = ", ".join(f"{claim.id} {share} of {claim.desired}" for claim, share in zip(claims, numbers, strict=True))
-    return problem.plan(node_of, f"{nodes} nodes shared: {said}" if said else "", reasons)
+    return problem.plan(node_of, f"{nodes} nodes shared: {said}" if said else "", reasons, worker_of=worker_of)
 
 
 def _held(problem: Problem, claims: Sequence[Claimant], nodes: int, minima: int) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from headgate.errors import EngineError
@@ -36,6 +37,24 @@ def session_runs() -> bool:
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context is not None  # noqa: SLF001 - getOrCreate would start one
+
+
+def ignore_end_of_jvm(context: Any) -> None:
+    """Keep PySpark's server of accumulators quiet about a driver JVM that ends before this process does.
+
+    A signal to a group of processes reaches both, and the server prints a traceback for each connection that ends.
+
+    Args:
+        context: The Python SparkContext.
+    """
+    server = context._accumulatorServer  # noqa: SLF001 - PySpark offers no other way
+    tell = server.handle_error
+
+    def tell_what_is_none_of_it(request: Any, address: Any) -> None:
+        if not isinstance(sys.exception(), (EOFError, ConnectionError)):
+            tell(request, address)
+
+    server.handle_error = tell_what_is_none_of_it
 
 
 def java_rdd(rdd: Any) -> Any:

@@ -42,7 +42,7 @@ gateway = spark.sparkContext._gateway
 spark.stop()
 gateway.shutdown()
 gateway.proc.stdin.close()
-sys.exit(gateway.proc.wait(120))
+sys.exit(gateway.proc.wait())
 """
 """Loads what drivers, executors and daemons load: RDDs, Python workers, tables, a shuffle, a stream with state."""
 

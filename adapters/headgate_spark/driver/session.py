@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.engines.lifetime import bound
 from headgate.errors import EngineError
 from headgate.interrupts import keep
-from headgate_spark.driver.gateway import running_gateway, scala_context, session_runs
+from headgate_spark.driver.gateway import ignore_end_of_jvm, running_gateway, scala_context, session_runs
 from headgate_spark.driver.jar import MANAGER, SparkHome, scheduler_jar, spark_home
 from headgate_spark.driver.jvm import jvm_options
 from headgate_spark.driver.usage import PLUGIN
@@ -151,11 +151,13 @@ def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]
     try:
         # A JVM that is started in this block has the reaper's mark, and ends with this process.
         with bound():
-            return builder.getOrCreate()
+            spark = builder.getOrCreate()
     except Exception as error:
         raise EngineError(f"Spark {home.version} does not start on {master}: {error}") from error
     finally:
         keep()
+    ignore_end_of_jvm(spark.sparkContext)
+    return spark
 
 
 def _refuse_running(jar: str) -> None:

@@ -22,7 +22,11 @@ SHOWN = 5
 
 
 def make_plan(
-    problem: Arrays, node_of: NDArray[np.int64], explanation: str = "", decided: tuple[Reason, ...] = ()
+    problem: Arrays,
+    node_of: NDArray[np.int64],
+    explanation: str = "",
+    decided: tuple[Reason, ...] = (),
+    worker_of: NDArray[np.int64] | None = None,
 ) -> Plan:
     """Make a plan of node indices; see `Problem.plan`.
 
@@ -31,13 +35,16 @@ def make_plan(
         node_of: Node index of each task, shape (n,), -1 for a task without one.
         explanation: Text for the plan's explanation.
         decided: Reasons for tasks that the scheduler leaves out on purpose.
+        worker_of: Worker of each task, shape (n,), -1 or None where the scheduler does not decide it.
     """
+    if worker_of is not None and worker_of.shape != (problem.n,):
+        raise ValueError(f"worker_of has shape {worker_of.shape}, the problem has {problem.n} tasks")
     if node_of.shape != (problem.n,):
         raise ValueError(f"node_of has shape {node_of.shape}, the problem has {problem.n} tasks")
     if problem.n and (node_of.min() < -1 or node_of.max() >= problem.m):
         raise ValueError(f"node_of holds {node_of.min()}..{node_of.max()}, the nodes are 0..{problem.m - 1}")
     node_of = np.where(problem.fixed >= 0, problem.fixed, node_of)
-    target, reasons = assign_slots(problem, node_of)
+    target, reasons = assign_slots(problem, node_of, worker_of)
     reasons = _unplaced(problem, node_of, decided) + reasons
     route = order_moves(problem, target)
     if route.dropped and problem.request.limits.max_moves is not None:

@@ -45,7 +45,12 @@ class Problem(Arrays):
         return Room(self)
 
     def plan(
-        self, node_of: NDArray[np.int64] | Sequence[int], explanation: str = "", reasons: Sequence[Reason] = ()
+        self,
+        node_of: NDArray[np.int64] | Sequence[int],
+        explanation: str = "",
+        reasons: Sequence[Reason] = (),
+        *,
+        worker_of: NDArray[np.int64] | Sequence[int] | None = None,
     ) -> Plan:
         """Turn a decision on nodes into a plan: slots, ordered moves, scores, and reasons where it is infeasible.
 
@@ -54,8 +59,13 @@ class Problem(Arrays):
             explanation: What a person should know about the decision.
             reasons: Why all unplaced tasks of a topology are so, where the scheduler decided it: the subject of
                 each is the topology's id. Other unplaced tasks get a reason each.
+            worker_of: Worker of each task, shape (n,), for a scheduler that decides workers as well: tasks of one
+                topology on one node are in one worker where the number is the same. -1 leaves it to Headgate, as None
+                does for all tasks: one worker for a topology on a node, more where its heap limit asks for them.
+                Where the slots of a node do not suffice for so many, its topologies have fewer.
 
         Raises:
-            ValueError: The shape is wrong or an index is no node.
+            ValueError: A shape is wrong, or an index is no node.
         """
-        return make_plan(self, np.asarray(node_of, dtype=np.int64), explanation, tuple(reasons))
+        workers = None if worker_of is None else np.asarray(worker_of, dtype=np.int64)
+        return make_plan(self, np.asarray(node_of, dtype=np.int64), explanation, tuple(reasons), workers)

@@ -12,16 +12,25 @@ from headgate.model import Reason, Slot
 from headgate.problem.workers import Workers, pack
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from headgate.problem.arrays import Arrays
+
+
+Kind = tuple[int, int]
+"""What the tasks of a worker have in common: their topology, and its worker by number."""
+
+ANY, LEFT = -1, -2
+"""Numbers of workers that nobody decided, and of those that are given up."""
 
 
 @attrs.define
 class _Worker:
     """A worker process in the making: its heap limit, its port (None until one is found), heap in use, its tasks."""
 
-    topology: int
+    kind: Kind
     limit: float
     port: int | None = None
     used: float = 0.0
@@ -35,19 +44,23 @@ class _Worker:
         self.used += heap
 
 
-def assign_slots(problem: Arrays, node_of: NDArray[np.int64]) -> tuple[dict[int, Slot], list[Reason]]:
+def assign_slots(
+    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None = None
+) -> tuple[dict[int, Slot], list[Reason]]:
     """Give every placed task a slot of its node.
 
-    A topology has one worker on a node unless its heap limit asks for more. A task that stays on its node keeps
-    its slot where that can be: every touched slot is a restarted process. Where no running task may move, none is
-    restarted either as long as the slots of its node suffice: new tasks get workers of their own. Where the slots do
-    not suffice for that, workers are packed anew by the rule of `headgate.problem.workers`, beside those that fixed
-    tasks hold: it is the one by which `Room` counts them. A new worker takes the lowest port that nobody uses now, then
-    the lowest that is given up.
+    A topology has one worker on a node unless its heap limit or `worker_of` asks for more. A task that stays on its
+    node keeps its slot where that can be: every touched slot is a restarted process. Where no running task may move,
+    none is restarted either as long as the slots of its node suffice: new tasks get workers of their own. Where the
+    slots do not suffice for that, workers are packed anew by the rule of `headgate.problem.workers`, beside those that
+    fixed tasks hold: it is the one by which `Room` counts them. A new worker takes the lowest port that nobody uses
+    now, then the lowest that is given up.
 
     Args:
         problem: The request as arrays.
         node_of: Node index of each task, shape (n,), -1 for a task without one.
+        worker_of: Worker of each task, shape (n,), -1 or None where it is not decided: tasks of a topology on a node
+            with different numbers have different workers, as far as the node has slots.
 
     Returns:
         Slot by task index, and a reason for each node whose slots do not suffice; its tasks have no slot then.
@@ -61,7 +74,7 @@ def assign_slots(problem: Arrays, node_of: NDArray[np.int64]) -> tuple[dict[int,
     ports = _ports(problem)
     running = _running(problem)
     used = _used(problem, running)
-    packing = _Packing(problem, running)
+    packing = _Packing(problem, running, worker_of)
     for node in sorted(by_node):
         workers, proven = packing.fewest_restarts(by_node[node], node, len(ports[node]))
         if len(workers) > len(ports[node]):
@@ -95,8 +108,9 @@ def _used(problem: Arrays, running: dict[int, int]) -> dict[int, set[int]]:
 class _Packing:
     """Packing state of the workers, as lists: single numbers are read from them."""
 
-    def __init__(self, problem: Arrays, running: dict[int, int]) -> None:
+    def __init__(self, problem: Arrays, running: dict[int, int], worker_of: NDArray[np.int64] | None) -> None:
         self._running = running
+        self._asked: list[int] | None = None if worker_of is None else worker_of.tolist()
         self._fixed: list[bool] = (problem.fixed >= 0).tolist()
         self._current: list[int] = problem.current.tolist()
         self._topology: list[int] = problem.topology.tolist()
@@ -111,14 +125,28 @@ class _Packing:
         Returns:
             The workers, and whether the tasks are known to need so many if they are more than the ports.
         """
-        # Gentlest first: where no running task may move, workers that run take no further task, since that restarts
-        # them.
-        for closed in (True, False) if self._still else (False,):
-            workers = self._kept(tasks, node, closed=closed)
-            if len(workers) <= ports:
-                return workers, True
+        for number in self._numbers(tasks):
+            # Gentlest first: where no running task may move, workers that run take no further task, since that
+            # restarts them.
+            for closed in (True, False) if self._still else (False,):
+                workers = self._kept(tasks, node, number, closed=closed)
+                if len(workers) <= ports:
+                    return workers, True
         # Keeping running workers needs too many ports: fall back on the packing that `Room` counted with, which holds.
         return self._anew(tasks)
+
+    def _numbers(self, tasks: list[int]) -> Iterator[dict[int, int]]:
+        """Worker of each task by number: as the scheduler asked, then fewer and fewer a topology, at last undecided."""
+        asked = self._asked
+        if asked is not None:
+            mine: dict[int, set[int]] = defaultdict(set)
+            decided = [task for task in tasks if asked[task] >= 0]
+            for task in decided:
+                mine[self._topology[task]].add(asked[task])
+            rank = {topology: {number: at for at, number in enumerate(sorted(mine[topology]))} for topology in mine}
+            for most in range(max(map(len, mine.values()), default=0), 0, -1):
+                yield {task: rank[self._topology[task]][asked[task]] % most for task in decided}
+        yield {}
 
     def _anew(self, tasks: list[int]) -> tuple[list[_Worker], bool]:
         """Pack the tasks beside those that hold their workers, as `Room` does."""
@@ -129,7 +157,7 @@ class _Packing:
             if port is None:
                 rest[topology].append(task)
             else:
-                worker = held[topology].setdefault(port, _Worker(topology, self._limit[topology], port))
+                worker = held[topology].setdefault(port, _Worker((topology, ANY), self._limit[topology], port))
                 worker.add(task, self._heap[task])
         workers, proven = [], True
         for topology in sorted(held.keys() | rest.keys()):
@@ -138,48 +166,72 @@ class _Packing:
             limit = self._limit[topology]
             # Bin packing: bins of `limit` MB, of which those that fixed tasks hold are partly filled.
             packing = pack([self._heap[task] for task in largest_first], limit, [each.used for each in mine])
-            mine += [_Worker(topology, limit) for _ in packing.used[len(mine) :]]
+            mine += [_Worker((topology, ANY), limit) for _ in packing.used[len(mine) :]]
             for task, number in zip(largest_first, packing.worker_of, strict=True):
                 mine[number].add(task, self._heap[task])
             workers += mine
             proven &= packing.proven
         return workers, proven
 
-    def _kept(self, tasks: list[int], node: int, *, closed: bool) -> list[_Worker]:
+    def _kept(self, tasks: list[int], node: int, number: dict[int, int], *, closed: bool) -> list[_Worker]:
         """Workers for the tasks of a node: those that run there stay in their port as long as its heap allows.
 
         With `closed`, a worker that runs takes no more tasks.
         """
-        workers: dict[int, list[_Worker]] = defaultdict(list)
-        kept: dict[int, _Worker] = {}
+        workers: dict[Kind, list[_Worker]] = defaultdict(list)
         # Fixed tasks claim their ports before others fill the heap that they need.
         fixed_first = sorted(tasks, key=lambda each: not self._fixed[each])
-        rest = [task for task in fixed_first if self._current[task] != node or not self._stay(task, workers, kept)]
-        new: dict[int, list[_Worker]] = defaultdict(list) if closed else workers
+        kept = self._running_workers([task for task in fixed_first if self._current[task] == node], number)
+        for worker in kept.values():
+            workers[worker.kind].append(worker)
+        rest = [task for task in fixed_first if self._current[task] != node or not self._stay(task, number, kept)]
+        new: dict[Kind, list[_Worker]] = defaultdict(list) if closed else workers
         # First fit decreasing for what comes or lost its place; ties by task index.
         for task in sorted(rest, key=lambda each: (-self._heap[each], each)):
-            self._first_fit(new[self._topology[task]], task)
+            kind = self._topology[task], number.get(task, ANY)
+            self._first_fit(new[kind], kind, task)
         groups = [*workers.values(), *(new.values() if closed else ())]
-        return [worker for group in groups for worker in group]
+        return [worker for group in groups for worker in group if worker.tasks]
 
-    def _stay(self, task: int, workers: dict[int, list[_Worker]], kept: dict[int, _Worker]) -> bool:
+    def _running_workers(self, tasks: list[int], number: dict[int, int]) -> dict[int, _Worker]:
+        """Empty workers by port, for those that run: a port keeps the worker by number of which it has most tasks.
+
+        Args:
+            tasks: Tasks that run on the node and stay there, fixed ones first.
+            number: Worker by number of each task that has one.
+        """
+        owner: dict[int, int] = {}
+        weight: dict[tuple[int, int], int] = defaultdict(int)
+        for task in tasks:
+            port, topology = self._running[task], self._topology[task]
+            if owner.setdefault(port, topology) == topology:
+                # a fixed task outweighs all others: it cannot go to another port
+                weight[port, number.get(task, ANY)] += len(tasks) if self._fixed[task] else 1
+        kinds: dict[int, Kind] = {}
+        for port, each in sorted(weight, key=lambda key: (-weight[key], key)):
+            kind = owner[port], each
+            if port not in kinds and (each == ANY or kind not in kinds.values()):
+                kinds[port] = kind
+        # a port whose tasks all belong to workers that have another port is left, except by fixed tasks
+        return {port: _Worker(kinds.get(port, (owner[port], LEFT)), self._limit[owner[port]], port) for port in owner}
+
+    def _stay(self, task: int, number: dict[int, int], kept: dict[int, _Worker]) -> bool:
         """Add the task to the worker that it runs in, if it may stay there."""
-        port, topology, heap = self._running[task], self._topology[task], self._heap[task]
-        if port not in kept:
-            kept[port] = _Worker(topology, self._limit[topology], port)
-            workers[topology].append(kept[port])
-        stays = kept[port].topology == topology and (self._fixed[task] or kept[port].has_room(heap))
+        worker, heap = kept[self._running[task]], self._heap[task]
+        topology, mine = worker.kind
+        stays = topology == self._topology[task] and (
+            self._fixed[task] or ((self._still or mine == number.get(task, ANY)) and worker.has_room(heap))
+        )
         if stays:
-            kept[port].add(task, heap)
+            worker.add(task, heap)
         return stays
 
-    def _first_fit(self, workers: list[_Worker], task: int) -> None:
-        topology, heap = self._topology[task], self._heap[task]
-        worker = next((each for each in workers if each.has_room(heap)), None)
+    def _first_fit(self, workers: list[_Worker], kind: Kind, task: int) -> None:
+        worker = next((each for each in workers if each.has_room(self._heap[task])), None)
         if worker is None:
-            worker = _Worker(topology, self._limit[topology])
+            worker = _Worker(kind, self._limit[kind[0]])
             workers.append(worker)
-        worker.add(task, heap)
+        worker.add(task, self._heap[task])
 
 
 def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) -> None:

@@ -53,8 +53,24 @@ spark.stop()
 """
 
 
-def run(script: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=400)
+LOST_JVM = """
+import sys, time
+from pyspark import SparkContext
+from headgate_spark.driver.gateway import ignore_end_of_jvm
+context = SparkContext("local[1]", conf=None)
+if sys.argv[1] == "ours":
+    ignore_end_of_jvm(context)
+total = context.accumulator(0)
+context.parallelize([1, 2], 1).foreach(lambda each: total.add(each))
+assert total.value == 3
+SparkContext._gateway.proc.kill()
+time.sleep(2)
+"""
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
 
 
 @pytest.mark.spark
@@ -102,6 +118,15 @@ def test_an_ordinary_session_is_soft_and_told_what_to_do(java: None) -> None:
     assert "level soft, which cannot place tasks: make it with" in cannot_place
     assert "was stopped" in stopped
     assert "was started without" in no_jar
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize(("whose", "said"), [("ours", 0), ("PySpark's", 1)])
+def test_a_jvm_that_ends_first_leaves_no_traceback_of_accumulators(java: None, whose: str, said: int) -> None:
+    done = run(LOST_JVM, whose)
+    assert done.returncode == 0
+    assert done.stderr.count("Exception occurred during processing of request") == said
 
 
 @pytest.mark.spark

@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +43,24 @@ def test_a_topology_uses_as_many_slots_as_it_has_workers():
     asked = request(nodes(*[(400, 400)] * 3), topology("t", [part("a", 4)], workers=2))
     assert node_numbers(plan(asked, workers="topology"), "a") == [0, 1, 0, 1]
     assert node_numbers(plan(asked, workers="nodes"), "a") == [0, 1, 2, 0]
+
+
+def test_eight_workers_on_two_nodes_are_eight_slots_if_all_workers_are_asked_for():
+    asked = request(nodes(*[(4000, 400)] * 2), topology("t", [part("a", 16)], workers=8))
+    assert len(set(plan(asked).assignment.values())) == 2
+    slots = Counter(plan(asked, workers="topology").assignment.values())
+    assert slots == {Slot(f"n{number}", port): 2 for number in range(2) for port in range(4)}
+
+
+def test_workers_that_run_count_among_those_asked_for():
+    asked = request(
+        nodes(*[(4000, 400)] * 2),
+        topology("t", [part("a", 6)], workers=3),
+        assignment=FrozenMap({"t/a/0": Slot("n0", 0), "t/a/1": Slot("n0", 1)}),
+    )
+    answer = plan(asked, workers="topology")
+    assert len(set(answer.assignment.values())) == 3
+    assert all(move.source is None for move in answer.moves)
 
 
 def test_the_next_topology_starts_where_most_slots_are_free():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import pairwise
 
 import attrs
@@ -20,8 +21,9 @@ from headgate_nstorm.gains import Gains
 from headgate_nstorm.migration import Feasibility, pinned
 from headgate_nstorm.options import Options
 from headgate_nstorm.plugin import otd
+from headgate_nstorm.workers import Workers
 from random_requests import random_request
-from small_requests import component, node, request, topology
+from small_requests import at, component, node, request, topology
 
 EAGER = Options(threshold=0.0, low_load=0.7, high_load=0.75, guard=False)
 PRINTED = Options(guard=False)
@@ -60,24 +62,29 @@ def traffic_with(problem, node_of, executor, node):
 
 def literal(problem, node_of, options):
     """Algorithms 1 and 2 as two loops."""
-    found = loads(problem, node_of, options)
+    workers = Workers.by_node(problem, node_of)
+    found = loads(problem, workers, options)
     executors = np.flatnonzero(~pinned(problem, options)).tolist()
     if found.case not in ("balance", "optimise"):
         return None
     if found.case == "balance":
         worst = int(np.where(found.high, found.ratio, -1.0).argmax())
         executors = [each for each in executors if node_of[each] == worst]
-    fit, best = Feasibility(problem, node_of, options), None
+    fit, best = Feasibility(problem, workers, found, options), None
     for executor in executors:
         here = traffic_with(problem, node_of, executor, node_of[executor])
         for target in np.flatnonzero(found.low).tolist():
-            if target != node_of[executor] and fit.on(executor, target):
+            if target != node_of[executor] and fit.on(executor, target) >= 0:
                 gain = traffic_with(problem, node_of, executor, target) - here
                 if best is None or gain > best[2]:
                     best = (executor, target, gain)
     if best is not None and found.case == "optimise" and best[2] <= options.threshold * problem.traffic.total:
         return None
     return best
+
+
+def case_on(problem, options):
+    return loads(problem, Workers.by_node(problem, problem.current), options).case
 
 
 def answer(migration):
@@ -165,10 +172,10 @@ def test_a_task_that_runs_nowhere_calls_for_a_plan():
 def test_a_long_queue_is_high_load_too():
     metrics = Metrics(tasks=(TaskSample(task="t/p/0", queue=5000.0),))
     asked = two_nodes(20, 20, metrics=metrics)
-    assert loads(Problem.of(asked), Problem.of(asked).current, Options()).case == "balance"
-    assert loads(Problem.of(asked), Problem.of(asked).current, Options(high_queue=6000.0)).case == "optimise"
+    assert case_on(Problem.of(asked), Options()) == "balance"
+    assert case_on(Problem.of(asked), Options(high_queue=6000.0)) == "optimise"
     unmeasured = Problem.of(asked, measured=False)
-    assert loads(unmeasured, unmeasured.current, Options()).case == "optimise"
+    assert case_on(unmeasured, Options()) == "optimise"
 
 
 def planned(asked, options=None):
@@ -327,6 +334,53 @@ def test_the_guard_allows_up_to_the_threshold_of_high_load(guard, load, moves):
 
 def test_load_at_the_threshold_is_not_high():
     asked = two_nodes(80, 20)
-    assert loads(Problem.of(asked), Problem.of(asked).current, Options()).case == "optimise"
+    assert case_on(Problem.of(asked), Options()) == "optimise"
     above = two_nodes(80.5, 20)
-    assert loads(Problem.of(above), Problem.of(above).current, Options()).case == "balance"
+    assert case_on(Problem.of(above), Options()) == "balance"
+
+
+SLOTS = Options(workers="slots")
+
+
+def test_a_topology_that_starts_is_dealt_over_all_its_workers_if_workers_are_slots():
+    asked = request(
+        [node("a", cpu=800.0, slots=4), node("b", cpu=800.0, slots=4)], [topology("t", component("p", 16), workers=8)]
+    )
+    slots = Counter(planned(asked, SLOTS).assignment.values())
+    assert len(slots) == 8
+    assert set(slots.values()) == {2}
+    assert len(set(planned(asked).assignment.values())) == 2
+
+
+def test_algorithm_1_relieves_one_worker_by_another_on_the_same_node():
+    """Two slots of 100 points each: 120 in one, 20 in the other; as one node they are at 70 %."""
+    where = {f"t/p/{index}": "a:6700" for index in range(6)} | {"t/p/6": "a:6701"}
+    asked = request([node("a", cpu=200.0, slots=2)], [topology("t", component("p", 7, cpu=20.0))], where)
+    assert planned(asked).moves == ()
+    plan = planned(asked, SLOTS)
+    assert [(move.task, move.source, move.target) for move in plan.moves] == [("t/p/0", at("a:6700"), at("a:6701"))]
+    assert plan.explanation.startswith("balance")
+
+
+def test_an_executor_goes_to_workers_of_its_own_topology_only():
+    where = {f"t/p/{index}": "a:6700" for index in range(6)} | {"u/p/0": "a:6701"}
+    parts = [topology("t", component("p", 6, cpu=20.0)), topology("u", component("p", cpu=1.0))]
+    asked = request([node("a", cpu=200.0, slots=2)], parts, where)
+    assert planned(asked, SLOTS).moves == ()
+
+
+def test_workers_that_are_slots_come_to_rest_by_the_plans_that_were_made():
+    rests = 0
+    for number in range(40):
+        asked = random_request(number, "slots")
+        asked = attrs.evolve(asked, topologies=tuple(attrs.evolve(each, workers=6) for each in asked.topologies))
+        plan = planned(asked, SLOTS)
+        seen = set()
+        while plan.status == "ok" and plan.moves:
+            assert len([move for move in plan.moves if move.source is not None]) <= 2 - (not seen)
+            assert plan.assignment not in seen
+            seen.add(plan.assignment)
+            asked = attrs.evolve(asked, assignment=plan.assignment)
+            plan = planned(asked, SLOTS)
+        rests += plan.status == "ok"
+    assert rests > 20

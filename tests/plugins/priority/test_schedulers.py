@@ -44,8 +44,28 @@ def test_the_tables_are_counted_on_placements(table):
     plan = checked(plugin, asked, options)
     assert plan.status == "ok"
     assert counts(plan, [each.id for each in asked.topologies]) == expected
-    used = [slot.node for slot in set(plan.assignment.values())]
-    assert len(used) == len(set(used)) == len(asked.cluster.nodes)
+    for each in asked.topologies:  # Table 3, line 14: a topology has all its workers
+        used = {slot for task, slot in plan.assignment.items() if task.startswith(f"{each.id}/")}
+        assert len(used) == max(each.workers, len(nodes_of(plan, each.id)))
+    owners = {slot.node: task.partition("/")[0] for task, slot in plan.assignment.items()}
+    assert {(slot.node, task.partition("/")[0]) for task, slot in plan.assignment.items()} == set(owners.items())
+    assert len(owners) == len(asked.cluster.nodes)
+
+
+def test_eight_workers_on_six_supervisors_are_two_two_one_one_one_one_of_four_executors_each():
+    parts = [component(name, 8) for name in ("bolt1", "bolt2", "bolt3", "spout")]
+    asked = request(
+        [node(f"n{number}", cpu=6400.0, slots=4) for number in range(6)],
+        [topology("t", *parts, workers=8, desired_nodes=6)],
+    )
+    for plugin, options in ((sps, SpsOptions()), (dps, DpsOptions())):
+        plan = checked(plugin, asked, options)
+        workers = Counter(plan.assignment.values())
+        assert sorted(Counter(slot.node for slot in workers).values()) == [1, 1, 1, 1, 2, 2]
+        assert set(workers.values()) == {4}
+        for slot in workers:  # one executor of each component
+            inside = {task.split("/")[1] for task, other in plan.assignment.items() if other == slot}
+            assert len(inside) == 4
 
 
 @pytest.mark.parametrize("nodes", range(12, 31))

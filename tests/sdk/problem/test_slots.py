@@ -19,13 +19,15 @@ from small_requests import at, component, node, request, topology
 def decisions(draw):
     problem = Problem.of(draw(requests()))
     nodes = draw(st.lists(st.integers(-1, problem.m - 1), min_size=problem.n, max_size=problem.n))
-    return problem, np.where(problem.fixed >= 0, problem.fixed, np.array(nodes, dtype=np.int64))
+    workers = draw(st.none() | st.lists(st.integers(-1, 3), min_size=problem.n, max_size=problem.n))
+    worker_of = None if workers is None else np.array(workers, dtype=np.int64)
+    return problem, np.where(problem.fixed >= 0, problem.fixed, np.array(nodes, dtype=np.int64)), worker_of
 
 
 @given(decisions())
 def test_slots_exist_serve_one_topology_and_keep_its_heap_limit(decision):
-    problem, node_of = decision
-    slots, reasons = assign_slots(problem, node_of)
+    problem, node_of, worker_of = decision
+    slots, reasons = assign_slots(problem, node_of, worker_of)
     offered = {(each.id, port) for each in problem.request.cluster.nodes for port in each.slots}
     tenants, heap = defaultdict(set), defaultdict(float)
     for task, slot in slots.items():
@@ -108,3 +110,51 @@ def test_where_nothing_may_move_newcomers_leave_running_workers_alone_while_slot
     found, reasons = assign_slots(Problem.of(made), np.zeros(3, dtype=np.int64))
     assert reasons == []
     assert {found[task].port for task in range(3)} == expected
+
+
+@given(decisions())
+def test_a_decision_on_workers_costs_no_task_its_slot(decision):
+    problem, node_of, worker_of = decision
+    assert assign_slots(problem, node_of, worker_of)[0].keys() == assign_slots(problem, node_of)[0].keys()
+
+
+def ports(made, workers):
+    slots, reasons = assign_slots(Problem.of(made), np.zeros(len(workers), dtype=np.int64), np.array(workers))
+    assert reasons == []
+    return [slots[task].port - 6700 for task in range(len(workers))]
+
+
+def test_tasks_that_are_to_be_in_different_workers_are():
+    made = request([node("a", slots=4)], [topology("t", component("c", 4)), topology("u", component("c", 2))])
+    assert ports(made, [5, 2, 5, -1, 0, 0]) == [0, 1, 0, 2, 3, 3]
+
+
+def test_where_slots_do_not_suffice_topologies_have_fewer_workers_than_was_decided():
+    made = request([node("a", slots=3)], [topology("t", component("c", 4)), topology("u", component("c", 1))])
+    assert ports(made, [0, 1, 2, 3, 0]) == [0, 1, 0, 1, 2]
+
+
+def test_a_worker_that_was_decided_stays_in_the_port_in_which_most_of_its_tasks_run():
+    running = {"t/c/0": "a:6701", "t/c/1": "a:6702", "t/c/2": "a:6702", "t/c/3": "a:6701"}
+    made = request([node("a", slots=4)], [topology("t", component("c", 4))], running)
+    assert ports(made, [1, 0, 0, 0]) == [1, 2, 2, 2]
+    assert ports(made, [0, 1, 2, 3]) == [1, 2, 0, 3]  # a new one takes the lowest that is free
+    assert ports(made, [-1, -1, -1, -1]) == [1, 2, 2, 1]
+
+
+def test_a_fixed_task_stays_in_its_port_whatever_was_decided():
+    running = {"t/c/0": "a:6702", "t/f/0": "a:6702", "t/f/1": "a:6703"}
+    parts = component("c", 2), component("f", 2, movable=False)
+    made = request([node("a", slots=4)], [topology("t", *parts)], running)
+    assert ports(made, [0, 0, 1, 1]) == [0, 0, 2, 3]
+
+
+def test_a_heap_limit_holds_within_a_worker_that_was_decided():
+    made = request([node("a", slots=4)], [topology("t", component("c", 4, heap=40.0), worker_heap=100.0)])
+    assert ports(made, [0, 0, 0, 1]) == [0, 0, 1, 2]
+
+
+def test_where_nothing_may_move_a_decision_on_workers_moves_nothing():
+    running = {"t/c/0": "a:6701", "t/c/1": "a:6701"}
+    made = request([node("a", slots=4)], [topology("t", component("c", 3))], running)
+    assert ports(attrs.evolve(made, limits=Limits(max_moves=0)), [0, 1, 2]) == [1, 1, 0]

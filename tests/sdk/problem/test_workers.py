@@ -118,7 +118,8 @@ def test_workers_are_counted_for_who_is_there_not_for_how_they_came(seed, data):
 def test_every_scheduler_finds_the_two_workers_that_six_heaps_need(name):
     asked = attrs.evolve(six_heaps(), limits=Limits(deadline=120.0))  # whatever else the machine does
     plan = PluginHost.load([name]).schedule(name, asked)
-    assert (plan.status, plan.reasons) == (Status.OK, ())
+    assert plan.status is Status.OK
+    assert {reason.code for reason in plan.reasons} <= {"no-profiles"}
     assert len(set(plan.assignment.values())) == 2
 
 

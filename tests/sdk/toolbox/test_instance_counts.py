@@ -111,7 +111,8 @@ def test_where_nothing_has_a_profile_there_is_nothing_to_choose():
     found = InstanceCounts.of(asked)
     assert (found.names(), found.need.shape, found.given.tolist()) == ((), (0, 1), [])
     plan = found.others("as before")
-    assert plan == Problem.of(asked).plan([0, 1], "as before")
+    assert attrs.evolve(plan, reasons=()) == Problem.of(asked).plan([0, 1], "as before")
+    assert [reason.code for reason in plan.reasons] == ["no-profiles"]
 
 
 def test_a_plan_has_the_counts_that_were_chosen_and_keeps_what_runs_where_it_can():
