@@ -87,7 +87,11 @@ class Description:
 
 @attrs.frozen(kw_only=True)
 class Verdict:
-    """Analyser's verdict: is a new plan called for, and why (the system analyser of D-Storm, section 5.4)."""
+    """Analyser's verdict: is a new plan called for, and why (the system analyser of D-Storm, section 5.4).
+
+    `state` is the analyser's own word. Two have a meaning to the loop, plan or not: `unsatisfactory` (what is offered
+    is not done in time) and `warn` (no node has room to relieve another) let `--elastic` add a node.
+    """
 
     replan: bool
     state: str = "normal"

@@ -7,20 +7,16 @@ is believed, and its figures are averaged over the windows of that process: coun
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-
-from headgate.model import Flow, FrozenMap, Kind, Metrics, NodeSample, Slot, TaskSample, TopologySample
-from headgate_storm.nimbus.snapshot import component_of
-from headgate_storm.workers.reports import Report
+from headgate.model import Flow, FrozenMap, Metrics, NodeSample, Slot, TaskSample
+from headgate_storm.workers.topologies import ReportedWorker, task_numbers, topology_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from headgate_storm.nimbus.snapshot import Scheduled, Snapshot
-    from headgate_storm.workers.reports import TaskRow
+    from headgate_storm.nimbus.snapshot import Snapshot
+    from headgate_storm.workers.reports import Report
 
     Numbers = Mapping[tuple[str, int], str]
 
@@ -28,25 +24,6 @@ Life = tuple[str, str | None, int, int]
 """A worker process from its start to its end: `Report.process`."""
 POINTS = 100.0
 """CPU points of one core, Storm's unit: 100 points are a core in full use."""
-
-
-@attrs.frozen(eq=False)
-class _Process:
-    """The reports of one life of a worker, oldest first, and its `tasks`: those that no other life reported later."""
-
-    reports: Sequence[Report]
-    tasks: frozenset[int]
-
-    @property
-    def seconds(self) -> float:
-        return sum(report.window for report in self.reports)
-
-    @property
-    def latest(self) -> Report:
-        return self.reports[-1]
-
-    def rows(self) -> Iterator[TaskRow]:
-        return (row for report in self.reports for row in report.tasks if row.task in self.tasks)
 
 
 def seen(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[str, Slot]:
@@ -78,7 +55,7 @@ def lives(reports: Iterable[Report], snapshot: Snapshot) -> FrozenMap[Life, Slot
         snapshot: A round of Nimbus; processes on supervisors that it does not have are left out.
     """
     latest = {each.process: each for each in sorted(reports, key=lambda each: (each.received, each.number))}
-    processes = [_Process((report,), frozenset()) for report in latest.values()]
+    processes = [ReportedWorker((report,), frozenset()) for report in latest.values()]
     found = zip(latest, _slots(processes, snapshot), strict=True)
     return FrozenMap({process: slot for process, slot in found if slot is not None})
 
@@ -102,11 +79,11 @@ def metrics_of(reports: Iterable[Report], snapshot: Snapshot, window: float) -> 
         tasks=tuple(samples[name] for name in sorted(samples)),
         flows=tuple(_flows(processes, numbers)),
         nodes=tuple(_nodes(processes, snapshot)),
-        topologies=tuple(_topologies(processes, snapshot, samples)),
+        topologies=tuple(topology_samples(processes, snapshot, samples)),
     )
 
 
-def _processes(reports: Iterable[Report]) -> list[_Process]:
+def _processes(reports: Iterable[Report]) -> list[ReportedWorker]:
     """The processes that are the last to have reported a task, each with those tasks."""
     lives: dict[tuple[object, ...], list[Report]] = defaultdict(list)
     for report in sorted(reports, key=lambda each: (each.received, each.number)):
@@ -117,20 +94,15 @@ def _processes(reports: Iterable[Report]) -> list[_Process]:
     tasks: dict[tuple[object, ...], set[int]] = defaultdict(set)
     for (_, task), process in owner.items():
         tasks[process].add(task)
-    return [_Process(lives[process], frozenset(tasks[process])) for process in sorted(tasks, key=str)]
+    return [ReportedWorker(lives[process], frozenset(tasks[process])) for process in sorted(tasks, key=str)]
 
 
 def task_ids(snapshot: Snapshot) -> dict[tuple[str, int], str]:
     """Task id of the model by topology id and Storm's number of a task."""
-    return {
-        (each.topology.id, number): name
-        for each in snapshot.scheduled
-        for name, (first, last) in each.executors.items()
-        for number in range(first, last + 1)
-    }
+    return {(each.topology.id, number): name for each in snapshot.scheduled for name, number in task_numbers(each)}
 
 
-def _slots(processes: Sequence[_Process], snapshot: Snapshot) -> list[Slot | None]:
+def _slots(processes: Sequence[ReportedWorker], snapshot: Snapshot) -> list[Slot | None]:
     """The slot of each process; one that does not know its supervisor is found by host and port."""
     hosts = {(node.hostname, port): node.id for node in snapshot.nodes for port in node.slots}
     nodes = {node.id for node in snapshot.nodes}
@@ -141,7 +113,7 @@ def _slots(processes: Sequence[_Process], snapshot: Snapshot) -> list[Slot | Non
     return slots
 
 
-def _tasks(processes: Sequence[_Process], numbers: Numbers) -> dict[str, TaskSample]:
+def _tasks(processes: Sequence[ReportedWorker], numbers: Numbers) -> dict[str, TaskSample]:
     """Samples by task id; an executor that runs several of Storm's tasks is one task of the model."""
     samples = {}
     for process in processes:
@@ -163,7 +135,7 @@ def _tasks(processes: Sequence[_Process], numbers: Numbers) -> dict[str, TaskSam
     return samples
 
 
-def _executors(process: _Process, numbers: Numbers) -> tuple[dict[str, float], dict[str, float]]:
+def _executors(process: ReportedWorker, numbers: Numbers) -> tuple[dict[str, float], dict[str, float]]:
     """CPU points and mean queue of the executors of a process, by task id."""
     used: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     waiting: dict[str, list[int]] = defaultdict(list)
@@ -182,7 +154,7 @@ def _executors(process: _Process, numbers: Numbers) -> tuple[dict[str, float], d
     return cpu, {name: sum(each) / len(each) for name, each in waiting.items()}
 
 
-def _flows(processes: Sequence[_Process], numbers: Numbers) -> Iterator[Flow]:
+def _flows(processes: Sequence[ReportedWorker], numbers: Numbers) -> Iterator[Flow]:
     """Flows between tasks of the model, by the sender's worker, which counts and weighs what it emits."""
     tuples: dict[tuple[str, str], float] = defaultdict(float)
     sizes: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -208,7 +180,7 @@ def _kind(source: str, target: str) -> tuple[str, str]:
     return source.rpartition("/")[0], target.rpartition("/")[0]
 
 
-def _nodes(processes: Sequence[_Process], snapshot: Snapshot) -> Iterator[NodeSample]:
+def _nodes(processes: Sequence[ReportedWorker], snapshot: Snapshot) -> Iterator[NodeSample]:
     """CPU of the worker processes of a node and heap in use, as far as its workers report."""
     cpu: dict[str, float] = defaultdict(float)
     memory: dict[str, float] = defaultdict(float)
@@ -218,34 +190,3 @@ def _nodes(processes: Sequence[_Process], snapshot: Snapshot) -> Iterator[NodeSa
             memory[slot.node] += process.latest.heap
     for node in sorted(cpu):
         yield NodeSample(node=node, cpu=cpu[node], memory=memory[node], source="worker processes")
-
-
-def _topologies(
-    processes: Sequence[_Process], snapshot: Snapshot, samples: Mapping[str, TaskSample]
-) -> Iterator[TopologySample]:
-    for scheduled in sorted(snapshot.scheduled, key=lambda each: each.topology.id):
-        own = [process for process in processes if process.latest.topology == scheduled.topology.id]
-        acked = sum(sum(row.acked for row in process.rows()) / process.seconds for process in own)
-        latencies = sum(row.latencies for process in own for row in process.rows())
-        latency = sum(row.latency for process in own for row in process.rows())
-        spouts, sinks = ends(scheduled)
-        offered = [each.emitted or 0.0 for name, each in samples.items() if name in spouts]
-        finished = [each.received or 0.0 for name, each in samples.items() if name in sinks]
-        # Without ackers nothing is acked: then what sinks execute is the throughput, and there is no latency.
-        if own:
-            yield TopologySample(
-                topology=scheduled.topology.id,
-                offered=sum(offered) if offered else None,
-                throughput=acked or (sum(finished) if finished else None),
-                latency=latency / latencies if latencies else None,
-                source="acked" if acked else "executed by sinks",
-            )
-
-
-def ends(scheduled: Scheduled) -> tuple[set[str], set[str]]:
-    """Task ids of a topology's spouts, and of its sinks: bolts that send to no other of its own bolts."""
-    own = {each.id: each.kind for each in scheduled.topology.components if not each.id.startswith("__")}  # no ackers
-    inner = {each.source for each in scheduled.topology.streams if each.target in own}
-    spouts = {name for name in scheduled.executors if own.get(component_of(name)) is Kind.SPOUT}
-    sinks = {name for name in scheduled.executors if own.get(component_of(name)) is Kind.BOLT}
-    return spouts, {name for name in sinks if component_of(name) not in inner}

@@ -54,6 +54,19 @@ class ExecutorRow(NamedTuple):
     queue: int | None
 
 
+class SourceRow(NamedTuple):
+    """The source of a spout, outside of the topology: tuples that arrived there in a window, and those taken of it.
+
+    `held` is the milliseconds for which Storm did not ask the spout meanwhile, as too many of its tuples were pending
+    or the next queue was full. None is not known.
+    """
+
+    task: int
+    arrived: int | None
+    taken: int | None
+    held: int | None
+
+
 @attrs.frozen(kw_only=True)
 class Report:
     """The report of one worker on one window of time.
@@ -73,6 +86,7 @@ class Report:
         tasks: Every task of the worker, idle ones too.
         flows: Pairs of tasks that exchanged anything; an id may be sender here and be on another worker.
         executors: Those whose thread was found.
+        sources: Of spouts that say something of theirs; reports of an older jar have none.
     """
 
     received: float
@@ -91,6 +105,7 @@ class Report:
     tasks: tuple[TaskRow, ...]
     flows: tuple[FlowRow, ...]
     executors: tuple[ExecutorRow, ...]
+    sources: tuple[SourceRow, ...] = ()
 
     @property
     def worker(self) -> tuple[str, str | None, int]:
@@ -148,6 +163,7 @@ def _report(data: dict[str, Any], received: float) -> Report:
             ExecutorRow(row.task, None if row.cpu is None else row.cpu / 1e9, row.queue)
             for row in _rows(ExecutorRow, data["executors"], unknown=1)
         ),
+        sources=_rows(SourceRow, data.get("sources", []), unknown=1),
     )
 
 

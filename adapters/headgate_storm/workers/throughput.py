@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate_storm.workers.measures import ends
+from headgate_storm.workers.topologies import ends
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

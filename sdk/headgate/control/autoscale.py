@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FIRST_PAUSE, LONGEST_PAUSE = 8, 64
 """Rounds until nodes that a scheduler left empty may be asked back: doubled each time, up to the second."""
+SHORT = ("unsatisfactory", "warn")
+"""States of an analyser in which what there is does not suffice: D-Storm's first one, and case 2 of OTD's four."""
 
 
 @attrs.frozen(kw_only=True)
@@ -54,7 +56,7 @@ class FleetMemory:
     Attributes:
         idle: For how many rounds in a row each empty node has hosted no task.
         enough: Nodes in use when empty ones were given back the last time; 0 if none were, or more were used since.
-        wait: Rounds until an unsatisfactory state alone may ask for a node again.
+        wait: Rounds until a state of `SHORT` alone may ask for a node again.
         pause: What `wait` becomes when nodes are given back.
     """
 
@@ -93,8 +95,8 @@ def gave_back(memory: FleetMemory, seen: Observation) -> FleetMemory:
 def scale(done: Round, seen: Observation, memory: FleetMemory, fleet: Fleet) -> ScaleDecision:
     """Decide on nodes to add or drain after a round.
 
-    A node is added when a plan lacked room, or when the analyser called the state `unsatisfactory` and no node is
-    empty; one at a time. A scheduler that left nodes empty does not get them back at once for an unsatisfactory state:
+    A node is added when a plan lacked room, or when the analyser called the state one of `SHORT` and no node is
+    empty; one at a time. A scheduler that left nodes empty does not get them back at once for such a state:
     else one that packs would be given a node and lose it for ever. Nodes that have been empty for `fleet.idle` rounds
     are drained, the highest id first.
 
@@ -133,4 +135,4 @@ def _lacks_room(done: Round) -> str:
 
 def _is_short(done: Round, nodes: set[str], seen: Observation) -> bool:
     used = {slot.node for slot in seen.assignment.values()}
-    return done.verdict.state == "unsatisfactory" and nodes <= used
+    return done.verdict.state in SHORT and nodes <= used

@@ -11,9 +11,11 @@ import pytest
 
 from headgate.engines.java import find_java
 from headgate.model import Slot
+from headgate.plugins.host import PluginHost
 from headgate_storm.nimbus.answer import Answer, layouts
 from headgate_storm.nimbus.bridge import Bridge
-from headgate_storm.nimbus.snapshot import Snapshot, read_snapshot
+from headgate_storm.nimbus.rounds import Rounds
+from headgate_storm.nimbus.snapshot import DESIRED, MINIMUM, Snapshot, read_snapshot
 from headgate_storm.release.artefacts import distribution
 from headgate_storm.release.jar import bridge_jar
 from storm_schemas import valid
@@ -156,3 +158,57 @@ def test_python_comes_back_on_another_port(cluster: Any, schedule: Callable[[], 
             schedule()
         assert cluster.getStatus("wc-1") == "placed"
     assert len(placing.rounds) == 3
+
+
+USE_CASE_1 = {"EventTP1": (8, 4, 1), "EventTP2": (8, 4, 1), "ArchivalTP1": (4, 2, 2), "ArchivalTP2": (4, 2, 2)}
+"""Desired and minimum nodes and priority of the topologies of Table 8 of the priority thesis."""
+
+
+def thesis(jvm: Any) -> Any:
+    """16 supervisors, and these topologies, which say in their configuration what they want."""
+    storm, scheduler = jvm.org.apache.storm, jvm.org.apache.storm.scheduler
+    builder = storm.topology.TopologyBuilder()
+    builder.setSpout("word", storm.testing.TestWordSpout(), 1)
+    builder.setBolt("count", storm.testing.TestWordCounter(), 1).shuffleGrouping("word")
+    graph = builder.createTopology()
+    topologies = {}
+    for name, (desired, minimum, priority) in USE_CASE_1.items():
+        conf = storm.utils.Utils.readDefaultConfig()
+        conf["topology.name"], conf["topology.priority"] = name, priority
+        conf[DESIRED], conf[MINIMUM] = desired, minimum
+        parts = {task: "count" if task <= desired else "word" for task in range(1, 2 * desired + 1)}
+        executors = {scheduler.ExecutorDetails(task, task): part for task, part in parts.items()}
+        topologies[name] = scheduler.TopologyDetails(name, conf, graph, desired, executors, "root")
+    supervisors = {
+        f"s{number:02}": scheduler.SupervisorDetails(
+            f"s{number:02}",
+            f"127.0.1.{number}",
+            {"headgate.machine.type": "c4.large"},
+            [6700, 6701],
+            {"cpu.pcore.percent": 200.0, "memory.mb": 3840.0},
+        )
+        for number in range(16)
+    }
+    metrics = scheduler.resource.normalization.ResourceMetrics(storm.metric.StormMetricsRegistry())
+    nimbus = jvm.org.apache.storm.daemon.nimbus.Nimbus.StandaloneINimbus()
+    whole = storm.utils.Utils.readDefaultConfig()
+    return scheduler.Cluster(nimbus, metrics, supervisors, {}, scheduler.Topologies(topologies), whole)
+
+
+def test_sps_reproduces_table_8_of_its_thesis_from_what_nimbus_asks(jvm: Any, tmp_path: Path) -> None:
+    cluster, asked = thesis(jvm), []
+    scheduler = jvm.headgate.storm.HeadgateScheduler()
+    conf = {"headgate.endpoint": str(tmp_path / "endpoint.json"), "nimbus.monitor.freq.secs": 30}
+    scheduler.prepare(conf, jvm.org.apache.storm.metric.StormMetricsRegistry())
+    host = PluginHost.load()
+    rounds = Rounds(
+        lambda request: host.schedule("sps", request), on_decision=lambda _, decision: asked.append(decision.request)
+    )
+    with Bridge(rounds.answer, tmp_path / "endpoint.json"):
+        scheduler.schedule(cluster.getTopologies(), cluster)
+    scheduler.cleanup()
+    (request,) = asked
+    assert {node.machine_type for node in request.cluster.nodes} == {"c4.large"}
+    placed = {name: cluster.getAssignmentById(name).getExecutorToSlot().values() for name in USE_CASE_1}
+    nodes = {name: len({slot.getNodeId() for slot in slots}) for name, slots in placed.items()}
+    assert nodes == {"EventTP1": 6, "EventTP2": 6, "ArchivalTP1": 2, "ArchivalTP2": 2}

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.errors import DocumentError
-from headgate.model import Request, Slot
+from headgate.model import Metrics, Observation, Request, Slot, TopologySample
+from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate_storm.nimbus.filter_metrics import known_metrics
 from headgate_storm.nimbus.snapshot import Snapshot, read_snapshot
@@ -63,7 +64,7 @@ def test_what_an_executor_sends_to_itself_is_no_flow() -> None:
 def test_without_acks_what_sinks_execute_is_the_throughput() -> None:
     quiet = {"tasks": [[2, 50, 0, 0, 0, 0, 0], [4, 0, 100, 0, 0, 0, 0]]}
     (whole,) = metrics_of([report(**quiet), report(**SECOND_WORKER)], snapshot(), 5.0).topologies
-    assert (whole.throughput, whole.latency, whole.source) == (20.0, None, "executed by sinks")
+    assert (whole.throughput, whole.latency, whole.source) == (20.0, None, "received by sinks")
 
 
 def test_figures_of_several_reports_of_a_process_are_means_over_its_windows() -> None:
@@ -108,10 +109,12 @@ def test_sinks_are_the_last_bolts_of_a_chain_and_no_system_components() -> None:
     )
     rows = [[1, 7000, 0, 0, 0, 0, 0], [2, 50, 40, 0, 0, 0, 0], [3, 40, 0, 0, 0, 0, 0], [4, 0, 100, 0, 0, 0, 0]]
     round_ = snapshot(chain)
-    (whole,) = metrics_of([report(tasks=rows)], round_, 5.0).topologies
-    assert (whole.offered, whole.throughput) == (20.0, 8.0)
+    flows = [[4, 2, 100, None], [2, 3, 40, None], [2, 1, 50, None], [4, 1, 100, None]]
+    (whole,) = metrics_of([report(tasks=rows, flows=flows)], round_, 5.0).topologies
+    # 8 of the 16 tuples/s that the sink should have of 20: count sends 4 for each 5 that it takes
+    assert (whole.offered, whole.throughput) == (20.0, 10.0)
     last = topology("wc", *chain["components"][:2], chain["components"][3])
-    (whole,) = metrics_of([report(tasks=[rows[0], rows[1], rows[3]])], snapshot(last), 5.0).topologies
+    (whole,) = metrics_of([report(tasks=[rows[0], rows[1], rows[3]], flows=flows[:1])], snapshot(last), 5.0).topologies
     assert whole.throughput == 10.0
 
 
@@ -244,3 +247,85 @@ def test_what_is_no_report_is_refused(wrong: dict[str, object]) -> None:
 def test_garbage_is_a_document_error(line: bytes | str) -> None:
     with pytest.raises(DocumentError):
         read_report(line, 0.0)
+
+
+def tandem(taken: int, sent: int, got: int, *, lines: int = 5000, acked: int = 0, **more: object) -> TopologySample:
+    """5 s of lines (task 2, a spout) -> parse (3) -> store (4): tuples that parse took and sent, and that store got."""
+    row = topology(
+        "wc",
+        component("lines", [2, 2], kind="spout"),
+        component("parse", [3, 3], inputs=[["lines", "default", "shuffle"]]),
+        component("store", [4, 4], inputs=[["parse", "default", "fields"]]),
+    )
+    tasks = [[2, 0, lines, acked, 0, 0, 0], [3, taken, sent, 0, 0, 0, 0], [4, got, 0, 0, 0, 0, 0]]
+    made = report(tasks=tasks, flows=[[2, 3, lines, None], [3, 4, sent, None]], executors=[], **more)
+    (sample,) = metrics_of([made], snapshot(row), 5.0).topologies
+    return sample
+
+
+def verdict(sample: TopologySample) -> str:
+    seen = Observation(topologies=(), metrics=Metrics(topologies=(sample,)))
+    return PluginHost.load().analyse("dstorm", seen).state
+
+
+def test_a_filter_that_passes_on_a_tenth_is_quiet() -> None:
+    sample = tandem(taken=5000, sent=500, got=500)
+    assert (sample.offered, sample.throughput, verdict(sample)) == (1000.0, 1000.0, "normal")
+
+
+def test_a_filter_that_drops_all_is_quiet_and_one_that_stands_still_is_not() -> None:
+    assert verdict(tandem(taken=5000, sent=0, got=0)) == "normal"
+    stalled = tandem(taken=0, sent=0, got=0)
+    assert (stalled.offered, stalled.throughput, verdict(stalled)) == (1000.0, 0.0, "unsatisfactory")
+
+
+def test_a_word_splitter_at_half_speed_is_unsatisfactory_though_sinks_receive_more_than_is_offered() -> None:
+    sample = tandem(taken=2500, sent=22_500, got=22_500)
+    assert (sample.offered, sample.throughput, verdict(sample)) == (1000.0, 500.0, "unsatisfactory")
+    assert verdict(tandem(taken=5000, sent=45_000, got=45_000)) == "normal"
+
+
+def test_what_arrives_at_a_source_is_offered_though_its_spout_is_held_back() -> None:
+    behind = tandem(taken=5000, sent=5000, got=5000, acked=5000, sources=[[2, 20_000, 5000, 800]])
+    assert (behind.offered, behind.throughput, behind.source) == (4000.0, 1000.0, "acked; offered: arrived")
+    assert verdict(behind) == "unsatisfactory"
+    unacked = tandem(taken=5000, sent=5000, got=5000, sources=[[2, 20_000, 5000, 800]])
+    assert (unacked.offered, unacked.throughput) == (4000.0, 1000.0)
+
+
+def test_a_spout_that_makes_two_tuples_of_each_that_it_takes_is_measured_in_its_own() -> None:
+    sample = tandem(taken=5000, sent=5000, got=5000, acked=5000, sources=[[2, 2500, 2500, 0]])
+    assert (sample.offered, sample.throughput) == (1000.0, 1000.0)
+    half = tandem(taken=5000, sent=5000, got=5000, acked=5000, sources=[[2, 5000, 2500, 0]])
+    assert (half.offered, half.throughput) == (2000.0, 1000.0)
+
+
+def test_a_backlog_that_shrinks_is_no_load_that_is_not_met() -> None:
+    sample = tandem(taken=5000, sent=5000, got=5000, acked=5000, sources=[[2, 1000, 5000, 0]])
+    assert (sample.offered, sample.throughput, verdict(sample)) == (200.0, 1000.0, "normal")
+
+
+def test_a_spout_that_takes_nothing_of_what_arrives_is_offered_all_of_it() -> None:
+    sample = tandem(taken=0, sent=0, got=0, lines=0, sources=[[2, 5000, 0, 1000]])
+    assert (sample.offered, sample.throughput, verdict(sample)) == (1000.0, 0.0, "unsatisfactory")
+
+
+@pytest.mark.parametrize(
+    ("held", "offered", "state"),
+    [(0, 1000.0, "normal"), (500, 1000.0, "normal"), (2500, 2000.0, "unsatisfactory"), (5000, 1e4, "unsatisfactory")],
+)
+def test_a_spout_that_tells_nothing_of_its_source_would_emit_at_its_pace_were_it_not_held_back(
+    held: int, offered: float, state: str
+) -> None:
+    sample = tandem(taken=5000, sent=5000, got=5000, acked=5000, sources=[[2, None, None, held]])
+    assert sample.offered == pytest.approx(offered)
+    assert verdict(sample) == state
+    assert ("held back" in sample.source) == (held > 500)
+
+
+def test_a_report_of_an_older_jar_says_nothing_of_sources() -> None:
+    data = report_data()
+    assert "sources" not in data
+    assert report().sources == ()
+    (row,) = report(sources=[[4, 7, None, 3]]).sources
+    assert (row.task, row.arrived, row.taken, row.held) == (4, 7, None, 3)

@@ -10,7 +10,10 @@ import attrs
 import numpy as np
 import pytest
 
+from headgate.control.autoscale import Fleet
+from headgate.control.loop import Control, Loop
 from headgate.model import Flow, FrozenMap, Kind, Metrics, Observation, TaskSample
+from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.testing.build import SeededDice, build_request
@@ -22,6 +25,7 @@ from headgate_nstorm.migration import Feasibility, pinned
 from headgate_nstorm.options import Options
 from headgate_nstorm.plugin import otd
 from headgate_nstorm.workers import Workers
+from memory_engine import ElasticEngine, Machine
 from random_requests import random_request
 from small_requests import at, component, node, request, topology
 
@@ -384,3 +388,17 @@ def test_workers_that_are_slots_come_to_rest_by_the_plans_that_were_made():
             plan = planned(asked, SLOTS)
         rests += plan.status == "ok"
     assert rests > 20
+
+
+def test_a_warning_of_lacking_resources_has_the_loop_add_a_node_to_which_the_next_round_moves_a_task():
+    nodes = [node("a", cpu=100.0), node("b", cpu=100.0)]
+    places = {f"t/c/{index}": "ab"[index % 2] for index in range(4)}
+    asked = request(nodes, [topology("t", component("c", 4, cpu=48.0))], places)
+    target = Machine(Observation(cluster=asked.cluster, topologies=asked.topologies, assignment=asked.assignment))
+    host = PluginHost().with_plugin("memory", ElasticEngine()).with_plugin("otd", otd)
+    made = Loop(host, Control(scheduler="otd", engine="memory", fleet=Fleet(maximum=3)), target)
+    first, second = made.round(), made.round()
+    assert (first.verdict.state, first.outcome) == ("warn", "quiet")
+    assert [step.action for step in first.scaling.steps] == ["add"]
+    assert (second.verdict.state, second.outcome) == ("balance", "executed")
+    assert len({slot.node for slot in target.seen.assignment.values()}) == 3

@@ -71,6 +71,16 @@ def test_a_node_that_is_used_again_is_not_idle():
     assert nodes(target) == "a"
 
 
+@pytest.mark.parametrize("state", ["unsatisfactory", "warn"])
+def test_an_analysis_that_calls_for_no_plan_but_for_resources_is_given_a_node(state):
+    target = machine("a", "b", nodes="ab")
+    judge = Analyst([0, 1], replan=False)
+    judge.state = state
+    done = loop(target, judge, maximum=3).round()
+    assert (done.outcome, done.plan, nodes(target)) == ("quiet", None, "abnew2")
+    assert done.notes[0] == f"nodes: it is {state}"
+
+
 def test_a_plan_that_lacks_room_asks_for_a_node_up_to_the_bound():
     target = machine("a", "a", nodes="a")
     judge = Judge([0, -1])

@@ -5,17 +5,19 @@ import com.codahale.metrics.Metric;
 import com.codahale.metrics.MetricRegistry;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.apache.storm.metrics2.reporters.StormReporter;
 
 /**
- * Hands the gauges of a worker's receive queues to its reports. Named as a class in
- * {@code topology.metrics.reporters}; without it reports have no queue lengths.
+ * Hands the gauges of a worker's receive queues and spouts to its reports. Named as a class in
+ * {@code topology.metrics.reporters}; without it reports have no queue lengths and nothing of sources.
  */
 public final class QueueReporter implements StormReporter {
     /** One in a worker; a local cluster has several workers in one process. */
     private static final List<MetricRegistry> REGISTRIES = new CopyOnWriteArrayList<>();
-    private static final String[] PARTS = {"-receive-queue-population", "-receive-queue-overflow"};
+    private static final Set<String> PARTS = Set.of("receive-queue-population", "receive-queue-overflow");
+    private static final List<String> KINDS = List.of("storm.worker.", "storm.topology.");
 
     private MetricRegistry registry;
 
@@ -40,26 +42,40 @@ public final class QueueReporter implements StormReporter {
         stop();
     }
 
-    /**
-     * Adds the queue length of every executor of a worker, by its first task.
-     *
-     * <p>The names are {@code storm.worker.TOPOLOGY.HOST.COMPONENT.TASK.PORT-receive-queue-population}.
-     */
+    /** Adds the queue length of every executor of a worker, by its first task. */
     static void read(String topology, int port, Map<Integer, Long> lengths) {
-        String begin = "storm.worker." + topology + ".";
+        each(topology, port, (task, name, metric) -> {
+            if (PARTS.contains(name)) {
+                lengths.merge(task, ((Number) ((Gauge<?>) metric).getValue()).longValue(), Long::sum);
+            }
+        });
+    }
+
+    /**
+     * Visits every metric of the tasks of a worker.
+     *
+     * <p>The names are {@code storm.worker.TOPOLOGY.HOST.COMPONENT.TASK.PORT-receive-queue-population}, those of metrics
+     * that a component registered begin with {@code storm.topology.}; dots within the other parts are underscores.
+     */
+    static void each(String topology, int port, Visitor visitor) {
+        String end = "." + port + "-";
         for (MetricRegistry registry : REGISTRIES) {
             for (Map.Entry<String, Metric> each : registry.getMetrics().entrySet()) {
-                for (String part : PARTS) {
-                    String end = "." + port + part;
-                    String name = each.getKey();
-                    if (name.endsWith(end) && name.startsWith(begin)) {
-                        String known = name.substring(0, name.length() - end.length());
-                        Number length = (Number) ((Gauge<?>) each.getValue()).getValue();
-                        int task = Integer.parseInt(known.substring(known.lastIndexOf('.') + 1));
-                        lengths.merge(task, length.longValue(), Long::sum);
+                String name = each.getKey();
+                for (String kind : KINDS) {
+                    String begin = kind + topology + ".";
+                    int at = name.startsWith(begin) ? name.indexOf(end, begin.length()) : -1;
+                    if (at >= 0) {
+                        int task = Integer.parseInt(name.substring(name.lastIndexOf('.', at - 1) + 1, at));
+                        visitor.visit(task, name.substring(at + end.length()), each.getValue());
                     }
                 }
             }
         }
+    }
+
+    /** Is told of a metric: its task, its name, itself. */
+    interface Visitor {
+        void visit(int task, String name, Metric metric);
     }
 }

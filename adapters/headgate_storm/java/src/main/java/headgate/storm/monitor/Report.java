@@ -14,7 +14,7 @@ import org.apache.storm.utils.Utils;
  *
  * <p>{@code window} is in milliseconds, {@code cpu} in nanoseconds, {@code heap} in bytes. {@code tasks} has the rows
  * of {@link Counts#tell}, {@code flows} those of {@link Counts#tellFlows}, and {@code executors} has
- * {@code [first task,cpu,queue]}, null where it is not known.
+ * {@code [first task,cpu,queue]}, null where it is not known. {@code sources} has the rows of {@link Sources#tell}.
  */
 final class Report {
     private static final int VERSION = 1;
@@ -24,6 +24,7 @@ final class Report {
     private final OperatingSystemMXBean system =
             (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     private final Threads threads = new Threads();
+    private final Sources sources;
     private final String topology;
     private final int port;
     private final String head;
@@ -34,6 +35,7 @@ final class Report {
     Report(String topology, int port) {
         this.topology = topology;
         this.port = port;
+        this.sources = new Sources(topology, port);
         this.head = "{\"v\":" + VERSION + ",\"topology\":" + quote(topology) + ",\"supervisor\":" + supervisor()
                 + ",\"host\":" + host() + ",\"port\":" + port + ",\"started\":" + System.currentTimeMillis();
     }
@@ -57,6 +59,8 @@ final class Report {
         tasks.values().forEach(each -> each.tellFlows(json));
         close(json).append(",\"executors\":[");
         tellExecutors(tasks, json);
+        close(json).append(",\"sources\":[");
+        sources.tell(json);
         return close(json).append("}\n").toString();
     }
 

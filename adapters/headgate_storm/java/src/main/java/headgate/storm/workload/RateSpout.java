@@ -30,7 +30,7 @@ public final class RateSpout extends BaseRichSpout {
     @Override
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
         this.collector = collector;
-        pace = new Pace(perTask);
+        pace = new Pace(perTask).shown(context);
         burn = new Burn(microsPerTuple);
         sink = new Outputs(outputs);
     }
