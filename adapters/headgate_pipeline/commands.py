@@ -193,7 +193,7 @@ def _profiles(knowledge: Knowledge) -> Any:
             f"{each.e_error:.1g}",
             f"{each.profile.met:.3g}" if each.identified else "in e",
             f"{each.met_error:.1g}",
-            f"{each.profile.alpha:.3g}",
+            "" if each.profile.alpha is None else f"{each.profile.alpha:.3g}",
             f"{each.samples:,}",
             f"{each.outliers:,}",
         )

@@ -42,7 +42,7 @@ def _disturbed(target: SimTarget, plan: Plan) -> Iterator[str]:
     style = target.world.timing.style
     moved = [move for move in plan.moves if move.source is not None]
     if style == "rebalance" and moved:
-        names = sorted({move.task.rsplit("/", 2)[0] for move in moved})
+        names = sorted({move.task.partition("/")[0] for move in moved})
         yield f"{', '.join(names)} stand for {target.world.timing.stop:g} s"
     if style == "worker" and moved:
         workers = {slot for move in moved for slot in (move.source, move.target) if slot is not None}

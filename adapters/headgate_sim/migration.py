@@ -103,8 +103,8 @@ def _rebalanced(
     now: float, moved: list[str], before: Mapping[str, Slot], after: Mapping[str, Slot], timing: Timing
 ) -> tuple[TaskMigration, ...]:
     """All tasks of the topologies that change stop at once."""
-    topologies = {task.rsplit("/", 2)[0] for task in moved}
-    tasks = sorted(task for task in before.keys() | after.keys() if task.rsplit("/", 2)[0] in topologies)
+    topologies = {task.partition("/")[0] for task in moved}
+    tasks = sorted(task for task in before.keys() | after.keys() if task.partition("/")[0] in topologies)
     return tuple(
         TaskMigration(task=task, source=before.get(task), target=after.get(task), off=now, on=now + timing.stop)
         for task in tasks

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from headgate.problem.profiles import FULL, OVER
+from headgate_hetero.by_task import ByTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,12 +18,17 @@ if TYPE_CHECKING:
 class Graph:
     """Counts of tasks, kept with what follows from them: a step costs O(components * machines)."""
 
-    def __init__(self, instances: InstanceCounts) -> None:
-        """Begin with the tasks that may not move."""
+    def __init__(self, instances: InstanceCounts, downstream: str = "components") -> None:
+        """Begin with the tasks that may not move.
+
+        Args:
+            instances: Components, machines, profiles, and room for tasks.
+            downstream: The reading of Eq. 6; see `headgate_hetero.options.Options`.
+        """
         model = instances.profiled
         self.instances = instances
-        self.gain: NDArray[np.float64] = model.gain / (model.spout_rate or 1.0)
-        """Tuples/s of each component for 1 tuple/s of the busiest spout."""
+        self._gain: NDArray[np.float64] = model.gain / (model.spout_rate or 1.0)
+        self._by_task = ByTask.of(instances) if downstream == "tasks" else None
         self.counts: NDArray[np.int64] = np.zeros_like(instances.floor)
         self.total: NDArray[np.int64] = np.zeros(len(self.counts), dtype=np.int64)
         self.fixed_load: NDArray[np.float64] = FULL - np.maximum(instances.free, 0.0)
@@ -43,6 +49,14 @@ class Graph:
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
+    def gain(self, total: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Tuples/s of each component for 1 tuple/s of the busiest spout (Eq. 6), float64 (K,).
+
+        Args:
+            total: Number of tasks of each component, int64 (K,).
+        """
+        return self._gain if self._by_task is None else self._by_task.gains(total)
+
     def load(self, rate: float) -> NDArray[np.float64]:
         """Percent of each machine in use (100 - MAC) at a topology input rate."""
         return self.load_with(self.total, rate)
@@ -54,21 +68,22 @@ class Graph:
             total: Number of tasks of each component, int64 (K,).
             rate: Topology input rate, tuples/s.
         """
-        share = rate * self.gain / np.maximum(total, 1)
+        share = rate * self.gain(total) / np.maximum(total, 1)
         found: NDArray[np.float64] = share @ self._work + self.fixed_load
         return found
 
-    def tcu(self, part: int, total: int, rate: float) -> NDArray[np.float64]:
-        """Percent of each machine that one of `total` tasks of a component would need there (Eq. 5).
+    def tcu(self, part: int, total: NDArray[np.int64], rate: float) -> NDArray[np.float64]:
+        """Percent of each machine that one task of a component would need there (Eq. 5).
 
         Args:
             part: Index of the component.
-            total: Number of its tasks, which share its input.
+            total: Number of tasks of each component, int64 (K,): its own share its input.
             rate: Topology input rate, tuples/s.
         """
         model = self.instances.profiled
         # Eq. 5: TCU = e * IR + MET, the input rate IR of the component shared by its tasks
-        cost: NDArray[np.float64] = model.e[part] * (rate * self.gain[part] / total) + model.met[part]
+        each = rate * self.gain(total)[part] / max(int(total[part]), 1)
+        cost: NDArray[np.float64] = model.e[part] * each + model.met[part]
         return cost
 
     def takes(self, part: int) -> NDArray[np.bool_]:

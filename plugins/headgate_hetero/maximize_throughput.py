@@ -77,7 +77,7 @@ def _take_new_task(graph: Graph, load: Load, rate: float, options: Options) -> L
     part = hottest(graph, load, rate, options)
     after = graph.total.copy()
     after[part] += 1
-    tcu = graph.tcu(part, int(after[part]), rate)
+    tcu = graph.tcu(part, after, rate)
     others = graph.load_with(after, rate)
     can = (others if options.capacity == "after" else load) + tcu <= LIMIT
     can &= graph.takes(part)
@@ -102,5 +102,5 @@ def hottest(graph: Graph, load: Load, rate: float, options: Options) -> int:
     node = int(load.argmax() if options.overloaded == "fullest" else (load > LIMIT).argmax())
     here = np.flatnonzero(graph.counts[:, node])
     model = graph.instances.profiled
-    share = rate * graph.gain[here] / graph.total[here]
+    share = rate * graph.gain(graph.total)[here] / graph.total[here]
     return int(here[(model.e[here, node] * share + model.met[here, node]).argmax()])

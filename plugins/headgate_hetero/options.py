@@ -12,7 +12,8 @@ from attrs import validators as check
 class Options:
     """Options of `hetero`; the defaults are the readings under which its test vectors were worked.
 
-    How a component's output reaches several others (Eq. 6 is read either way) is said by the topology: `Stream.fanout`.
+    How a component's output reaches several others is said by the topology, `Stream.fanout`; `downstream` may have
+    the algorithms take Eq. 6 literally instead.
 
     Attributes:
         initial_rate: R0, tuples/s of the busiest spout with which Algorithm 2 begins.
@@ -22,6 +23,8 @@ class Options:
         capacity: Whether room for a new task is judged `after` the other tasks of its component gave up their
             share, or `before`.
         overloaded: Which of several over-utilised machines comes first: the one of `lowest-index`, or the `fullest`.
+        downstream: What x of Eq. 6 counts: `components` share a component's output as the topology says, or all
+            `tasks` downstream share it evenly, as it is printed; the plan names the rate that the topology sustains.
         max_tasks: More tasks than this are not made.
     """
 
@@ -31,6 +34,7 @@ class Options:
     suitable: Literal["least-tcu", "least-utilised"] = "least-tcu"
     capacity: Literal["after", "before"] = "after"
     overloaded: Literal["lowest-index", "fullest"] = "lowest-index"
+    downstream: Literal["components", "tasks"] = "components"
     max_tasks: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(100_000)])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from graphlib import CycleError
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from headgate_hetero.options import Options
 
 NO_PROFILES = "no component has a profile: each task is where it takes the least share of the CPU"
+CYCLE = Reason(
+    code="cycle",
+    subject="streams",
+    message="streams form a cycle, in which Eq. 6 has no rates by task",
+)
 NO_TUPLES = "no rate of these components costs anything, or no spout emits: the stated input rate stands"
 
 
@@ -32,7 +38,12 @@ def as_printed(request: Request, options: Options) -> Plan:
     instances = InstanceCounts.of(request)
     if not len(instances.parts):
         return instances.others(NO_PROFILES)
-    graph, misfit = first_assignment(instances, options.initial_rate, given=options.counts == "given")
+    try:
+        graph, misfit = first_assignment(
+            instances, options.initial_rate, given=options.counts == "given", downstream=options.downstream
+        )
+    except CycleError:
+        return instances.refuse(CYCLE)
     if misfit is not None:
         return instances.refuse(instances.no_machine(misfit))
     if not steady(graph):
@@ -41,7 +52,10 @@ def as_printed(request: Request, options: Options) -> Plan:
     if found.graph is None:
         return at_most(instances, graph, f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s")
     said = f"{len(found.accepted)} stable states, Scale {found.scale:g}, {int(found.graph.total.sum())} tasks"
-    return instances.plan(found.graph.counts, found.rate / instances.profiled.spout_rate, said)
+    rate = found.rate / instances.profiled.spout_rate
+    if options.downstream == "tasks":  # the rate of that reading is none that the topology sustains, or too low
+        rate, said = highest(found.graph), f"{said}; {found.rate:g} tuples/s if all tasks downstream shared output"
+    return instances.plan(found.graph.counts, rate, said)
 
 
 def steady(graph: Graph) -> bool:

@@ -64,7 +64,7 @@ class Line:
 
     e: float
     met: float
-    alpha: float = 1.0
+    alpha: float | None = None
     samples: int = 0
     outliers: int = 0
     identified: bool = True
@@ -91,7 +91,7 @@ def fit(cells: Cells) -> Line:
     received, emitted = cells.received.sum(), cells.emitted.sum()
     return attrs.evolve(
         line,
-        alpha=_plain(emitted / received) if received > 0 else 1.0,
+        alpha=_plain(emitted / received) if received > 0 else None,
         samples=int(total),
         outliers=int(total - cells.n[kept].sum()),
     )

@@ -51,7 +51,7 @@ def _add(graph: Graph, part: int, rate: float, most: int) -> bool:
     for count in range(1, most + 1):
         total = graph.total.copy()
         total[part] += count
-        tcu, left = graph.tcu(part, int(total[part]), rate), LIMIT - graph.load_with(total, rate)
+        tcu, left = graph.tcu(part, total, rate), LIMIT - graph.load_with(total, rate)
         fits = np.floor(np.divide(left, tcu, out=np.full_like(left, most), where=tcu > 0))
         fits = np.where(takes, np.clip(np.minimum(fits, wide), 0, count), 0).astype(np.int64)
         if fits.sum() < count:

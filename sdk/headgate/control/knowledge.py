@@ -14,7 +14,7 @@ import attrs
 from headgate.documents import structure
 from headgate.documents.strict_json import parse
 from headgate.errors import DocumentError
-from headgate.model import Observation, Resources
+from headgate.model import Kind, Observation, Resources
 from headgate.model.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -67,9 +67,17 @@ def _source(topology: Topology, ids: Collection[str]) -> str:
 
 
 def _profiles(topology: Topology, knowledge: Knowledge, source: str) -> list[Profile]:
-    parts = {component.id for component in topology.components}
-    own = (each.profile for each in knowledge.profiles if each.profile.topology == source)
-    return [attrs.evolve(each, topology=topology.id) for each in own if each.component in parts]
+    parts = {component.id: component for component in topology.components}
+    own = (
+        each.profile
+        for each in knowledge.profiles
+        if each.profile.topology == source and each.profile.component in parts
+    )
+    # A spout emits at its rate; what some engines count as received by one is no input.
+    return [
+        attrs.evolve(each, topology=topology.id, alpha=None if parts[each.component].kind is Kind.SPOUT else each.alpha)
+        for each in own
+    ]
 
 
 def _declared(topology: Topology, knowledge: Knowledge, source: str) -> Topology:

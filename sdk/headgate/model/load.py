@@ -52,8 +52,8 @@ def declared_from_measured(request: Request) -> Request:
     """
     cpu: dict[tuple[str, str], list[float]] = {}
     for sample in request.metrics.tasks:
-        topology, component, _ = sample.task.rsplit("/", 2)
-        cpu.setdefault((topology, component), []).append(sample.cpu or 0.0)
+        topology, _, rest = sample.task.partition("/")  # a component's id may have a /
+        cpu.setdefault((topology, rest.rpartition("/")[0]), []).append(sample.cpu or 0.0)
     topologies = tuple(
         attrs.evolve(
             topology,

@@ -72,7 +72,7 @@ class Scores:
 
     Attributes:
         unit: What traffic is counted in, `tuples/s` or `bytes/s`.
-        traffic: All traffic between different tasks.
+        traffic: All traffic between different tasks, at the plan's input rate where it names one.
         inter_node: Traffic between tasks on different nodes (Eq. 5.2 of D-Storm).
         share: inter_node / traffic, 0 where there is none.
         nodes_used: Nodes that host a task (Eq. 5.3).

@@ -16,7 +16,8 @@ from headgate.model.topology import Topology
 class Profile:
     """Cost of a component on a machine type: CPU = e * rate + met (heterogeneity paper, Eq. 5).
 
-    `e` in percent-seconds per tuple, `met` in percent of the machine, `alpha` is the selectivity.
+    `e` in percent-seconds per tuple, `met` in percent of the machine. `alpha` is the selectivity of a bolt, in place of
+    the one that the component states; None leaves that. A spout emits at its rate and has none: 1 says the same.
     """
 
     topology: str
@@ -24,7 +25,7 @@ class Profile:
     machine_type: str
     e: float
     met: float = 0.0
-    alpha: float = 1.0
+    alpha: float | None = None
 
 
 @attrs.frozen(kw_only=True)

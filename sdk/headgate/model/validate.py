@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.errors import DocumentError, pointer
-from headgate.model import Slot
+from headgate.model import Kind, Slot
 from headgate.model.rates import stream_rates
 
 if TYPE_CHECKING:
@@ -140,13 +140,16 @@ def _check_references(request: Request) -> None:
 
 
 def _check_profiles(request: Request) -> None:
-    parts = {(topology.id, part.id) for topology in request.topologies for part in topology.components}
+    parts = {(topology.id, part.id): part.kind for topology in request.topologies for part in topology.components}
     for index, profile in enumerate(request.profiles):
         if (profile.topology, profile.component) not in parts:
             message = f"topology {profile.topology!r} has no component {profile.component!r}"
             raise DocumentError(pointer("profiles", index), message)
         for name in ("e", "met", "alpha"):
             _amount(getattr(profile, name), "profiles", index, name)
+        if profile.alpha not in {None, 1} and parts[profile.topology, profile.component] is Kind.SPOUT:
+            message = f"{profile.component!r} is a spout, which emits at its rate: leave alpha out, or state the rate"
+            raise DocumentError(pointer("profiles", index, "alpha"), message)
 
 
 def _samples(samples: tuple[object, ...], subject: str, known: set[str], amounts: tuple[str, ...], name: str) -> None:

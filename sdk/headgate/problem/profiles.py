@@ -39,7 +39,8 @@ class Profiled:
         covers: bool (C, m), whether the component has a profile for the node's machine type.
         covered: bool (C,), whether it has one for any.
         gain: float64 (C,), tuples/s that all tasks of the component process at the stated rates of the spouts; a
-            spout that states none counts as 1 tuple/s. A profile's `alpha` is taken for the selectivity unless it is 1.
+            spout that states none counts as 1 tuple/s. The `alpha` of profiles, in the mean of machine types, is a
+            bolt's selectivity where there is any.
         input_rate: Tuples/s of all spouts together at these rates.
         spout_rate: Tuples/s of the busiest spout.
     """
@@ -119,7 +120,9 @@ class Profiled:
 
 def _by_component(request: Request) -> dict[tuple[str, str], dict[str, Profile]]:
     found: dict[tuple[str, str], dict[str, Profile]] = defaultdict(dict)
-    for profile in sorted(request.profiles, key=lambda each: (each.e, each.met, each.alpha)):
+    for profile in sorted(
+        request.profiles, key=lambda each: (each.e, each.met, -1.0 if each.alpha is None else each.alpha)
+    ):
         found[profile.topology, profile.component][profile.machine_type] = profile
     return found
 
@@ -128,7 +131,7 @@ def _selective(topology: Topology, profiles: Mapping[tuple[str, str], Mapping[st
     """The topology with the selectivities that its profiles say."""
     parts = []
     for part in topology.components:
-        alphas = [each.alpha for each in profiles.get((topology.id, part.id), {}).values() if each.alpha != 1]
+        alphas = [each.alpha for each in profiles.get((topology.id, part.id), {}).values() if each.alpha is not None]
         alpha = math.fsum(alphas) / len(alphas) if alphas else part.selectivity
         parts.append(attrs.evolve(part, selectivity=alpha))
     return attrs.evolve(topology, components=tuple(parts))

@@ -8,7 +8,7 @@ import numpy as np
 
 from headgate.model import FrozenMap, Scores, Slot
 from headgate.problem.arrays import STEP
-from headgate.problem.profiles import FULL, load_at, throughput
+from headgate.problem.profiles import FULL, Profiled, load_at, throughput
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float | None = None) -> Scores:
     """Score an assignment; see `Scores` for the meaning of each figure.
 
-    With an input rate (`Plan.input_rate`), CPU use is what profiles say at that rate.
+    With an input rate (`Plan.input_rate`), CPU use is what profiles say at that rate, and traffic, stated or measured,
+    is at that rate too.
 
     Args:
         problem: The request as arrays.
@@ -33,12 +34,14 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
     usage = np.zeros_like(problem.capacity)
     np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
     ratio = usage / np.maximum(problem.capacity, STEP)  # finite where a node has nothing of a resource it is using
+    at_rate = 1.0
     if input_rate is not None:
         ratio[:, 0] = load_at(problem, node_of, input_rate) / FULL
+        at_rate = input_rate / (Profiled.of(problem.request).input_rate or input_rate or 1.0)
     return Scores(
         unit=problem.traffic.unit,
-        traffic=total / scale,
-        inter_node=inter / scale,
+        traffic=total / scale * at_rate,
+        inter_node=inter / scale * at_rate,
         share=inter / total if total else 0.0,
         nodes_used=len(used),
         workers=len(set(assignment.values())),

@@ -135,7 +135,7 @@ def test_one_rate_tells_the_cost_and_no_more():
 
 def test_an_idle_component_has_its_overhead():
     line = fit(cells(np.zeros(50), np.full(50, 3.0)))
-    assert (line.e, line.met, line.alpha, line.identified) == (0.0, 3.0, 1.0, False)
+    assert (line.e, line.met, line.alpha, line.identified) == (0.0, 3.0, None, False)
 
 
 def test_neither_figure_is_negative():

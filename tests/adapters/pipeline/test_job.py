@@ -95,7 +95,7 @@ def test_profiles_are_those_of_duckdb(knowledge, duck):
         assert (fit.samples, fit.outliers) == (len(rates), outliers)
         assert profile.e * points[kind] / 100 == pytest.approx(slope, rel=1e-6)
         assert profile.met * points[kind] / 100 == pytest.approx(intercept, rel=1e-6)
-        assert profile.alpha == pytest.approx(1.0 if alpha is None else alpha)
+        assert profile.alpha == (None if alpha is None else pytest.approx(alpha))
 
 
 def test_profiles_are_the_truth(knowledge):

@@ -117,7 +117,7 @@ def test_profiles_are_in_percent_of_the_machine(learnt):
         e, met, alpha = COSTS[each.profile.component]
         assert each.profile.e == pytest.approx(e * factor * 100 / capacity)
         assert each.profile.met == pytest.approx(met * factor * 100 / capacity)
-        assert each.profile.alpha == pytest.approx(1.0 if each.profile.component == "read" else alpha)
+        assert each.profile.alpha == (None if each.profile.component == "read" else pytest.approx(alpha))
         assert (each.samples, each.outliers, each.since) == (600, 0, HOURS[0])
 
 

@@ -70,6 +70,14 @@ def many():
     return attrs.evolve(made, assignment=running), slots
 
 
+@pytest.mark.parametrize("name", ["c", "b/c"])
+def test_a_rebalance_stops_all_tasks_of_the_topologies_that_change_whatever_their_names(name):
+    before = {f"{topology}/{part}/0": Slot("a", 6700) for topology in "tu" for part in (name, "d")}
+    after = {**before, f"t/{name}/0": Slot("b", 6700)}
+    found = migrations(0.0, before, after, Timing(style="rebalance"), random.Random(0))
+    assert {each.task for each in found} == {f"t/{name}/0", "t/d/0"}
+
+
 @settings(max_examples=20)
 @given(st.integers(0, 50), st.sampled_from([0.0, 2.0]))
 def test_the_world_stalls_when_the_migration_model_says_so(seed, delay):

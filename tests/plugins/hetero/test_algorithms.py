@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import attrs
+import numpy as np
 import pytest
 
 from headgate.model import Component, FrozenMap, Kind, Limits, Resources, Slot, Status
 from headgate.plugins.host import PluginHost
 from headgate.toolbox.instance_counts import InstanceCounts
+from headgate_hetero.by_task import ByTask
 from headgate_hetero.first_assignment import first_assignment
 from headgate_hetero.maximize_throughput import hottest, maximize_throughput
 from headgate_hetero.options import Options
@@ -202,3 +204,57 @@ def test_the_benchmarks_have_two_profiled_bolts():
     assert {name: list(bolts) for name, bolts in BOLTS.items()} == {
         "rolling-count": ["split", "rolling-count"], "unique-visitor": ["view", "unique-visitor"]
     }  # fmt: skip
+
+
+def test_traffic_is_shown_at_the_rate_that_is_planned():
+    """c0 on m0 and c1 on m1: what c0 emits, 1 tuple/s as stated and 500 as planned, goes from node to node."""
+    plan = run(profiled([[0.2, 9.0], [9.0, 0.2]]))
+    assert plan.input_rate == pytest.approx(500.0, rel=1e-3)
+    assert plan.scores.inter_node == pytest.approx(plan.input_rate)
+    assert plan.scores.traffic == pytest.approx(plan.input_rate)
+
+
+def fork(**more):
+    """a -> {b, c}: one machine, no fixed costs."""
+    request = profiled([[0.1], [0.1], [0.1]])
+    (topology,) = request.topologies
+    streams = tuple(attrs.evolve(each, source="c0") for each in topology.streams)
+    return attrs.evolve(request, topologies=(attrs.evolve(topology, streams=streams, **more),))
+
+
+@pytest.mark.parametrize(
+    ("counts", "rates"), [((1, 1, 1), (120, 60, 60)), ((1, 1, 2), (120, 40, 80)), ((2, 3, 1), (120, 90, 30))]
+)
+def test_eq_6_as_printed_shares_output_evenly_over_all_tasks_downstream(counts, rates):
+    """IR of a task is OR / x, x counting every task downstream: two of three tasks get two thirds of 120 tuples/s."""
+    gains = ByTask.of(InstanceCounts.of(fork())).gains(np.array(counts))
+    assert (120 * gains).tolist() == pytest.approx(rates)
+
+
+def test_selectivity_and_tasks_without_profile_count_in_eq_6_too():
+    """b, which no profile covers, has 3 of the 4 tasks downstream; a emits two tuples for each that it receives."""
+    request = fork()
+    (topology,) = request.topologies
+    source = Component(id="s", kind=Kind.SPOUT, rate=1.0)
+    parts = tuple(
+        attrs.evolve(part, kind=Kind.BOLT, rate=None, selectivity=2.0, parallelism=3 if part.id == "c1" else 1)
+        for part in topology.components
+    )
+    streams = (*topology.streams, attrs.evolve(topology.streams[0], source="s", target="c0"))
+    asked = attrs.evolve(
+        request,
+        topologies=(attrs.evolve(topology, components=(source, *parts), streams=streams),),
+        profiles=tuple(each for each in request.profiles if each.component != "c1"),
+    )
+    gains = ByTask.of(InstanceCounts.of(asked)).gains(np.array([1, 1]))
+    assert gains.tolist() == pytest.approx([1.0, 0.5])
+
+
+@pytest.mark.parametrize("shape", ["linear", "diamond", "star"])
+def test_eq_6_as_printed_makes_a_plan_that_holds_where_components_share(shape):
+    """What is planned is sustained as the topology really shares output; in a chain both readings are one."""
+    request = micro_benchmark(shape, (2, 2, 2), met=1.0)
+    plan, other = run(request, downstream="tasks"), run(request)
+    assert plan.status is Status.OK
+    assert plan.scores.utilisation <= 1 + 1e-9
+    assert (plan.parallelism == other.parallelism) is (shape == "linear")

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from headgate.model.validate import check_request
+from headgate_hetero.options import Options
+from headgate_hetero.planning import as_printed
 from headgate_hetero.plugin import hetero
+from headgate_hetero.utilisation import compare_with_default, weights
+from hetero_cases import profiled
 
 CLAIMS = {claim.id: claim for claim in hetero.headgate_evidence().claims}
 WORKLOADS = {workload.name: workload for workload in hetero.headgate_evidence().workloads}
@@ -32,3 +37,24 @@ def test_what_is_worked_by_hand_is_the_recurrence_of_algorithm_2_on_one_machine(
         else:
             scale *= 2
     assert CLAIMS[name].by_hand == pytest.approx(rate, rel=1e-8)
+
+
+def test_weights_of_eq_8_are_shares_of_speed_that_add_up_to_the_number_of_component_types():
+    """Two types of component on machines of e 1, 2 and 4, and 2, 1, 1: 4/7 + 1/5, 2/7 + 2/5, 1/7 + 2/5."""
+    found = weights(np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 1.0]]))
+    assert found.tolist() == pytest.approx([4 / 7 + 1 / 5, 2 / 7 + 2 / 5, 1 / 7 + 2 / 5])
+    assert found.sum() == pytest.approx(2.0)
+
+
+def test_a_plan_against_storms_default_scheduler_worked_by_hand():
+    """Two components of e (.1, .2) and (.4, .1), a task each: apart, each where it needs least, 1,000 tuples/s, both
+    machines full. Dealt in turn c0 is on m0 and c1 on m1 as well. With the machines' order reversed, .2 and .4: 250."""
+    request = profiled([[0.1, 0.2], [0.4, 0.1]])
+    same = compare_with_default(request, as_printed(request, Options(max_tasks=2)), {"c0": "A", "c1": "B"})
+    assert (same.throughput, same.utilisation) == (0.0, 0.0)
+    other = profiled([[0.2, 0.1], [0.1, 0.4]])
+    found = compare_with_default(other, as_printed(other, Options(max_tasks=2)), {"c0": "A", "c1": "B"})
+    # In turn: c0 takes 0.2 * 250 = 50 % of m0, c1 0.4 * 250 = 100 % of m1. Weights: 1/3 + 4/5 and 2/3 + 1/5.
+    assert found.throughput == pytest.approx(1000 / 250 - 1)
+    assert found.utilisation == pytest.approx(100 / ((17 / 15 * 50 + 13 / 15 * 100) / 2) - 1)
+    assert found.ratio == pytest.approx(found.throughput / found.utilisation)

@@ -86,6 +86,13 @@ def test_a_component_declares_the_mean_of_its_own_tasks():
     assert attrs.evolve(found, topologies=asked.topologies) == asked
 
 
+def test_a_component_whose_id_has_a_slash_declares_what_its_own_tasks_need():
+    asked = request([node("a")], [topology("t", component("a/b", 2, 10.0), component("b", 1, 30.0))])
+    samples = tuple(TaskSample(task=f"t/a/b/{number}", cpu=40.0 + number) for number in range(2))
+    (found,) = declared_from_measured(attrs.evolve(asked, metrics=Metrics(tasks=samples))).topologies
+    assert [part.demand.cpu for part in found.components] == [40.5, 30.0]
+
+
 def test_what_else_a_component_needs_it_goes_on_to_need():
     part = attrs.evolve(component("c"), demand=Resources(cpu=50.0, memory=128.0, disk=3.0))
     asked = request([node("a")], [topology("t", part)], metrics=Metrics(tasks=(TaskSample(task="t/c/0", cpu=4.0),)))

@@ -4,8 +4,10 @@ import attrs
 import numpy as np
 import pytest
 
+from headgate.errors import DocumentError
 from headgate.model import Component, Kind, Stream, Topology
 from headgate.model.rates import component_rates
+from headgate.model.validate import check_request
 from headgate.problem import Problem
 from headgate.problem.profiles import FULL, Profiled, throughput
 from hetero_cases import profiled
@@ -24,10 +26,20 @@ def test_tasks_of_a_component_share_what_reaches_it():
     assert model.input_rate == 120.0
 
 
-def test_alpha_of_a_profile_is_the_selectivity_unless_it_is_one():
-    request = profiled([[1.0], [1.0], [1.0]])
-    profiles = tuple(attrs.evolve(each, alpha=3.0) if each.component == "c1" else each for each in request.profiles)
-    assert Profiled.of(attrs.evolve(request, profiles=profiles)).gain.tolist() == [1.0, 1.0, 3.0]
+@pytest.mark.parametrize(("alpha", "last"), [(3.0, 3.0), (1.0, 1.0), (0.0, 0.0), (None, 2.0)])
+def test_alpha_of_a_profile_stands_for_the_selectivity_that_the_component_states(alpha, last):
+    request = profiled([[1.0], [1.0], [1.0]], alpha=(1.0, 2.0, 1.0))
+    profiles = tuple(attrs.evolve(each, alpha=alpha) if each.component == "c1" else each for each in request.profiles)
+    assert Profiled.of(attrs.evolve(request, profiles=profiles)).gain.tolist() == [1.0, 1.0, last]
+
+
+def test_alpha_of_a_spout_is_refused_and_not_ignored():
+    request = profiled([[1.0], [1.0]])
+    check_request(attrs.evolve(request, profiles=(attrs.evolve(request.profiles[0], alpha=1.0),)))
+    wrong = attrs.evolve(request, profiles=(request.profiles[1], attrs.evolve(request.profiles[0], alpha=3.0)))
+    with pytest.raises(DocumentError, match="'c0' is a spout") as caught:
+        check_request(wrong)
+    assert caught.value.pointer == "/profiles/1/alpha"
 
 
 @pytest.mark.parametrize(("fanout", "rates"), [("copy", (4.0, 4.0, 8.0)), ("split", (2.0, 2.0, 4.0))])
