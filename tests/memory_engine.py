@@ -105,8 +105,8 @@ class ElasticEngine(Engine):
 class Judge:
     """A scheduler that replans when it is told to, and puts every task where it is told."""
 
-    def __init__(self, node_of, *, replan=True):
-        self.node_of, self.replan = node_of, replan
+    def __init__(self, node_of, *, replan=True, interval=0.0):
+        self.node_of, self.replan, self.interval = node_of, replan, interval
 
     @hookimpl
     def headgate_describe(self):
@@ -116,7 +116,7 @@ class Judge:
     def headgate_analyse(self, observation):
         if self.replan is None:
             raise RuntimeError("analyse broke")
-        return Verdict(replan=self.replan, state="normal", reasons=("all is well",))
+        return Verdict(replan=self.replan, state="normal", reasons=("all is well",), interval=self.interval)
 
     @hookimpl
     def headgate_schedule(self, request):

@@ -17,20 +17,21 @@ def analyse(observation: Observation, options: Options) -> Verdict:
     The states, in order of precedence: `unassigned` (some task has no live slot: not in the paper, where Storm
     itself notices), `unsatisfactory` (throughput below the offered load, or latency over the constraint),
     `consolidation` (most nodes in use are little used while throughput matches the load), `normal`. High
-    utilisation alone is normal. What was not measured supports no state.
+    utilisation alone is normal. What was not measured supports no state. A task without a slot waits for no
+    scheduling interval.
 
     Args:
         observation: A window of measurement.
-        options: Latency constraint, consolidation threshold and tolerance.
+        options: Latency constraint, consolidation threshold, tolerance and scheduling interval.
     """
     if missing := _unassigned(observation):
         return Verdict(replan=True, state="unassigned", reasons=(f"{missing} tasks have no live slot",))
     samples = observation.metrics.topologies
     if reasons := tuple(reason for sample in samples for reason in _dissatisfaction(sample, options)):
-        return Verdict(replan=True, state="unsatisfactory", reasons=reasons)
+        return Verdict(replan=True, state="unsatisfactory", reasons=reasons, interval=options.scheduling_interval)
     measured = any(sample.offered is not None and sample.throughput is not None for sample in samples)
     if measured and (reason := _consolidation(observation, options)):
-        return Verdict(replan=True, state="consolidation", reasons=(reason,))
+        return Verdict(replan=True, state="consolidation", reasons=(reason,), interval=options.scheduling_interval)
     return Verdict(replan=False)
 
 

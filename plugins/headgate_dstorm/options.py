@@ -26,7 +26,8 @@ class Options:
         latency_constraint: Milliseconds of complete latency that no topology may exceed.
         consolidation_threshold: Utilisation below which a node counts as little used.
         throughput_tolerance: Share of the offered load by which throughput may fall short and still match it.
-        scheduling_interval: Seconds that should lie between two new plans.
+        scheduling_interval: Seconds between two plans that the control loop carries out, except for tasks without a
+            slot.
     """
 
     alpha: float = attrs.field(default=10.0, validator=[check.ge(0), check.lt(float("inf"))])

@@ -91,11 +91,15 @@ class Verdict:
 
     `state` is the analyser's own word. Two have a meaning to the loop, plan or not: `unsatisfactory` (what is offered
     is not done in time) and `warn` (no node has room to relieve another) let `--elastic` add a node.
+
+    `interval` is for what can wait: so many seconds have to lie between the last plan that was carried out and this one
+    (the scheduling interval of D-Storm, section 5.4).
     """
 
     replan: bool
     state: str = "normal"
     reasons: tuple[str, ...] = ()
+    interval: float = 0.0
 
 
 class Spec:

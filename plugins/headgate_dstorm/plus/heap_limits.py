@@ -99,7 +99,8 @@ class HeapLimits:
         """
         # first fit: every worker but the last holds at least `_least` tasks, and two in a row more than one limit
         by_number = -(-self._state.of_topology[nodes] // self._least)
-        by_sum = np.floor(2.0 * self._sum[nodes] / self._state.problem.heap_limit) + 1.0
+        limit, held = self._state.problem.heap_limit, self._sum[nodes]
+        by_sum = np.floor(np.divide(2.0 * held, limit, out=np.zeros_like(held), where=limit > 0)) + 1.0
         bound: Floats = np.minimum(by_number, by_sum).sum(axis=1) + self._held[nodes]
         return bound
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.control.round import Round
+    from headgate.hooks import Verdict
     from headgate.model import Plan, Request, Scores
 
 Goal = Literal["traffic", "nodes", "cost", "utilisation", "latency", "throughput"]
@@ -162,6 +163,21 @@ def running(request: Request) -> Scores:
     problem = Problem.of(request)
     live = zip(problem.task_ids, problem.current.tolist(), strict=True)
     return score(problem, FrozenMap({task: request.assignment[task] for task, node in live if node >= 0}))
+
+
+def interval_reason(verdict: Verdict, memory: Memory, *, now: float) -> str:
+    """Reason not to ask for a plan yet, "" to ask for it now: the scheduling interval has not passed.
+
+    Args:
+        verdict: What the scheduler's analysis said, and the interval that it asks for.
+        memory: State after the round before.
+        now: Time in seconds, on the clock of the loop.
+    """
+    passed = None if memory.acted is None else now - memory.acted
+    if passed is None or passed >= verdict.interval:
+        return ""
+    why = "; ".join((verdict.state, *verdict.reasons))
+    return f"scheduling interval: {verdict.interval - passed:.0f} of {verdict.interval:g} s are left ({why})"
 
 
 def wait_reason(

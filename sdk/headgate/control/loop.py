@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
-from headgate.control.guards import Guards, Memory, asked_again, judged, regret_reason, remember, wait_reason
+from headgate.control.guards import (
+    Guards,
+    Memory,
+    asked_again,
+    interval_reason,
+    judged,
+    regret_reason,
+    remember,
+    wait_reason,
+)
 from headgate.control.journal import NoJournal
 from headgate.control.knowledge import KnowledgeFile
 from headgate.control.round import Check, Outcome, Round
@@ -170,6 +179,8 @@ class Loop:
             return self._end("held", _say(error))
         if not (verdict.replan or replan):
             return self._end("quiet", "; ".join(verdict.reasons), verdict=verdict)
+        if not replan and (wait := interval_reason(verdict, self._memory, now=self._clock())):
+            return self._end("quiet", wait, verdict=verdict)
         return self._plan(request, verdict)
 
     def _scale(self, done: Round) -> Round:

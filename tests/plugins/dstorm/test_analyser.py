@@ -59,6 +59,7 @@ def test_states(seen, state: str) -> None:
     assert verdict.state == state
     assert verdict.replan == (state != "normal")
     assert bool(verdict.reasons) == verdict.replan
+    assert verdict.interval == (600.0 if state in ("unsatisfactory", "consolidation") else 0.0)
 
 
 def test_reasons_name_subject_and_numbers() -> None:
@@ -70,6 +71,8 @@ def test_reasons_name_subject_and_numbers() -> None:
 
 
 def test_thresholds_are_options() -> None:
+    satisfied = Options(scheduling_interval=60.0)
+    assert dstorm.headgate_analyse(observe(throughput=900.0), satisfied).interval == 60.0
     low = observe(cpu=(20, 20, 80))
     assert not dstorm.headgate_analyse(low, Options(consolidation_threshold=0.1)).replan
     slow = observe(throughput=900.0)

@@ -73,6 +73,24 @@ def test_after_acting_plans_wait_for_the_cool_down():
     assert made.round().outcome == "executed"
 
 
+def test_no_plan_is_asked_for_within_the_scheduling_interval():
+    clock, target, judge = Clock(), machine(), Judge(SPREAD, interval=600.0)
+    made = loop(target, judge, clock)
+    assert made.round().outcome == "executed"  # nothing was carried out before
+    judge.node_of = PACKED
+    clock.now = 599.0
+    done = made.round()
+    assert (done.outcome, done.plan, places(target)) == ("quiet", None, "ab")
+    assert done.message == "scheduling interval: 1 of 600 s are left (normal; all is well)"
+    judge.interval = 0.0  # what cannot wait
+    assert made.round().outcome == "executed"
+    judge.node_of, judge.interval = SPREAD, 600.0
+    assert made.round(replan=True).outcome == "executed"
+    judge.node_of = PACKED
+    clock.now = 1199.0
+    assert made.round().outcome == "executed"
+
+
 def test_a_failure_doubles_the_cool_down_and_a_success_ends_that():
     clock, target, judge = Clock(), machine(), Judge(SPREAD)
     made = loop(target, judge, clock, cooldown=10)

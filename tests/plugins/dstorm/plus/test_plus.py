@@ -262,3 +262,12 @@ def test_it_analyses_as_d_storm_does():
         assert verdicts[0] == verdicts[1]
         states.append(verdicts[1].replan)
     assert states == [True, False, False]
+
+
+@pytest.mark.filterwarnings("error")
+def test_workers_without_heap_hold_what_needs_none():
+    parts = component("a", 4, cpu=30.0, heap=0.0), component("b", 4, cpu=30.0, heap=0.0)
+    made = topology("t", *parts, streams=(Stream(source="a", target="b", rate=10.0),), worker_heap=0.0)
+    nodes = [machine(f"n{number}", cpu=100.0, slots=1) for number in range(4)]
+    plan = PluginHost.load(["dstorm-plus"]).schedule("dstorm-plus", request(nodes, [made]))
+    assert plan.status == "ok"
