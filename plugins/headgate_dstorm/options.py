@@ -20,6 +20,9 @@ class Options:
         costless: Where a task comes that brings traffic and adds nothing to the critical resource, for which
             Eq. 5.5 divides by zero: `first` (infinite priority) or `last` (none).
         measured: Take demands and traffic from measurements where there are any; False uses declarations.
+        demand: Load that is planned for: `measured`, or `offered`, at which a topology that completes less than arrives
+            needs more CPU in proportion, and sends more (Eq. 5.1); where that has no room, the measured one.
+        memory: Whether memory is `kept` at the offered load, or `linear` in the input as well (Eq. 5.1).
         fallback: What follows when nodes run out before tasks do (line 6 of Algorithm 1): `none` leaves the rest
             unplaced, with reasons; `repair` leaves everything where it runs, if every task does, and else tries first
             fit and then one exchange for each.
@@ -38,6 +41,10 @@ class Options:
     )
     costless: Literal["first", "last"] = attrs.field(default="first", validator=check.in_(("first", "last")))
     measured: bool = True
+    demand: Literal["measured", "offered"] = attrs.field(
+        default="measured", validator=check.in_(("measured", "offered"))
+    )
+    memory: Literal["kept", "linear"] = attrs.field(default="kept", validator=check.in_(("kept", "linear")))
     fallback: Literal["none", "repair"] = attrs.field(default="repair", validator=check.in_(("none", "repair")))
     latency_constraint: float = attrs.field(default=500.0, validator=check.gt(0))
     consolidation_threshold: float = attrs.field(default=0.5, validator=[check.gt(0), check.le(1)])

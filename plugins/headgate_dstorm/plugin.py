@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from headgate.hooks import Description, hookimpl
 from headgate.model import Status
 from headgate.model.evidence import Evidence
-from headgate.problem import Problem
 from headgate.toolbox.limited import plan_within_limit
 from headgate.toolbox.repair import repair
 from headgate_dstorm.analyser import analyse
 from headgate_dstorm.availability import by_availability
+from headgate_dstorm.demand import planned
 from headgate_dstorm.evidence.claims import claims
 from headgate_dstorm.evidence.workloads import workloads
 from headgate_dstorm.fast import place
@@ -22,6 +22,7 @@ from headgate_dstorm.settling import runs, settled
 if TYPE_CHECKING:
     from headgate.hooks import Verdict
     from headgate.model import Observation, Plan, Request
+    from headgate.problem import Problem
 
 
 def schedule(problem: Problem, options: Options) -> Plan:
@@ -60,7 +61,7 @@ class DStorm:
     @hookimpl
     def headgate_schedule(self, request: Request, options: Options) -> Plan:
         """Run Algorithm 1; its Failure is an infeasible plan with a reason for each task left over."""
-        return settled(Problem.of(request, measured=options.measured), partial(schedule, options=options))
+        return planned(request, options, lambda problem: settled(problem, partial(schedule, options=options)))
 
     @hookimpl
     def headgate_analyse(self, observation: Observation, options: Options) -> Verdict:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Description, hookimpl
 from headgate.model.evidence import Evidence
-from headgate.problem import Problem
 from headgate_dstorm.analyser import analyse
+from headgate_dstorm.demand import planned
 from headgate_dstorm.evidence.improvements import improvements
 from headgate_dstorm.options import PlusOptions
 from headgate_dstorm.plus.starts import improve
@@ -33,7 +34,7 @@ class DStormPlus:
     @hookimpl
     def headgate_schedule(self, request: Request, options: PlusOptions) -> Plan:
         """Make the starts, anneal them, and choose; see `headgate_dstorm.plus.starts`."""
-        return improve(Problem.of(request, measured=options.measured), options)
+        return planned(request, options, partial(improve, options=options))
 
     @hookimpl
     def headgate_analyse(self, observation: Observation, options: PlusOptions) -> Verdict:

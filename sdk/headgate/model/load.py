@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
 from headgate.errors import DocumentError
 from headgate.model import Flow, Request, Resources, TaskSample
 
 
-def scaled(request: Request, factor: float) -> Request:
+def scaled(request: Request, factor: float | Mapping[str, float], *, memory: bool = False) -> Request:
     """The request with every measured rate and CPU demand multiplied.
 
-    CPU grows in proportion to the input (D-Storm, Eq. 5.1); memory is left as it was measured.
+    CPU, and memory if asked for, grow in proportion to a task's input, rho being what it needs for a tuple (D-Storm,
+    Eq. 5.1).
 
     Args:
         request: With metrics.
-        factor: 0 or more; 1 changes nothing.
+        factor: 0 or more, 1 changes nothing: one for all, or by id of the topology, 1 for those not named.
+        memory: Whether memory grows as well; by default it is left as it was measured, as a JVM's hardly does.
     """
     metrics = request.metrics
+    factors = (
+        dict.fromkeys((each.id for each in request.topologies), factor) if not isinstance(factor, Mapping) else factor
+    )
+    of = {task.id: factors.get(each.id, 1.0) for each in request.topologies for task in each.tasks()}
     return attrs.evolve(
         request,
         metrics=attrs.evolve(
             metrics,
-            tasks=tuple(_task(sample, factor) for sample in metrics.tasks),
-            flows=tuple(_flow(flow, factor) for flow in metrics.flows),
+            tasks=tuple(_task(sample, of[sample.task], memory=memory) for sample in metrics.tasks),
+            flows=tuple(_flow(flow, of[flow.source]) for flow in metrics.flows),
         ),
     )
+
+
+def at_offered_load(request: Request, *, memory: bool = False) -> Request:
+    """The request as it would be measured if every topology completed what is offered to it.
+
+    A topology that keeps up, or of which either was not measured, is left as it is; so is one that completes nothing,
+    for what it needs for a tuple is not known.
+
+    Args:
+        request: With metrics of topologies.
+        memory: Whether memory grows as well.
+    """
+    growth = {
+        sample.topology: sample.offered / sample.throughput
+        for sample in request.metrics.topologies
+        if sample.offered and sample.throughput and sample.offered > sample.throughput
+    }
+    return scaled(request, growth, memory=memory) if growth else request
 
 
 def at_load(request: Request, load: float) -> Request:
@@ -71,11 +97,12 @@ def _mean(demand: Resources, cpu: list[float] | None) -> Resources:
     return Resources({**demand, "cpu": sum(cpu) / len(cpu)}) if cpu else demand
 
 
-def _task(sample: TaskSample, factor: float) -> TaskSample:
+def _task(sample: TaskSample, factor: float, *, memory: bool) -> TaskSample:
     def times(amount: float | None) -> float | None:
         return None if amount is None else amount * factor
 
-    return attrs.evolve(sample, cpu=times(sample.cpu), received=times(sample.received), emitted=times(sample.emitted))
+    grown = attrs.evolve(sample, cpu=times(sample.cpu), received=times(sample.received), emitted=times(sample.emitted))
+    return attrs.evolve(grown, memory=times(sample.memory)) if memory else grown
 
 
 def _flow(flow: Flow, factor: float) -> Flow:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.model import Request, Status
+from headgate.model import Plan, Request, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     Judge = Callable[[PluginHost, str, Request], str]
     """Says how a scheduler breaks a rule on a request, "" if it keeps it."""
     Check = Callable[[PluginHost, str, Cases], Iterable["Violation"]]
+
+
+LATE = ("deadline", "abandoned")
+"""Codes of a plan that was not there in time."""
 
 
 @attrs.frozen(kw_only=True)
@@ -91,6 +95,15 @@ def whole_rule(id: str, statement: str, *, needs: str = "") -> Callable[[Check],
         needs: Capability that makes it binding, "" for none.
     """
     return lambda check: Rule(id=id, statement=statement, needs=needs, whole=check)
+
+
+def cut_off(*plans: Plan) -> bool:
+    """Check for plans that the host held because their deadline passed: they say nothing of what was decided.
+
+    That a scheduler keeps its deadline is a rule of its own.
+    """
+    reasons = (reason for plan in plans if plan.status is Status.HELD for reason in plan.reasons)
+    return any(reason.code in LATE for reason in reasons)
 
 
 def held(id: str, statement: str, *codes: str) -> Rule:  # noqa: A002

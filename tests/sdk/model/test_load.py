@@ -7,7 +7,7 @@ import pytest
 
 from headgate.errors import DocumentError
 from headgate.model import Flow, Metrics, NodeSample, Resources, TaskSample, TopologySample
-from headgate.model.load import at_load, declared_from_measured, scaled
+from headgate.model.load import at_load, at_offered_load, declared_from_measured, scaled
 from small_requests import component, node, request, topology
 
 METRICS = Metrics(
@@ -53,6 +53,26 @@ def test_rates_and_cpu_grow_with_the_load_and_nothing_else_does():
     )
     assert attrs.evolve(found, metrics=METRICS) == measured()
     assert scaled(measured(), 1.0) == measured()
+
+
+def test_memory_grows_where_it_is_asked_to_and_a_topology_has_a_factor_of_its_own():
+    found = scaled(measured(), {"t": 2.0}, memory=True)
+    samples = {sample.task: (sample.cpu, sample.memory) for sample in found.metrics.tasks}
+    assert samples == {"t/c/0": (20.0, 128.0), "t/c/1": (60.0, None), "t/d/0": (None, None), "u/c/0": (60.0, None)}
+    assert [flow.tuples for flow in found.metrics.flows] == [4.0, 6.0, None]
+
+
+@pytest.mark.parametrize(("sample", "factor"), [
+    (TopologySample(topology="t", offered=9.0, throughput=6.0), 1.5),
+    (TopologySample(topology="t", offered=9.0, throughput=9.5), 1.0),  # it keeps up
+    (TopologySample(topology="t", offered=9.0), 1.0),  # not measured
+    (TopologySample(topology="t", throughput=9.0), 1.0),
+    (TopologySample(topology="t", offered=9.0, throughput=0.0), 1.0),  # nothing is known of a tuple
+])  # fmt: skip
+def test_at_the_offered_load_a_topology_that_lags_needs_more(sample, factor):
+    asked = attrs.evolve(measured(), metrics=attrs.evolve(METRICS, topologies=(sample,)))
+    assert at_offered_load(asked) == scaled(asked, {"t": factor})
+    assert (at_offered_load(asked) is asked) == (factor == 1.0)
 
 
 def test_a_share_of_all_cpu_is_kept_busy():

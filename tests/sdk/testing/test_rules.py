@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import headgate
 from headgate.hooks import Description, hookimpl
+from headgate.model import Limits
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.testing import CAPABILITIES, RULES, FirstFit, make_cases
@@ -166,3 +168,24 @@ def test_capabilities_are_the_ones_that_rules_need():
 def test_rules_have_unique_ids_and_statements_of_one_line():
     assert len(BY_ID) == len(RULES)
     assert all(rule.statement.endswith(".") and "\n" not in rule.statement for rule in RULES)
+
+
+class TooLateAtTimes(FirstFit):
+    """First fit that overruns its deadline from the second call on."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    @hookimpl
+    def headgate_schedule(self, problem, options):
+        self.calls += 1
+        if self.calls > 1:
+            time.sleep(2 * problem.request.limits.deadline)
+        return FirstFit.headgate_schedule(self, problem, options)
+
+
+@pytest.mark.parametrize(("rule", "found"), [("order", 0), ("renaming", 0), ("scale-free", 0), ("deadline", 1)])
+def test_a_plan_that_came_too_late_is_found_by_the_rule_of_deadlines_and_judged_by_no_other(rule, found):
+    request = attrs.evolve(make_cases(1, 20).mixed[3], limits=Limits(deadline=0.3))
+    host = PluginHost().with_plugin("late", TooLateAtTimes(calls=found))
+    assert bool(BY_ID[rule].judge(host, "late", request)) == found
