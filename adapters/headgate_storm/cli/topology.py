@@ -13,7 +13,7 @@ import click
 
 from headgate.cli.host import plugins
 from headgate.errors import EngineError
-from headgate_storm.cli.cluster import storm
+from headgate_storm.cli.profile import storm
 
 __all__ = ["storm"]
 

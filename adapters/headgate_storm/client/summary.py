@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Self
 import attrs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from headgate_storm.client.thrift import Struct
 
 
@@ -120,7 +122,8 @@ class ExecutorSummary:
     """An executor `[start, end]`: where Nimbus placed it, and how many seconds it ran by its worker's last report.
 
     Workers report every `executor.metrics.frequency.secs` (60 by default); an uptime of 0 means that no report of it
-    came since it was placed.
+    came since it was placed. `latency` is the mean time in ms to execute a tuple of all that it did since it started;
+    None of a spout, and before it did any.
     """
 
     component: str
@@ -129,6 +132,7 @@ class ExecutorSummary:
     host: str
     port: int
     uptime: int
+    latency: float | None = None
 
     @classmethod
     def of(cls, struct: Struct) -> Self:
@@ -140,7 +144,23 @@ class ExecutorSummary:
             host=struct[3].decode(),
             port=struct[4],
             uptime=struct.get(5, 0),
+            latency=_latency(struct.get(7, {})),
         )
+
+
+def _latency(stats: Struct) -> float | None:
+    """Mean milliseconds to execute a tuple, of the struct `ExecutorStats`, by streams over all time."""
+    # Field 3 is `specific`, whose field 1 is `BoltStats`: 4 executed, 5 execute_ms_avg, each by window and by stream.
+    bolt = stats.get(3, {}).get(1, {})
+    counts, means = ([amount for _, amount in _all_time(bolt.get(field, ()))] for field in (4, 5))
+    done = sum(counts)
+    return sum(count * mean for count, mean in zip(counts, means, strict=True)) / done if done else None
+
+
+def _all_time(by_window: Iterable[tuple[bytes, list[tuple[Struct, float]]]]) -> list[tuple[Struct, float]]:
+    """Amounts by stream since the executor started, in the order of the streams."""
+    found = next((each for window, each in by_window if window == b":all-time"), [])
+    return sorted(found, key=lambda each: str(sorted(each[0].items())))
 
 
 @attrs.frozen(kw_only=True)

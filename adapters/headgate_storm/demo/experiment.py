@@ -140,13 +140,17 @@ class ServedCluster:
     storm: LocalStorm
     service: Service
 
-    def run(self, description: Mapping[str, Any]) -> None:
-        """Submit a topology, let Storm's own scheduler place it, and wait until every executor is reported.
+    def run(self, description: Mapping[str, Any], *, shadow: bool = True) -> None:
+        """Submit a topology, let it be placed, and wait until every executor is reported.
+
+        Args:
+            description: The topology, as `headgate_storm.workload.describe.describe` describes it.
+            shadow: Whether Storm's own scheduler places it, and not the one that the cluster was started with.
 
         Raises:
             EngineError: It cannot be submitted, or does not run in time.
         """
-        self.service.target.rounds.shadow = True
+        self.service.target.rounds.shadow = shadow
         submit_description(description, self.storm.client_conf, version=self.storm.version)
         rounds, name = self.service.target.rounds, str(description["name"])
         # The first rounds after a submission may show the topology without its executors.
@@ -154,7 +158,7 @@ class ServedCluster:
             lambda each: any(it.name == name and it.executors and not it.unassigned for it in each.scheduled), PATIENCE
         )
         if placed is None:
-            raise EngineError(f"Storm's own scheduler has not placed {name} after {PATIENCE:.0f} s")
+            raise EngineError(f"{name} is not placed after {PATIENCE:.0f} s")
         self._wait_until_seen(name)
 
     def _wait_until_seen(self, name: str) -> None:
