@@ -17,6 +17,8 @@ PUBLIC = (
     "headgate.hooks",
     "headgate.model",
     "headgate.model.evidence",
+    "headgate.model.load",
+    "headgate.model.rescale",
     "headgate.problem",
     "headgate.problem.profiles",
     "headgate.problem.room",

@@ -21,7 +21,7 @@ from headgate.problem.profiles import throughput
 from headgate.testing.brute import placeable
 from headgate.testing.capabilities import CAPABILITIES
 from headgate.testing.replay import replay
-from headgate.testing.rule import LATE, SkipRule, Violation, cut_off, held, rule, whole_rule
+from headgate.testing.rule import SkipRule, Violation, cut_off, held, rule, whole_rule
 from headgate.testing.variants import doubled, moved, renamed, roomier, shuffled
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def describes(host: PluginHost, name: str, _cases: Cases) -> Iterator[Violation]
             yield Violation(message=f"{name}: the defaults of its options change when they are read from text")
 
 
-deadline = held("deadline", "It answers within limits.deadline.", *LATE)
+deadline = held("deadline", "It answers within limits.deadline.", "deadline", "abandoned")
 answers = held("answers", "It answers every valid request with a plan and raises nothing.", "raised", "type")
 pure = held("pure", "It leaves its request as it was.", "mutation")
 places = held(
