@@ -7,6 +7,7 @@ contract says *every plugin*. An implementation may take any subset of a hook's 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +30,9 @@ ROUNDS = "headgate.rounds"
 COMMANDS = "headgate.commands"
 """Entry-point group of commands: the words after `headgate` with dots between them, and the click command."""
 HOOKSPEC_VERSION = 1
+
+Ask = Callable[[str, float], "Plan | None"]
+"""Another scheduler's plan for the same request, by its name, within seconds."""
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
@@ -139,12 +143,16 @@ class SchedulerSpec:
         """
 
     @hookspec
-    def headgate_schedule(self, request: Request, problem: Problem, options: Any) -> Plan:  # type: ignore[empty-body]
+    def headgate_schedule(  # type: ignore[empty-body]
+        self, request: Request, problem: Problem, options: Any, ask: Ask
+    ) -> Plan:
         """Decide where every task runs.
 
         `problem` is the request as arrays, with what was measured; take it, or the request, or both. `options` is an
-        instance of the class named in the description. The same request, options and seed give
-        the same plan, in any process and for any order of the request's nodes, topologies and components: ties
+        instance of the class named in the description. `ask(name, seconds)` is the plan of another scheduler for the
+        same request, with its default options and checked like any, within so many seconds of the deadline; None if it
+        is not installed or has no plan. A scheduler that is asked may ask nobody. The same request, options and seed
+        give the same plan, in any process and for any order of the request's nodes, topologies and components: ties
         are broken by id, randomness comes from `request.seed` alone. There is no I/O, no clock, no change of an
         argument. A task that cannot be placed is a status with reasons (`Problem.plan` makes them), never an
         exception. Planning ends within `request.limits.deadline` seconds, or the host holds the running

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from headgate.errors import HeadgateError, PluginError
 from headgate.hooks import Description, Finding, Verdict
+from headgate.model import Status
 from headgate.model.evidence import Evidence
 from headgate.plugins.loading import Loaded, Quarantined, Registry, admit
 from headgate.plugins.options import make_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -135,24 +139,43 @@ class PluginHost:
             OptionError: An option does not fit.
             PluginError: There is no such scheduler.
         """
+        return self._schedule(name, request, options, cancellation, partial(self._answer, request))
+
+    def _schedule(
+        self,
+        name: str,
+        request: Request,
+        options: Any,
+        cancellation: Cancellation | None,
+        others: Callable[[str, float, Cancellation], Plan | None] | None,
+    ) -> Plan:
         # The sandbox needs numpy, 0.1 s that commands which do not plan save.
         from headgate.plugins.sandbox import run_scheduler
 
         plugin = self._get(name, "headgate_schedule")
         if not isinstance(options, plugin.description.options):
             options = self.options(name, options)
-        call = plugin.caller.headgate_schedule
-        prepare = plugin.caller.headgate_prepare if "headgate_prepare" in plugin.hooks else None
         return run_scheduler(
             name,
             plugin.version,
-            call,
+            plugin.caller.headgate_schedule,
             request=request,
             options=options,
             cancellation=cancellation,
             takes_problem=plugin.takes_problem,
-            prepare=prepare,
+            prepare=plugin.caller.headgate_prepare if "headgate_prepare" in plugin.hooks else None,
+            others=others,
         )
+
+    def _answer(self, request: Request, name: str, seconds: float, cancellation: Cancellation) -> Plan | None:
+        """The plan of a scheduler that another one asks for, None if there is no such scheduler or it has no plan."""
+        try:
+            plugin = self._get(name, "headgate_schedule")
+        except PluginError:
+            return None
+        asked = attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=seconds))
+        plan = self._schedule(plugin.name, asked, None, cancellation, None)
+        return None if plan.status is Status.HELD else plan
 
     def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:
         """Ask a scheduler whether a new plan is called for; one without an opinion always says yes.

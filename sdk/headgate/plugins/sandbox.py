@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,8 +22,6 @@ from headgate.problem.score import score
 from headgate.toolbox.cancel import Cancellation, attach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from headgate.model import Slot
 
 
@@ -60,8 +60,9 @@ def run_scheduler(
     cancellation: Cancellation | None = None,
     takes_problem: bool = True,
     prepare: Callable[[], Any] | None = None,
+    others: Callable[[str, float, Cancellation], Plan | None] | None = None,
 ) -> Plan:
-    """Call `schedule(request=..., problem=..., options=...)`; its plan if it keeps every rule, else a HELD one.
+    """Call `schedule(request=, problem=, options=, ask=)`; its plan if it keeps every rule, else a HELD one.
 
     It gets a copy of the request, so that the arrays that its plan is checked on are not those it could write to.
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
@@ -78,6 +79,8 @@ def run_scheduler(
         cancellation: Ends the search early; with it Ctrl-C does so too.
         takes_problem: Whether the hook takes the argument `problem`.
         prepare: Is called before it, in the same thread; the deadline begins when it has returned.
+        others: Answers `ask`, given a cancellation that ends with that of the scheduler; None where the run is itself
+            an answer, which may ask nobody.
     """
     problem, before = Problem.of(request), canonical(request)
     lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
@@ -90,7 +93,8 @@ def run_scheduler(
         request=fingerprint(before),
     )
     plan: Plan
-    plan, reasons = _attempt(name, schedule, lent, options, cancellation, takes_problem=takes_problem, prepare=prepare)
+    call = _Call(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
+    plan, reasons = _attempt(call, cancellation)
     if not _is_still(lent, before):
         reasons = (_reason("mutation", name, "changed its request, which it must not"),)
         problem = Problem.of(restore(parse(before), Request))
@@ -143,49 +147,61 @@ def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
     return tuple(attrs.evolve(reason, message=f"{name} is held: {reason.message}") for reason in found)
 
 
-def _attempt(
-    name: str,
-    schedule: Callable[..., Any],
-    request: Request,
-    options: Any,
-    cancellation: Cancellation | None,
-    *,
-    takes_problem: bool,
-    prepare: Callable[[], Any] | None,
-) -> tuple[Any, tuple[Reason, ...]]:
-    outcome, lost = _Outcome(), LOST + name
-    going = sum(thread.name == lost for thread in threading.enumerate())
-    if going >= ABANDONED:
-        message = f"is not asked: {going} earlier runs that were abandoned are still going"
-        return None, (_reason("abandoned", name, message),)
-    cancel = cancellation or Cancellation()
+@attrs.frozen
+class _Call:
+    """One call of a scheduler: what it is given, and how it asks others."""
 
-    def call() -> None:
+    name: str
+    schedule: Callable[..., Any]
+    request: Request
+    options: Any
+    prepare: Callable[[], Any] | None
+    others: Callable[[str, float, Cancellation], Plan | None] | None
+    takes_problem: bool = attrs.field(kw_only=True)
+
+    def run(self, outcome: _Outcome, cancel: Cancellation) -> None:
+        """Make the call, in its own thread."""
         attach(cancel)
         try:
-            if prepare is not None:
-                prepare()
+            if self.prepare is not None:
+                self.prepare()
             outcome.prepared.set()
-            problem = Problem.of(request) if takes_problem else None
-            outcome.value = schedule(request=request, problem=problem, options=options)
+            problem = Problem.of(self.request) if self.takes_problem else None
+            outcome.value = self.schedule(
+                request=self.request, problem=problem, options=self.options, ask=partial(self._ask, cancel)
+            )
         except BaseException as error:  # noqa: BLE001 - whatever a plugin raises concerns it alone
             outcome.error = error
         finally:
             outcome.prepared.set()
             outcome.done.set()
 
-    thread = threading.Thread(target=call, name=f"headgate-{name}", daemon=True)
-    with contextlib.redirect_stdout(sys.stderr):
-        _run(
-            thread,
-            outcome,
-            min(request.limits.deadline, threading.TIMEOUT_MAX),
-            cancel,
-            mind=cancellation is not None,
-        )
+    def _ask(self, cancel: Cancellation, name: str, seconds: float) -> Plan | None:
+        """The plan of another scheduler; None if there is none, if nobody may be asked, or if the search is to end."""
+        if self.others is None or name == self.name or cancel.requested:
+            return None
+        cancel.inner = Cancellation(requested=cancel.requested)
+        try:
+            return self.others(name, min(seconds, self.request.limits.deadline), cancel.inner)
+        finally:
+            cancel.inner = None
+
+
+def _attempt(call: _Call, cancellation: Cancellation | None) -> tuple[Any, tuple[Reason, ...]]:
+    name, deadline = call.name, call.request.limits.deadline
+    outcome, lost = _Outcome(), LOST + name
+    going = sum(thread.name == lost for thread in threading.enumerate())
+    if going >= ABANDONED:
+        message = f"is not asked: {going} earlier runs that were abandoned are still going"
+        return None, (_reason("abandoned", name, message),)
+    cancel = cancellation or Cancellation()
+    thread = threading.Thread(target=call.run, args=(outcome, cancel), name=f"headgate-{name}", daemon=True)
+    # The output of a run that another scheduler asks for is redirected already, for as long as that one is waited for.
+    with contextlib.nullcontext() if call.others is None else contextlib.redirect_stdout(sys.stderr):
+        _run(thread, outcome, min(deadline, threading.TIMEOUT_MAX), cancel, mind=cancellation is not None)
     if not outcome.done.is_set():
         thread.name = lost
-    reasons = _failures(name, outcome, request.limits.deadline)  # before the value: it may come just now
+    reasons = _failures(name, outcome, deadline)  # before the value: it may come just now
     return outcome.value, reasons
 
 

@@ -43,7 +43,7 @@ def replay(name: str, requests: Sequence[Request], *, hash_seed: int) -> list[st
 def main() -> None:
     """Read a JSON array of requests and write one plan a line."""
     (name,) = sys.argv[1:]
-    host = PluginHost.load([name])
+    host = PluginHost.load()
     for data in json.load(sys.stdin):
         print(dumps(host.schedule(name, restore(data, Request)), indent=None), end="")  # noqa: T201
 

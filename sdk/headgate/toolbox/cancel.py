@@ -15,15 +15,19 @@ class Cancellation:
 
     Attributes:
         callback: Ends the search; None until the scheduler gives one to `on_cancel`.
+        inner: Cancellation of another scheduler's run for which the search waits, None if there is none.
         requested: Whether the search is to end, or is to end as soon as it has a callback.
     """
 
     callback: Callable[[], None] | None = None
     requested: bool = False
+    inner: Cancellation | None = None
 
     def request(self) -> None:
         """End the search now, or when it begins; a callback that raises is left to the deadline."""
         self.requested = True
+        if self.inner is not None:
+            self.inner.request()
         if self.callback is not None:
             with contextlib.suppress(Exception):
                 self.callback()

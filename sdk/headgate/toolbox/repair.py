@@ -57,6 +57,8 @@ class _Shuffle:
 
     def exchange(self, task: int) -> bool:
         """Put a task in the place of the lowest placed one that finds another, if there is one."""
+        if self.problem.heap[task] > self.problem.heap_limit[self.problem.topology[task]]:
+            return False  # no worker may hold it, whoever makes way
         room, free_slots = self.room, np.minimum(self.room.free_slots, 0)
         placed = np.flatnonzero((room.node_of >= 0) & (self.problem.fixed < 0))
         spare = room.free[room.node_of[placed]] + self.problem.demand[placed]
