@@ -28,6 +28,11 @@ class Classes:
     home: tuple[int, ...]
     nodes: tuple[tuple[int, ...], ...]
 
+    @property
+    def free(self) -> NDArray[np.int64]:
+        """Indices of the classes whose tasks may move."""
+        return np.flatnonzero(np.array(self.home, dtype=np.int64) < 0)
+
     @classmethod
     def of(cls, problem: Problem) -> Classes:
         """Tasks of one component with the same demand and the same part in every stream are one class.

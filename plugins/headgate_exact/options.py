@@ -24,12 +24,15 @@ class Options:
         tolerance: Relative gap at which throughput counts as proven.
         max_columns: Ways to fill a node, or to spread a component, that are listed. Placements that need more are not
             searched; throughput that needs more is searched task by task, and seldom proven.
+        ask: Whether `dstorm-plus` and `dstorm`, for throughput `hetero-plus` and `hetero`, are asked for their plans,
+            as far as they are installed: the search starts from the best, and its plan is never worse.
         measured: Take demands and traffic from measurements where there are any; False uses declarations.
     """
 
     objective: Literal["auto", "traffic", "throughput"] = "auto"
-    effort: float = attrs.field(default=0.06, validator=[check.gt(0), check.lt(1e6)])
+    effort: float = attrs.field(default=0.3, validator=[check.gt(0), check.lt(1e6)])
     instances: int = attrs.field(default=4, validator=[check.ge(1), check.le(100)])
     tolerance: float = attrs.field(default=5e-4, validator=[check.ge(1e-6), check.lt(1)])
-    max_columns: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(1_000_000)])
+    max_columns: int = attrs.field(default=500_000, validator=[check.ge(1), check.le(5_000_000)])
+    ask: bool = True
     measured: bool = True

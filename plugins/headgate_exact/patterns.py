@@ -1,101 +1,320 @@
-"""Patterns: every combination of counts by class that one node can hold, and the traffic that stays within it."""
+"""Patterns: combinations of counts by class that a node can hold, built class by class: the best, or all above a floor.
+
+A pattern is worth the traffic that stays within its node, above the prices of its tasks. Of a pattern that is built in
+part, the tables of `headgate_exact.elimination` bound what it can be worth in the end: below the floor of its group it
+is left out, with all that it would become.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.problem.workers import Workers
+from headgate_exact.elimination import Completion, Frontiers
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from headgate.problem import Problem
-    from headgate.problem.workers import Workers
     from headgate_exact.classes import Classes
+    from headgate_exact.pattern_model import PatternModel
+    from headgate_exact.solver import Budget
 
-Patterns = NDArray[np.int64]
-"""Counts by pattern and class, shape (p, k)."""
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+BUILT = 1e-6
+"""Deterministic seconds that one more class of a pattern costs. The larger it is, the less is left for CP-SAT."""
+FILLED = 3e-8
+"""Deterministic seconds that an entry of a table costs."""
 
 
-def patterns_of(
-    problem: Problem, classes: Classes, workers: Workers, node: int, limit: int
-) -> tuple[Patterns, bool] | None:
-    """Every pattern that the node can hold, the empty one first; None if there are more than `limit`.
+@attrs.frozen(eq=False, kw_only=True)
+class Patterns:
+    """p patterns, by group of nodes.
+
+    Attributes:
+        every: int16 (p, k), counts by class, in the order of the model.
+        group: int64 (p,), group of nodes that each is for, ascending.
+        worth: float64 (p,), traffic that stays within a node that holds it, as a share of all traffic.
+    """
+
+    every: NDArray[np.int16]
+    group: Ints
+    worth: Floats
+
+    def only(self, rows: Ints) -> Patterns:
+        """Some of them, by ascending index."""
+        return attrs.evolve(self, every=self.every[rows], group=self.group[rows], worth=self.worth[rows])
+
+
+@attrs.define(kw_only=True)
+class _Rows:
+    """Patterns in the making: counts of the first classes, what they take and are worth, and the bound of each."""
+
+    every: NDArray[np.int16]
+    group: Ints
+    left: Floats
+    slots: Ints
+    opened: NDArray[np.bool_]
+    value: Floats
+    bound: Floats
+
+    def only(self, kept: NDArray[np.bool_] | Ints) -> _Rows:
+        return _Rows(**{each.name: getattr(self, each.name)[kept] for each in attrs.fields(_Rows)})
+
+
+def joined(parts: Sequence[Patterns], classes: int) -> Patterns:
+    """All patterns of some parts; none of no part.
 
     Args:
-        problem: The request as arrays.
-        classes: Interchangeable tasks and nodes.
-        workers: The rule by which heaps fill workers.
-        node: A node of the group.
-        limit: Patterns that are listed, at most.
-
-    Returns:
-        The patterns, and whether those that are left out are known to need more workers than there are slots.
+        parts: The parts.
+        classes: Number of classes.
     """
-    found = np.zeros((1, len(classes.tasks)), dtype=np.int64)
-    used = np.zeros((1, problem.demand.shape[1]))
-    for number, tasks in enumerate(classes.tasks):
-        demand, home = problem.demand[tasks[0]], classes.home[number]
-        low = len(tasks) if home == node else 0
-        large = problem.heap[tasks[0]] > problem.heap_limit[problem.topology[tasks[0]]]  # no new worker may hold it
-        high = len(tasks) if home == node or (home == -1 and not large) else 0
-        counts = np.arange(low, high + 1, dtype=np.int64)
-        need = used[:, None, :] + counts[None, :, None] * demand
-        # what may not move stays, though the node be overloaded by it
-        fits = (need <= problem.capacity[node]).all(axis=2) | (counts == low)[None, :]
-        row, column = np.nonzero(fits)
-        if len(row) > limit:
-            return None
-        found, used = found[row], need[row, column]
-        found[:, number] = counts[column]
-    need, proven = _workers(problem, classes, workers, found)
-    fits = (need <= problem.slots[node]) | ~found.any(axis=1)
-    return found[fits], bool(proven[~fits].all())
+    every = [np.zeros((0, classes), dtype=np.int16), *(each.every for each in parts)]
+    group = [np.zeros(0, dtype=np.int64), *(each.group for each in parts)]
+    worth = [np.zeros(0), *(each.worth for each in parts)]
+    return Patterns(every=np.concatenate(every), group=np.concatenate(group), worth=np.concatenate(worth))
 
 
-def _workers(
-    problem: Problem, classes: Classes, workers: Workers, found: Patterns
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Workers that each pattern needs, by the rule of `headgate.problem.workers`, and whether that is proven."""
-    topology = problem.topology[[tasks[0] for tasks in classes.tasks]]
-    need, proven = np.zeros(len(found), dtype=np.int64), np.ones(len(found), dtype=bool)
-    for t in np.unique(topology).tolist():
-        mine = np.flatnonzero(topology == t)
-        if workers.plain:
-            need += found[:, mine].any(axis=1)
-            continue
-        rows, of = np.unique(found[:, mine], axis=0, return_inverse=True)
-        counted = [workers.needed(_tasks(classes, mine.tolist(), row)) for row in rows.tolist()]
-        of = of.reshape(-1)
-        need += np.array([number for number, _ in counted], dtype=np.int64)[of]
-        proven &= np.array([known for _, known in counted], dtype=bool)[of]
-    return need, proven
+class PatternBuilder:
+    """Builds patterns of one problem for any prices.
 
-
-def _tasks(classes: Classes, numbers: list[int], counts: list[int]) -> Iterator[int]:
-    for number, count in zip(numbers, counts, strict=True):
-        yield from classes.tasks[number][:count]
-
-
-def local_traffic(problem: Problem, classes: Classes, found: Patterns) -> NDArray[np.int64]:
-    """Traffic within a node that holds each pattern, in the units of `Traffic`, shape (p,).
-
-    Args:
-        problem: The request as arrays.
-        classes: Interchangeable tasks.
-        found: The patterns.
+    Attributes:
+        complete: Whether all that was left out for its workers is known to need more than there are slots.
     """
-    blocks, sparse = problem.traffic.blocks, problem.traffic.sparse
-    first = np.array([tasks[0] for tasks in classes.tasks], dtype=np.int64)
-    total = np.zeros(len(found), dtype=np.int64)
-    for a0, a1, b0, b1, rate in zip(
-        blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate, strict=True
-    ):
-        sends, receives = (first >= a0) & (first < a1), (first >= b0) & (first < b1)
-        pairs = found[:, sends].sum(axis=1) * found[:, receives].sum(axis=1)
-        total += rate * (pairs - found[:, sends & receives].sum(axis=1))
-    of = {task: number for number, tasks in enumerate(classes.tasks) for task in tasks}
-    for source, target, rate in zip(sparse.sources.tolist(), sparse.indices.tolist(), sparse.rate, strict=True):
-        total += rate * found[:, of[source]] * found[:, of[target]]
-    return total
+
+    def __init__(self, problem: Problem, classes: Classes, model: PatternModel, budget: Budget) -> None:
+        self.model, self.budget, self.complete = model, budget, True
+        self._frontiers = Frontiers.of_model(model)
+        self._resources = np.flatnonzero(model.demand.any(axis=0)).tolist() or [0]
+        self._workers = _WorkerCount(problem, classes, model)
+        self._states = [_strides(model.count[list(each)]) for each in self._frontiers.of]
+
+    def tables(self, price: Floats, weight: float) -> dict[bytes, list[Completion]]:
+        """Bounds for some prices, by the pull of a group.
+
+        Args:
+            price: Price of a task of each class, shape (k,).
+            weight: Weight of traffic.
+        """
+        found = {}
+        for pull in np.unique(self.model.pull, axis=0):
+            gain = weight * pull - price
+            found[pull.tobytes()] = [
+                Completion.of(self.model, self._frontiers, gain, weight, resource) for resource in self._resources
+            ]
+        self.budget.take(sum(t.size for each in found.values() for one in each for t in one.open) * FILLED)
+        return found
+
+    def highest(self, tables: dict[bytes, list[Completion]], weight: float) -> Floats:
+        """Upper bound on what a pattern of each group is worth above its prices, float64 (G,).
+
+        Args:
+            tables: Of the prices.
+            weight: Weight of traffic.
+        """
+        every = np.arange(len(self.model.nodes))
+        return np.concatenate([self._start(every[group : group + 1], tables, weight).bound for group in every])
+
+    def everything(self, most: int) -> Patterns | None:
+        """Every pattern that a node of its group can hold; None if there are more than `most`, or no time for them."""
+        price, nothing = np.zeros(len(self.model.order)), np.full(len(self.model.nodes), -np.inf)
+        return self.build(price, 0.0, nothing, {}, most=most, beam=False)
+
+    def build(
+        self,
+        price: Floats,
+        weight: float,
+        floor: Floats,
+        tables: dict[bytes, list[Completion]],
+        *,
+        most: int,
+        beam: bool,
+    ) -> Patterns | None:
+        """Build the patterns that are worth at least the floor of their group above their prices.
+
+        Args:
+            price: Price of a task of each class, shape (k,).
+            weight: Weight of traffic.
+            floor: Least worth above the prices, by group, shape (G,).
+            tables: Of the prices; without any nothing is known of what the next classes add.
+            most: With a beam, patterns that are kept of each group, else of all groups.
+            beam: Whether those of highest bound are kept where there are more, and not None returned.
+        """
+        parts = []
+        for group in self._kinds():
+            rows = self._start(group, tables, weight)
+            kind = tables.get(self.model.pull[group[0]].tobytes(), ())
+            for j in range(len(self.model.order)):
+                rows = self._extend(rows, j, kind, price, weight)
+                if self._frontiers.last[j]:
+                    fits, proven = self._workers.fit(rows.every, rows.group, int(self.model.topology[j]), rows.slots)
+                    self.complete &= proven
+                    rows = rows.only(fits)
+                rows = rows.only(rows.bound >= floor[rows.group])
+                if beam:
+                    rows = rows.only(_best(rows.group, rows.bound, most))
+                elif len(rows.every) > most or self.budget.spent:
+                    return None
+            parts.append(rows)
+        every = np.concatenate([each.every for each in parts])
+        group = np.concatenate([each.group for each in parts])
+        order = np.argsort(group, kind="stable")
+        every, group = every[order], group[order]
+        return Patterns(every=every, group=group, worth=self.model.worth(every, group))
+
+    def _kinds(self) -> list[Ints]:
+        """Groups of nodes whose bounds are in the same tables."""
+        _, kind = np.unique(self.model.pull, axis=0, return_inverse=True)
+        kind = kind.reshape(-1)
+        return [np.flatnonzero(kind == each) for each in range(int(kind.max(initial=-1)) + 1)]
+
+    def _start(self, group: Ints, tables: dict[bytes, list[Completion]], weight: float) -> _Rows:
+        p = len(group)
+        rows = _Rows(
+            every=np.zeros((p, 0), dtype=np.int16),
+            group=group,
+            left=self.model.room[group],
+            slots=self._workers.slots[group],
+            opened=np.zeros(p, dtype=bool),
+            value=weight * self.model.base[group],
+            bound=np.zeros(p),
+        )
+        rows.bound = rows.value + self._completion(rows, 0, tables.get(self.model.pull[group[0]].tobytes(), ()))
+        return rows
+
+    def _extend(self, rows: _Rows, j: int, tables: Sequence[Completion], price: Floats, weight: float) -> _Rows:
+        """Every row with every number of tasks of class j for which there is room."""
+        model = self.model
+        if j and self._frontiers.last[j - 1]:
+            rows.opened[:] = False
+        gain = weight * (model.pull[rows.group, j] + rows.every @ model.between[:j, j]) - price[j]
+        parts, at = [], np.arange(len(rows.every))
+        for number in range(int(model.count[j]) + 1):
+            if number:
+                left = rows.left[at] - number * model.demand[j]
+                # a class that needs nothing fits beside what overloads a node no more than others do
+                at = at[(left >= 0).all(axis=1) & (rows.opened[at] | (rows.slots[at] > 0))]
+            parts.append((number, at))
+        self.budget.take(sum(len(each) for _, each in parts) * BUILT)
+        of = np.concatenate([each for _, each in parts])
+        count = np.repeat(np.array([number for number, _ in parts]), [len(each) for _, each in parts])
+        opens = (count > 0) & ~rows.opened[of]
+        new = _Rows(
+            every=np.hstack([rows.every[of], count[:, None].astype(np.int16)]),
+            group=rows.group[of],
+            left=rows.left[of] - count[:, None] * model.demand[j],
+            slots=rows.slots[of] - opens,
+            opened=rows.opened[of] | (count > 0),
+            value=rows.value[of] + count * gain[of] + weight * model.between[j, j] * (count * (count - 1) / 2),
+            bound=np.zeros(len(of)),
+        )
+        new.bound = new.value + self._completion(new, j + 1, tables)
+        return new
+
+    def _completion(self, rows: _Rows, j: int, tables: Sequence[Completion]) -> Floats:
+        """Upper bound on what the classes from j on add to each row."""
+        found = np.full(len(rows.every), np.inf)
+        if not tables:
+            return found
+        depth = self._frontiers.depth
+        begins = j == len(self.model.order) or j == 0 or bool(self._frontiers.last[j - 1])
+        frontier = list(self._frontiers.of[j])
+        state = rows.every[:, frontier].astype(np.int64) @ self._states[j]
+        slots = np.minimum(rows.slots, depth - 1)
+        for resource, table in zip(self._resources, tables, strict=True):
+            bucket = table.bucket(np.maximum(rows.left[:, resource], 0.0))
+            closed = table.closed[j][bucket, slots]
+            here = closed if begins else np.where(rows.opened, table.open[j][state, bucket, slots], closed)
+            found = np.minimum(found, here)
+        return found
+
+
+class _WorkerCount:
+    """Workers that the tasks of each topology need, where that may be more than one a node.
+
+    Attributes:
+        slots: int64 (G,), slots for topologies: all, and more than there are where tasks stay, which are counted last.
+    """
+
+    def __init__(self, problem: Problem, classes: Classes, model: PatternModel) -> None:
+        self._problem, self._model = problem, model
+        self._tasks = [classes.tasks[number] for number in model.order.tolist()]
+        self._counter = Workers(problem)
+        first = model.first.tolist()
+        self._stays = {group: np.flatnonzero(problem.fixed == node).tolist() for group, node in enumerate(first)}
+        some = np.array([bool(each) for each in self._stays.values()], dtype=bool)
+        self.slots: Ints = np.where(some, len(problem.topology_ids), model.slots)
+        self._exact = not self._counter.plain or bool(some.any())
+        self._known: dict[tuple[int, int, bytes], tuple[int, bool]] = {}
+
+    def fit(self, every: NDArray[np.int16], group: Ints, topology: int, slots: Ints) -> tuple[NDArray[np.bool_], bool]:
+        """Check which patterns need no more workers than there are slots, whose topologies up to this one are built.
+
+        `slots` is changed: workers beyond the first of the topology are taken off.
+
+        Args:
+            every: Counts so far, shape (p, j).
+            group: Group of each.
+            topology: The topology whose last class came.
+            slots: Slots that are left, with one worker for each topology.
+
+        Returns:
+            Which patterns fit, and whether that is proven of all others.
+        """
+        if not self._exact:
+            return np.ones(len(every), dtype=bool), True
+        proven = np.ones(len(every), dtype=bool)
+        fits = np.ones(len(every), dtype=bool)
+        for each in np.unique(group).tolist():
+            here = np.flatnonzero(group == each)
+            if self._stays[each]:
+                need, known = self._needed(every[here], each, None)
+                fits[here] = need <= self._model.slots[each]
+                # with no task but those that stay there is nothing to refuse
+                fits[here[~every[here].any(axis=1)]] = True
+            else:
+                need, known = self._needed(every[here], each, topology)
+                slots[here] -= np.maximum(need - 1, 0)
+                fits[here] = slots[here] >= 0
+            proven[here] = known
+        return fits, bool(proven[~fits].all())
+
+    def _needed(self, every: NDArray[np.int16], group: int, topology: int | None) -> tuple[Ints, NDArray[np.bool_]]:
+        """Workers of one topology, or of all and the tasks that stay, for each pattern; and whether that is proven."""
+        mine = [at for at in range(every.shape[1]) if topology is None or self._model.topology[at] == topology]
+        rows, of = np.unique(every[:, mine], axis=0, return_inverse=True)
+        counted = [self._count(group if topology is None else -1, mine, row) for row in rows]
+        number = np.array([each for each, _ in counted], dtype=np.int64)
+        proven = np.array([each for _, each in counted], dtype=bool)
+        return number[of.reshape(-1)], proven[of.reshape(-1)]
+
+    def _count(self, group: int, mine: list[int], row: NDArray[np.int16]) -> tuple[int, bool]:
+        key = (group, mine[0] if mine else -1, row.tobytes())
+        if key not in self._known:
+            self._known[key] = self._counter.needed(self._of(group, mine, row.tolist()))
+        return self._known[key]
+
+    def _of(self, group: int, mine: list[int], row: list[int]) -> Iterator[int]:
+        yield from self._stays.get(group, ())
+        for at, count in zip(mine, row, strict=True):
+            yield from self._tasks[at][:count]
+
+
+def _strides(sizes: Ints) -> Ints:
+    """Strides of a table of all states of a frontier, row-major."""
+    wide = np.append(sizes[1:] + 1, 1)
+    found: Ints = np.cumprod(wide[::-1])[::-1] if len(sizes) else np.zeros(0, dtype=np.int64)
+    return found.astype(np.int64)
+
+
+def _best(group: Ints, bound: Floats, most: int) -> Ints:
+    """The rows of highest bound of each group."""
+    order = np.lexsort((-bound, group))
+    begin = np.searchsorted(group[order], group[order])
+    return order[np.arange(len(order)) - begin < most]

@@ -1,9 +1,9 @@
 """The task placement with the least traffic between nodes, and of those one on the fewest nodes.
 
 Tasks of a class and nodes of a group are interchangeable, so the question is how many nodes of each group hold which
-pattern: an integer program with one row for each class and group, whatever the number of tasks. The duals of its
-relaxation give each pattern a reduced cost; patterns that are in no placement with less traffic than some target are
-left out, and the target grows until a placement meets it.
+pattern: an integer program with one row for each class and group, whatever the number of tasks. Column generation
+solves its relaxation; the duals bound the traffic and give each pattern a reduced cost. Patterns that are in no
+placement with less traffic than some target are left out, and the target grows until a placement meets it.
 """
 
 from __future__ import annotations
@@ -15,20 +15,32 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.problem.workers import Workers
+from headgate_exact.assembly import node_of_patterns, patterns_in
 from headgate_exact.classes import Classes
-from headgate_exact.patterns import Patterns, patterns_of
-from headgate_exact.pricing import PatternTable, Relaxation
-from headgate_exact.solver import Budget, solve
+from headgate_exact.master import Master, solve_master
+from headgate_exact.pattern_model import PatternModel
+from headgate_exact.patterns import PatternBuilder, Patterns, joined
+from headgate_exact.pricing import ROUNDING, Implicit, Lagrangian, Listed, generate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headgate.problem import Problem
     from headgate_exact.options import Options
+    from headgate_exact.solver import Budget
 
-STEP = 0.02
-"""Distance of the first target above the bound of the relaxation, relative to it; doubled each time. The larger it is,
-the more patterns the first integer program has; the smaller, the more programs are solved."""
-MODEL = 6_000
+STEP = 0.005
+"""Distance of the first target from the bound, in all traffic; doubled each time. The larger it is, the more patterns
+the first integer program has; the smaller, the more programs are solved."""
+FINE = 0.002
+"""Distance of two targets, in all traffic, below which no further list is tried."""
+CLASSES = 300
+"""Classes of interchangeable tasks, at most, of a problem that is searched. The larger it is, the more often the
+deadline comes in the middle of the first bound."""
+ALL = 100_000
+"""Patterns of a problem, at most, that are listed at once. The larger it is, the longer a list takes that prices would
+have kept short."""
+MODEL = 10_000
 """Patterns of the integer program, at most. The larger it is, the more requests are searched to the end, and the longer
 a model takes that CP-SAT cannot solve within the budget anyway."""
 
@@ -40,184 +52,188 @@ class Placed:
     Attributes:
         node_of: int64 (n,), node of each task; None where no placement was found.
         bound: Traffic between nodes below which no placement goes, in units of `Traffic`.
-        proven: Whether nothing is better.
+        proven: Whether nothing has less.
         infeasible: Whether it is proven that there is no placement at all.
+        searched: False where there are too many classes for any search.
     """
 
     node_of: NDArray[np.int64] | None
     bound: int
     proven: bool = False
     infeasible: bool = False
+    searched: bool = True
 
 
-def place(problem: Problem, start: NDArray[np.int64], options: Options, budget: Budget) -> Placed | None:
-    """Search from a placement, whole or not; None if the model would have more than `options.max_columns` columns.
+def place(problem: Problem, starts: Sequence[NDArray[np.int64]], options: Options, budget: Budget) -> Placed:
+    """Search from placements of every task.
 
     Args:
         problem: The request as arrays.
-        start: Node index of each task, shape (n,), -1 for tasks without one: the hint of the first integer program.
+        starts: Placements that are known, node index of each task, shape (n,) each.
         options: Options of `optimal`.
         budget: Work and time that are left.
     """
-    classes = Classes.of(problem)
-    columns: list[Patterns] = []
-    left, complete, workers = options.max_columns, True, Workers(problem)
-    for nodes in classes.nodes:
-        found = patterns_of(problem, classes, workers, nodes[0], left)
-        if found is None:
-            return None
-        patterns, all_of_them = found
-        left -= len(patterns)
-        complete &= all_of_them
-        columns.append(patterns)
-    if not problem.n or not columns:
+    if not problem.n or not problem.m:
         nothing = np.zeros(0, dtype=np.int64) if not problem.n else None
         return Placed(node_of=nothing, bound=0, proven=True, infeasible=problem.n > 0)
-    placed = _search(problem, classes, columns, start, budget)
-    # a pattern may be missing that better packed workers would hold: then nothing is known of all placements
-    return placed if complete else Placed(node_of=placed.node_of, bound=0)
+    classes = Classes.of(problem)
+    if len(classes.tasks) > CLASSES:
+        return Placed(node_of=None, bound=0, searched=False)
+    return _Search(problem, classes, options.max_columns, budget).run(starts)
 
 
-def _search(
-    problem: Problem, classes: Classes, columns: list[Patterns], start: NDArray[np.int64], budget: Budget
-) -> Placed:
-    table = PatternTable.of(problem, classes, columns)
-    relaxed = Relaxation.of(problem, classes, table)
-    total = problem.traffic.total
-    best, hint, known = None, _as_patterns(problem, classes, table, start), total
-    if hint.sum() == problem.m and (start >= 0).all():
-        known = problem.traffic.inter_node(start)
-    if relaxed is None:
-        relaxed, step = Relaxation(bound=0.0, reduced_cost=np.zeros(len(table.every))), float(total)
-    else:
-        step = STEP * max(relaxed.bound, STEP * total)
-    bound = math.ceil(relaxed.bound)
-    while not budget.spent:
-        target = min(math.ceil(relaxed.bound + step), known)
-        # Reduced cost fixing: bound + reduced cost > target, and no placement within the target holds the pattern.
-        kept = np.flatnonzero(relaxed.reduced_cost <= target - relaxed.bound)
-        if len(kept) > MODEL:
-            break
-        complete, chosen = _solve_master(problem, classes, table, kept, hint, (bound, known), budget)
-        if chosen is not None:
-            best, hint = _place_patterns(problem, classes, table, chosen), chosen
-            known = problem.traffic.inter_node(best)
-            if complete and known <= target:
-                return Placed(node_of=best, bound=known, proven=True)
-        elif complete and target == total:
-            return Placed(node_of=None, bound=0, proven=True, infeasible=True)
-        elif target == known:  # the start is no placement after all
-            known = total
-        if not complete:
-            break
-        # All within the target was searched in vain (or beaten): the bound is beyond it.
-        bound, step = max(bound, target + 1), 2 * step
-    return Placed(node_of=best, bound=min(bound, known))
+class _Search:
+    """Search for the best placement of a problem.
 
-
-def _solve_master(
-    problem: Problem,
-    classes: Classes,
-    table: PatternTable,
-    kept: NDArray[np.int64],
-    hint: NDArray[np.int64],
-    traffic: tuple[int, int],
-    budget: Budget,
-) -> tuple[bool, NDArray[np.int64] | None]:
-    """Solve the master problem over the patterns `kept`, with traffic in a range.
-
-    Returns:
-        Whether all was searched, and how many nodes hold each pattern in the best placement.
+    Attributes:
+        best: The best placement so far, None if none is known.
+        known: Traffic between nodes of that placement, in units; all traffic without one.
+        bound: Traffic between nodes below which no placement goes, in units.
     """
-    # The extra `exact`, and 0.1 s and more to import.
-    from ortools.sat.python import cp_model
 
-    model = cp_model.CpModel()
-    every, group, local = table.every[kept], table.group[kept], table.local[kept]
-    unit = math.gcd(*local.tolist()) or 1
-    holds = [
-        model.new_int_var(0, _most_nodes(classes, row, len(classes.nodes[g])), "")
-        for row, g in zip(every, group.tolist(), strict=True)
-    ]
-    # Convexity rows: each node of a group holds one pattern, the empty one included.
-    for g, nodes in enumerate(classes.nodes):
-        model.add(sum(holds[p] for p in np.flatnonzero(group == g).tolist()) == len(nodes))
-    # Covering rows: sum over patterns of count * nodes = tasks of the class.
-    for number, count in enumerate(classes.count.tolist()):
-        rows = np.flatnonzero(every[:, number]).tolist()
-        model.add(sum(int(every[p, number]) * holds[p] for p in rows) == count)
-    stays = cp_model.LinearExpr.weighted_sum(holds, (local // unit).tolist())
-    most, least = ((problem.traffic.total - each) // unit for each in (traffic[0], traffic[1]))
-    model.add_linear_constraint(stays, least, most)
-    empty = cp_model.LinearExpr.weighted_sum(holds, (~every.any(axis=1)).astype(np.int64).tolist())
-    # Lexicographic: at most m nodes are empty, so one unit of traffic outweighs them all.
-    model.maximize((problem.m + 1) * stays + empty)
-    for each, count in zip(holds, hint[kept].tolist(), strict=True):
-        model.add_hint(each, count)
-    solver = solve(model, budget)
-    complete = solver.status in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
-    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return complete, None
-    chosen = np.zeros(len(table.every), dtype=np.int64)
-    chosen[kept] = [solver.value(each) for each in holds]
-    return complete, chosen
+    def __init__(self, problem: Problem, classes: Classes, limit: int, budget: Budget) -> None:
+        self.problem, self.classes, self.limit, self.budget = problem, classes, limit, budget
+        self.model = PatternModel.of(problem, self.classes)
+        self.total: int = problem.traffic.total
+        self.best: NDArray[np.int64] | None = None
+        self.known, self.bound = self.total, 0
+        self._builder = PatternBuilder(problem, self.classes, self.model, budget)
 
+    def run(self, starts: Sequence[NDArray[np.int64]]) -> Placed:
+        """Search from some placements.
 
-def _as_patterns(
-    problem: Problem, classes: Classes, table: PatternTable, node_of: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Number of nodes that hold each pattern in a placement; nodes that hold none of them are left out."""
-    every, group = table.every, table.group
-    index = {(g, row.tobytes()): p for p, (g, row) in enumerate(zip(group.tolist(), every, strict=True))}
-    counts = np.zeros((problem.m, len(classes.tasks)), dtype=np.int64)
-    for number, tasks in enumerate(classes.tasks):
-        for task in tasks:
-            if node_of[task] >= 0:
-                counts[node_of[task], number] += 1
-    found = np.zeros(len(every), dtype=np.int64)
-    for g, nodes in enumerate(classes.nodes):
-        for node in nodes:
-            if (g, counts[node].tobytes()) in index:
-                found[index[g, counts[node].tobytes()]] += 1
-    return found
+        Args:
+            starts: Node index of each task, shape (n,) each.
+        """
+        for start in starts:
+            if self.best is None or self.problem.traffic.inter_node(start) < self.known:
+                self.best, self.known = start, self.problem.traffic.inter_node(start)
+        held = joined([patterns_in(self.model, self.classes, start) for start in starts], len(self.model.order))
+        listed = self._builder.everything(min(ALL, self.limit))
+        infeasible = self._search(held) if listed is None else self._among(listed, held, self.total)
+        # a pattern may be missing that better packed workers would hold: then nothing is known of all placements
+        bound = min(self.bound, self.known) if self._builder.complete else 0
+        return Placed(
+            node_of=self.best,
+            bound=bound,
+            proven=self.best is not None and bound >= self.known,
+            infeasible=infeasible and self._builder.complete,
+        )
 
+    def _search(self, held: Patterns) -> bool:
+        """Search without a list of all patterns; True if it is proven that there is no placement."""
+        oracle = Implicit(self._builder)
+        if self.best is None:
+            relaxed, held = generate(self.model, oracle, held, -math.inf, self.budget, weight=0.0)
+            if relaxed is None:
+                return False
+            if relaxed.value < 0:
+                return True
+            listed = self._list(relaxed, self.total, 0.0)
+            if listed is not None and self._is_infeasible(listed, held):
+                return True
+        relaxed, held = generate(self.model, oracle, held, 1 - self.known / (self.total or 1), self.budget)
+        if relaxed is None:
+            return False
+        self._raise_bound(relaxed, self.known)
+        self._solve_columns(held)
+        return self._approach(relaxed, held)
 
-def _most_nodes(classes: Classes, row: NDArray[np.int64], nodes: int) -> int:
-    """Number of nodes that can hold a pattern before some class runs out."""
-    here = row > 0
-    return min(nodes, int((classes.count[here] // row[here]).min(initial=nodes)))
+    def _approach(self, relaxed: Lagrangian, held: Patterns) -> bool:
+        """Search lists of the patterns up to some target, as far as there is room for them, by bisection."""
+        target, beyond = self.known, self.total + 1
+        while not self.budget.spent and self.bound < self.known:
+            listed = self._list(relaxed, target)
+            if listed is None:
+                beyond = target
+            elif self._among(listed, held, target):
+                return True
+            elif target >= self.known:
+                break
+            low = max(self.bound, target if listed is not None else 0)
+            target = min(self.known, low + (beyond - low) // (4 if listed is None else 2))
+            if target - low <= FINE * self.total:
+                break
+        return False
 
+    def _is_infeasible(self, listed: Patterns, held: Patterns) -> bool:
+        oracle = Listed(listed, len(self.model.nodes), self.budget)
+        closer, _ = generate(self.model, oracle, held, -math.inf, self.budget, weight=0.0)
+        return closer is not None and closer.value < 0
 
-def _place_patterns(
-    problem: Problem, classes: Classes, table: PatternTable, chosen: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Nodes for the patterns and tasks for the counts, so that what runs stays where it can."""
-    every, group = table.every, table.group
-    counts = np.zeros((len(classes.tasks), problem.m), dtype=np.int64)
-    runs = np.zeros_like(counts)
-    for number, tasks in enumerate(classes.tasks):
-        for task in tasks:
-            if problem.current[task] >= 0:
-                runs[number, problem.current[task]] += 1
-    for g, nodes in enumerate(classes.nodes):
-        rows = np.repeat(np.flatnonzero(group == g), chosen[group == g]).tolist()
-        free = list(nodes)
-        while rows:
-            _, row, node = max(
-                (int(np.minimum(every[row], runs[:, node]).sum()), -row, -node) for row in set(rows) for node in free
-            )
-            rows.remove(-row)
-            free.remove(-node)
-            counts[:, -node] = every[-row]
-    node_of = np.full(problem.n, -1, dtype=np.int64)
-    for number, tasks in enumerate(classes.tasks):
-        left, waiting = counts[number].copy(), []
-        for task in tasks:
-            node = int(problem.current[task])
-            if node >= 0 and left[node]:
-                left[node] -= 1
-                node_of[task] = node
-            else:
-                waiting.append(task)
-        node_of[waiting] = np.repeat(np.arange(problem.m), left)
-    return node_of
+    def _among(self, listed: Patterns, held: Patterns, most: int) -> bool:
+        """Search a list of all patterns that placements with at most `most` units between nodes may hold.
+
+        Integer programs are solved over more and more of them, by reduced cost.
+
+        Returns:
+            Whether it is proven that there is no placement.
+        """
+        if self.best is None and self._is_infeasible(listed, held):
+            return True
+        oracle = Listed(listed, len(self.model.nodes), self.budget)
+        relaxed, columns = generate(self.model, oracle, held, 1 - self.known / (self.total or 1), self.budget)
+        if relaxed is None:
+            return False
+        self._raise_bound(relaxed, most)
+        self._solve_columns(columns)
+        step, above = STEP, oracle.above(relaxed.price, 1.0)
+        while not self.budget.spent and self.bound <= most:
+            target = min(self.bound + math.ceil(step * self.total), self.known, most)
+            rows = np.flatnonzero(above >= self._floor(relaxed, target)[listed.group])
+            if len(rows) > MODEL:
+                step /= 4
+                if step < STEP / 100:
+                    best = np.argsort(relaxed.highest[listed.group] - above, kind="stable")[:MODEL]
+                    self._solve(listed.only(np.sort(best)), self.known)
+                    break
+                continue
+            complete, found = self._solve(listed.only(rows), target)
+            if not complete:
+                break
+            self.bound = max(self.bound, self.known if found else min(target + 1, self.known))
+            if found or target == self.known:
+                return self.best is None and most == self.total
+            step *= 2
+        return False
+
+    def _solve_columns(self, columns: Patterns) -> None:
+        """Search the columns of a relaxation alone, which often hold a better placement."""
+        if self.known - self.bound > STEP * self.total and not self.budget.spent:
+            self._solve(columns, self.known)
+
+    def _raise_bound(self, relaxed: Lagrangian, target: int) -> None:
+        """Raise the bound to that of a relaxation, or beyond the target if it has all patterns up to there."""
+        least = math.ceil(max((1 - relaxed.value) * self.total, 0.0))
+        self.bound = max(self.bound, min(least, target + 1, self.known))
+
+    def _list(self, relaxed: Lagrangian, target: int, weight: float = 1.0) -> Patterns | None:
+        """Every pattern that a placement with at most `target` units between nodes may hold; None if too many."""
+        tables = self._builder.tables(relaxed.price, weight)
+        floor = self._floor(relaxed, target, weight)
+        return self._builder.build(relaxed.price, weight, floor, tables, most=self.limit, beam=False)
+
+    def _floor(self, relaxed: Lagrangian, target: int, weight: float = 1.0) -> NDArray[np.float64]:
+        """Worth above their prices that the patterns of a placement have at least, by group.
+
+        Reduced cost fixing: a placement that holds a pattern has at least so much less within its nodes as the pattern
+        is worth less than the highest of its group.
+        """
+        gap = relaxed.value - weight * (1 - target / (self.total or 1))
+        floor: NDArray[np.float64] = relaxed.highest - gap - ROUNDING
+        return floor
+
+    def _solve(self, patterns: Patterns, target: int) -> tuple[bool, bool]:
+        """Search some patterns for a placement with at most `target` units between nodes, and keep it.
+
+        Returns:
+            Whether all was searched, and whether there is one.
+        """
+        hint = patterns_in(self.model, self.classes, self.best) if self.best is not None else None
+        master = Master(model=self.model, patterns=patterns, total=self.total, hint=hint)
+        complete, chosen = solve_master(master, self.bound, target, self.budget)
+        if chosen is None:
+            return complete, False
+        self.best = node_of_patterns(self.problem, self.classes, self.model, chosen)
+        self.known = self.problem.traffic.inter_node(self.best)
+        return complete, True

@@ -13,6 +13,7 @@ from headgate_exact.search import EXTRA, search
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headgate.hooks import Ask
     from headgate.model import Plan, Request
 
 
@@ -41,9 +42,9 @@ class Optimal:
             import_module("ortools.sat.python.cp_model")
 
     @hookimpl
-    def headgate_schedule(self, request: Request, options: Options) -> Plan:
+    def headgate_schedule(self, request: Request, options: Options, ask: Ask) -> Plan:
         """Search until the optimum is proven, the effort is spent, or Ctrl-C ends it; the best plan found counts."""
-        return search(request, options)
+        return search(request, options, ask)
 
 
 optimal = Optimal()

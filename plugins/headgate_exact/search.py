@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from headgate.model import NOT_SEARCHED, Bound, Reason, Status
+from headgate.model import NOT_SEARCHED, Bound, Reason, Slot, Status
 from headgate.problem import Problem
 from headgate.toolbox.limited import plan_within_limit
-from headgate_exact.placement import place
+from headgate_exact.placement import CLASSES, place
 from headgate_exact.solver import Budget
 from headgate_exact.start import start
 from headgate_exact.throughput import most_throughput
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from headgate.hooks import Ask
     from headgate.model import Plan, Request
     from headgate_exact.options import Options
+    from headgate_exact.placement import Placed
 
+FOR_TRAFFIC, FOR_THROUGHPUT = ("dstorm-plus", "dstorm"), ("hetero-plus", "hetero")
+"""Schedulers that are asked for their plans."""
+ASKED = 0.2
+"""Share of the deadline in which each of the other schedulers answers. The larger it is, the better may be their plans
+of large requests, and the less time is left to search."""
 EXTRA = "optimal needs OR-Tools: pip install 'headgate[exact]'"
 
 
-def search(request: Request, options: Options) -> Plan:
+def search(request: Request, options: Options, ask: Ask | None = None) -> Plan:
     """Answer a request with the best plan that the budget allows.
 
     Args:
         request: The request.
         options: Options of `optimal`.
+        ask: Other schedulers' plans for the request, from which the search starts.
     """
     if find_spec("ortools") is None:
         return _without_solver(request)
     budget = Budget.of(request.limits.deadline, options)
-    if options.objective == "throughput" or (options.objective == "auto" and request.profiles):
+    by_profiles = options.objective == "throughput" or (options.objective == "auto" and bool(request.profiles))
+    names = (FOR_THROUGHPUT if by_profiles else FOR_TRAFFIC) if options.ask and options.measured else ()
+    asked = {name: ask(name, ASKED * request.limits.deadline) for name in names} if ask is not None else {}
+    others = {name: plan for name, plan in asked.items() if plan is not None}
+    if by_profiles:
         return most_throughput(request, options, budget)
-    return least_traffic(Problem.of(request, measured=options.measured), options, budget)
+    return least_traffic(Problem.of(request, measured=options.measured), options, budget, others)
 
 
 def _without_solver(request: Request) -> Plan:
@@ -47,26 +62,44 @@ def _without_solver(request: Request) -> Plan:
     return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason, *plan.reasons))
 
 
-def least_traffic(problem: Problem, options: Options, budget: Budget) -> Plan:
-    """The placement with the least traffic between nodes; what runs stays if it is as good.
+def least_traffic(problem: Problem, options: Options, budget: Budget, others: Mapping[str, Plan]) -> Plan:
+    """The plan with the least traffic between nodes; what runs stays if it is as good.
 
     Args:
         problem: The request as arrays.
         options: Options of `optimal`.
         budget: Work and time that are left.
+        others: Plans of other schedulers, by name: none of them is better than the one that is returned.
     """
-    greedy = start(problem)
-    found = place(problem, greedy, options, budget)
-    if found is None:
-        node_of = min((problem.current, greedy), key=lambda each: _worth(problem, each))
-        return _not_searched(problem, node_of, "first fit" if node_of is greedy else "as it is", options.max_columns)
-    if found.infeasible:
-        return _no_placement(problem, greedy, "it is proven that no placement holds every task")
+    sound = _is_sound(problem)
+    known = [problem.node_of(plan.assignment) for plan in others.values() if plan.status is Status.OK]
+    greedy = known[0] if known else start(problem)
+    starts = [each for each in (*known, *[problem.current] * sound, greedy) if _holds(problem, each)]
+    found = place(problem, starts, options, budget)
+    if found.infeasible and sound:
+        partial = [greedy, *(problem.node_of(plan.assignment) for plan in others.values())]
+        node_of = min(partial, key=lambda each: _worth(problem, each))
+        return _no_placement(problem, node_of, "it is proven that no placement holds every task")
     candidates = [each for each in (problem.current, found.node_of, greedy) if each is not None]
     node_of = min(candidates, key=lambda each: _worth(problem, each))
-    proven = found.proven and found.node_of is not None
-    said = "proven optimum" if proven else "best found so far"
-    return _bounded(problem, node_of, found.bound, said, proven=proven)
+    own = _bounded(problem, node_of, found, sound=sound) if found.searched else _not_searched(problem, node_of)
+    best = min([own, *others.values()], key=_order)
+    if best is own:
+        return own
+    name = next(name for name, plan in others.items() if plan is best)
+    said = f"the plan of {name}, nothing better was found: {best.explanation}"
+    kept = tuple(each for each in own.reasons if each.code == NOT_SEARCHED)
+    return attrs.evolve(best, bound=own.bound, explanation=said, reasons=(*kept, *best.reasons))
+
+
+def _holds(problem: Problem, node_of: NDArray[np.int64]) -> bool:
+    """Check whether a placement has every task, and overloads no node."""
+    return _worth(problem, node_of)[:2] == (0, 0)
+
+
+def _order(plan: Plan) -> tuple[bool, int, float, int]:
+    """Sort key of plans, the best is least."""
+    return plan.status is not Status.OK, plan.scores.unplaced, plan.scores.inter_node, plan.scores.nodes_used
 
 
 def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[int, int, int, int]:
@@ -78,22 +111,40 @@ def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[int, int, int,
     return over, int((~placed).sum()), problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
 
 
-def _not_searched(problem: Problem, node_of: NDArray[np.int64], origin: str, most: int) -> Plan:
+def _is_sound(problem: Problem) -> bool:
+    """Check that a bound on placements bounds all plans: that what runs breaks no limit, and that all is looked at.
+
+    A node or worker that is overloaded may stay so, and traffic is scored as it was measured.
+    """
+    request, heap = problem.request, defaultdict[tuple[Slot, int], float](float)
+    for task in np.flatnonzero(problem.current >= 0).tolist():
+        heap[request.assignment[problem.task_ids[task]], int(problem.topology[task])] += float(problem.heap[task])
+    shared = len({slot for slot, _ in heap}) < len(heap)
+    large = any(need > problem.heap_limit[topology] for (_, topology), need in heap.items())
+    runs = np.where(problem.current >= 0, problem.current, -1)
+    measured = problem.measured or not (request.metrics.tasks or request.metrics.flows)
+    return measured and not shared and not large and _worth(problem, runs)[0] == 0
+
+
+def _not_searched(problem: Problem, node_of: NDArray[np.int64]) -> Plan:
     """A plan that nothing was proved of, and a reason that says so."""
-    said = f"more than {most} columns: not searched, {origin}"
+    said = f"more than {CLASSES} different tasks: not searched"
     plan = plan_within_limit(problem, node_of, said)
     if plan.status is not Status.OK:
         return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
-    message = f"more than {most} columns, the plan is {origin}; raise max_columns, or ask for less"
+    message = f"more than {CLASSES} different tasks, and no search for better; ask for less"
     return attrs.evolve(plan, reasons=(Reason(code=NOT_SEARCHED, subject="tasks", message=message),))
 
 
-def _bounded(problem: Problem, node_of: NDArray[np.int64], bound: int, said: str, *, proven: bool) -> Plan:
+def _bounded(problem: Problem, node_of: NDArray[np.int64], found: Placed, *, sound: bool) -> Plan:
+    said = "proven optimum" if found.proven and sound else "best found so far"
     plan = plan_within_limit(problem, node_of, said)
     if plan.status is not Status.OK:
         return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
-    value = bound / problem.traffic.scale
-    reached = proven and plan.scores.inter_node <= value
+    if not sound:
+        return plan
+    value = found.bound / problem.traffic.scale
+    reached = found.proven and plan.scores.inter_node <= value
     return attrs.evolve(plan, bound=Bound(figure="inter_node", value=value, proven=reached))
 
 

@@ -1,4 +1,4 @@
-"""CP-SAT, told to be deterministic: one worker, a fixed seed, work counted rather than time."""
+"""OR-Tools' solvers, told to be deterministic: one worker, a fixed seed, work counted rather than time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ if TYPE_CHECKING:
     from headgate_exact.options import Options
 
 SHARE = 0.6
-"""Share of the deadline that CP-SAT may take by the clock. The larger it is, the less is left for building models and
-checking the plan, and the more plans come too late."""
+"""Share of the deadline that the solvers may take by the clock. The larger it is, the less is left for building models
+and checking the plan, and the more plans come too late."""
+PIVOTED = 2e-8
+"""Deterministic seconds that an entry of a linear program costs. The larger it is, the less is left for CP-SAT."""
 
 
 @attrs.define
 class Budget:
     """Budget left for one request's searches, in deterministic seconds and in seconds of the clock.
 
-    The clock is CP-SAT's own: this code reads none.
+    The clock is the solvers' own: this code reads none. What runs beside them counts its work (`take`), and looks
+    whether the host asked it to end (`spent`).
     """
 
     work: float
     clock: float
-    solver: Any = None
+    stop: Any = None
 
     @classmethod
     def of(cls, deadline: float, options: Options) -> Budget:
@@ -43,8 +46,8 @@ class Budget:
     def end(self) -> None:
         """Leave nothing, and stop the search that goes on; from any thread."""
         self.work = self.clock = -math.inf
-        if self.solver is not None:
-            self.solver.stop_search()
+        if self.stop is not None:
+            self.stop()
 
     @property
     def spent(self) -> bool:
@@ -54,6 +57,23 @@ class Budget:
     def take(self, work: float) -> None:
         """Count work that is done outside CP-SAT, in deterministic seconds."""
         self.work -= work
+
+    def run_linear(self, solver: Any) -> bool:
+        """Solve a linear program of `pywraplp` within the budget; False where it was cut short.
+
+        Args:
+            solver: The `pywraplp.Solver`.
+        """
+        if self.spent:
+            return False
+        solver.SetTimeLimit(max(int(1000 * min(self.clock, 1e6)), 1))
+        self.stop = solver.InterruptSolve
+        before = solver.WallTime()
+        status = int(solver.Solve())
+        self.stop = None
+        self.clock -= max(solver.WallTime() - before, 0) / 1000
+        self.take(solver.NumVariables() * solver.NumConstraints() * PIVOTED)
+        return bool(status == solver.OPTIMAL)
 
 
 def solve(model: Any, budget: Budget) -> Any:
@@ -76,8 +96,9 @@ def solve(model: Any, budget: Budget) -> Any:
     parameters.max_time_in_seconds = max(budget.clock, 0.0)
     parameters.max_deterministic_time = max(budget.work, 0.0)
     parameters.catch_sigint_signal = False
-    budget.solver = solver
+    budget.stop = solver.stop_search
     solver.status = solver.solve(model)
+    budget.stop = None
     budget.work -= solver.response_proto.deterministic_time
     budget.clock -= solver.wall_time
     return solver
