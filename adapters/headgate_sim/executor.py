@@ -31,7 +31,11 @@ def preflight(target: SimTarget, plan: Plan) -> Sequence[str]:
 def _ignored(target: SimTarget, plan: Plan) -> Iterator[str]:
     problem = target.world.layout.problem
     counts = Counter(f"{task.topology}/{task.component}" for task in problem.tasks)
-    other = sorted(name for name, count in plan.parallelism.items() if counts.get(name, count) != count)
+    other = (
+        ()
+        if target.world.empty
+        else sorted(name for name, count in plan.parallelism.items() if counts.get(name, count) != count)
+    )
     if other:
         yield f"{', '.join(other)}: the number of tasks stays what the request says, the plan asks for another one"
     if plan.input_rate is not None:
@@ -55,6 +59,8 @@ def _disturbed(target: SimTarget, plan: Plan) -> Iterator[str]:
 def execute(target: SimTarget, plan: Plan) -> Receipt:
     """Ask for the plan's assignment and let time pass until the last of its tasks should run.
 
+    Numbers of tasks that the plan chooses are those with which topologies are submitted; of what runs, they stay.
+
     A step is done when its task was then seen to run where asked, or to run no more; on a node that has died it
     is not.
 
@@ -63,6 +69,8 @@ def execute(target: SimTarget, plan: Plan) -> Receipt:
         plan: The plan; a task that it does not name stops.
     """
     undo = FrozenMap(target.world.places.asked)
+    if plan.parallelism and target.world.empty:
+        target.world.submit(plan.parallelism)
     _ask(target, plan.assignment)
     steps = tuple(_step(target, move, plan.assignment) for move in plan.moves)
     return Receipt(done=all(step.done for step in steps), level=LEVEL, steps=steps, undo=undo)

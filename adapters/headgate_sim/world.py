@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from headgate.model.rescale import with_instances
 from headgate_sim.layout import Floats, Layout
 from headgate_sim.migration import migrations
 from headgate_sim.places import RunningTasks
@@ -107,6 +108,24 @@ class World:
         self._index = {each.id: number for number, each in enumerate(self.layout.topologies)}
         for event in sorted((trace or Trace()).events, key=lambda each: each.time):
             self._at(event.time, self._happening(event))
+
+    @property
+    def empty(self) -> bool:
+        """True until something is asked to run: topologies are described, and not submitted."""
+        return not self.places.asked and not self.places.running
+
+    def submit(self, parallelism: Mapping[str, int]) -> None:
+        """Take other numbers of tasks, by `topology/component`, for topologies of which nothing runs yet.
+
+        Raises:
+            DocumentError: A component is unknown, or would have no task.
+        """
+        dead = self.places.down
+        self.layout = Layout.of(with_instances(self.layout.problem.request, parallelism))
+        self.places = RunningTasks.of(self.layout.problem)
+        self.places.down = dead
+        self._model = Model(self.layout, self.timing.hop)
+        self._known.clear()
 
     def advance(self, until: float) -> None:
         """Let time pass until a moment, event by event; what is due at that moment happens too."""

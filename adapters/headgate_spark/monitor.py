@@ -26,6 +26,7 @@ from headgate.model import (
 from headgate_spark.driver.gateway import scala_context
 from headgate_spark.driver.session import executors, host_of
 from headgate_spark.driver.usage import node_usage, read_usage
+from headgate_spark.events.intake import intake
 from headgate_spark.events.shuffle import shuffle_traffic
 from headgate_spark.target import PORT
 
@@ -40,12 +41,16 @@ BUDGET = 30.0
 """Seconds beyond the window that `observe` may wait for one complete micro-batch: if larger, a round with a stuck query
 takes longer; if smaller, a query with long batches is not measured."""
 
+MACHINE = "MACHINE_TYPE"
+"""Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_MACHINE_TYPE` in the environment of its Worker."""
+
 
 def observe(target: SparkTarget, window: float) -> Observation:
     """Watch for `window` seconds, and longer until one batch has begun and ended, at most `BUDGET` seconds longer.
 
     Batches that were running already are left out: they may be half in an earlier placement. Without a batch in that
-    time tasks are where the last one ran them, and nothing is measured; the cluster is there in any case.
+    time tasks are where the last one ran them. It is measured if that is where they are asked to run: else a query that
+    falls behind, whose batches grow, would be measured no more. The cluster is there in any case.
 
     Args:
         target: The application.
@@ -70,9 +75,18 @@ def observe(target: SparkTarget, window: float) -> Observation:
         seen = attrs.evolve(seen, metrics=attrs.evolve(seen.metrics, nodes=used))
     if jobs:
         return attrs.evolve(seen, notes=tuple(batch_notes(target, jobs)))
-    last = recorder.jobs(target.scope)[-1:]
     note = f"{target.topology.id} ended no batch in {window + BUDGET:g} s"
-    return attrs.evolve(seen, assignment=_seen(target, last), notes=(note,))
+    return attrs.evolve(_last(target, seen), notes=(note,))
+
+
+def _last(target: SparkTarget, seen: Observation) -> Observation:
+    """The observation with the last batch that ended, measured if all of it ran as is asked now."""
+    earlier, last = _recorder(target).jobs(target.scope)[-2:-1], _recorder(target).jobs(target.scope)[-1:]
+    done = totals(target, last, target.asked())
+    if not last or done.hits < done.asked:
+        return attrs.evolve(seen, assignment=_seen(target, last))
+    measured = observation(target, last, begin=max((job.end.time for job in earlier), default=None))
+    return attrs.evolve(measured, metrics=attrs.evolve(measured.metrics, nodes=seen.metrics.nodes))
 
 
 def _refuse_ended(target: SparkTarget) -> None:
@@ -128,19 +142,30 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
 
 
 def nodes(spark: Any) -> tuple[Node, ...]:
-    """The hosts that have a live executor, with the cores (100 points each) and memory of their executors."""
+    """The hosts that have a live executor, with the cores (100 points each) and memory of their executors.
+
+    The type of a machine is the executor attribute `MACHINE`, which Spark makes of a variable in its environment.
+    """
     scala = scala_context(spark.sparkContext)
     found = scala.statusStore().executorList(True)
     cores: dict[str, int] = defaultdict(int)
     count: dict[str, int] = defaultdict(int)
+    machine: dict[str, str] = {}
     for executor in (found.apply(index) for index in range(found.size())):
         if executor.id() != "driver":
             host = host_of(executor.hostPort())
             cores[host] += executor.totalCores()
             count[host] += 1
+            if (name := executor.attributes().get(MACHINE)).isDefined():
+                machine[host] = name.get()
     memory = float(scala.executorMemory())
     return tuple(
-        Node(id=host, capacity=Resources(cpu=100.0 * cores[host], memory=memory * count[host]), slots=(PORT,))
+        Node(
+            id=host,
+            capacity=Resources(cpu=100.0 * cores[host], memory=memory * count[host]),
+            slots=(PORT,),
+            machine_type=machine.get(host),
+        )
         for host in sorted(cores)
     )
 
@@ -292,17 +317,24 @@ def _flows(target: SparkTarget, jobs: Sequence[Job], period: float) -> Iterator[
 
 
 def _topology_sample(target: SparkTarget, jobs: Sequence[Job], period: float) -> TopologySample:
-    """Offered is what sources emit, throughput what sinks take in; latency is the mean time of a batch."""
-    streams = target.topology.streams
-    sinks = {each.target for each in streams} - {each.source for each in streams}
-    sources = {each.source for each in streams} - {each.target for each in streams}
+    """Rows that arrive and those of them that are completed (`intake`); latency is the mean time of a batch.
+
+    Jobs that are no batches of a query have nothing outside: they complete what they take.
+    """
     durations = _durations(target.spark, jobs)
+    query, last = jobs[-1].start.query, jobs[-1].start.batch
+    heard = _recorder(target).progress(query) if query and last is not None else ()
+    found = intake([each for each in heard if last is not None and each.batch <= last])
+    streams = target.topology.streams
+    sources = {each.source for each in streams} - {each.target for each in streams}
+    taken = _rows(target, jobs, sources, "written") / period
+    offered, throughput = found or (taken, taken)
     return TopologySample(
         topology=target.topology.id,
-        offered=_rows(target, jobs, sources, "written") / period,
-        throughput=_rows(target, jobs, sinks, "read") / period,
+        offered=offered,
+        throughput=throughput,
         latency=1000.0 * sum(durations) / len(durations),
-        source="spark",
+        source="spark: micro-batches" if found else "spark: rows of jobs",
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from headgate.model import FrozenMap
+from headgate_spark.events.intake import rows_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,6 +130,7 @@ class QueryProgress:
         rows: Taken from all sources. `offered`: per second since the batch before; `done`: per second of processing.
         seconds: Of the whole batch, planning and commit included. `add`: of its job alone.
         observed: What `DataFrame.observe` counted, by name of the observation.
+        behind: Rows that sources had beyond the end of the batch; None if none says it in rows.
     """
 
     query: str
@@ -141,6 +143,7 @@ class QueryProgress:
     seconds: float
     add: float
     observed: FrozenMap[str, Any] = FrozenMap()
+    behind: int | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -278,6 +281,7 @@ def _progress(document: dict[str, Any]) -> QueryProgress:
         seconds=duration.get("triggerExecution", 0) / 1e3,
         add=duration.get("addBatch", 0) / 1e3,
         observed=FrozenMap(found.get("observedMetrics") or {}),
+        behind=rows_behind(sources),
     )
 
 

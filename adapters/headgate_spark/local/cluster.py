@@ -21,11 +21,12 @@ from headgate.engines.lifetime import lifetime
 from headgate.engines.process import Daemon, LocalCluster, check_addresses, command_line, end, end_group, patience
 from headgate.errors import EngineError
 from headgate.interrupts import held
+from headgate.model import FrozenMap
 from headgate_spark.driver.jar import SparkHome, spark_home
 from headgate_spark.driver.jvm import jvm_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 MASTER = "org.apache.spark.deploy.master.Master"
 """Main class of the Master; the scripts in Spark's `sbin` start it in the background, out of reach."""
@@ -39,13 +40,20 @@ MASTER_UI = re.compile(r"Successfully started service 'MasterUI' on port (\d+)")
 """Line of the Master's log that tells the port of its web page."""
 
 
+MACHINE = "SPARK_EXECUTOR_ATTRIBUTE_MACHINE_TYPE"
+"""Variable in the environment of a Worker, which its executors inherit: Spark makes an attribute MACHINE_TYPE of it."""
+
+
 @attrs.frozen(kw_only=True)
 class WorkerSpec:
-    """A Worker: the loopback address it has for itself, the cores and the memory in MB it offers."""
+    """A Worker: the loopback address it has for itself, the cores and the memory in MB it offers, and the type of its
+    machine, which its executors tell.
+    """
 
     host: str
     cores: int
     memory_mb: int = 1024
+    machine_type: str | None = None
 
 
 def worker_specs(cores: Sequence[int]) -> tuple[WorkerSpec, ...]:
@@ -229,14 +237,17 @@ class LocalSpark(LocalCluster):
         size = ["--cores", str(spec.cores), "--memory", f"{spec.memory_mb}m"]
         place = ["--host", spec.host, "--port", "0", "--webui-port", "0"]
         work = ["--work-dir", str(self._work / f"work-{spec.host}")]
-        self._spawn(f"worker-{spec.host}", spec.host, [WORKER, *place, *size, *work, self.master_url])
+        more = {} if spec.machine_type is None else {MACHINE: spec.machine_type}
+        self._spawn(f"worker-{spec.host}", spec.host, [WORKER, *place, *size, *work, self.master_url], more)
 
-    def _spawn(self, name: str, host: str, command: list[str]) -> Daemon:
+    def _spawn(self, name: str, host: str, command: list[str], more: Mapping[str, str] = FrozenMap()) -> Daemon:
         program = str(self._home.path / "bin" / "spark-class")
         log = self._work / f"{name}.log"
         log.unlink(missing_ok=True)  # the Master's port is read from it: an earlier one's must not be found
         self.group = self.group or lifetime().group()
-        daemon = Daemon.start(name, [program, *command], log=log, env=self._environment(host), group=self.group)
+        daemon = Daemon.start(
+            name, [program, *command], log=log, env=self._environment(host) | dict(more), group=self.group
+        )
         self._daemons[host] = daemon
         return daemon
 

@@ -20,6 +20,7 @@ from headgate_sim.experiment import run
 from headgate_sim.simulate import simulate
 from headgate_sim.summary import Summary
 from headgate_sim.timing import Span
+from headgate_sim.trace import Event, Trace
 from small_requests import component, node, request, topology, word_count
 
 
@@ -194,3 +195,28 @@ def test_profiles_from_knowledge_make_it_one(words, tmp_path):
     missing = invoke(words, "-s", "hetero", "--knowledge", tmp_path / "typo")
     assert missing.exit_code == 2
     assert "is not a file or folder that is there" in missing.output
+
+
+def test_topologies_are_submitted_with_the_numbers_of_tasks_that_a_plan_chooses_and_keep_them():
+    asked = find_request("hetero:linear-three", PluginHost.load())
+    rounds = []
+    summary = run(asked, "hetero", duration=90.0, on_round=lambda done, _: rounds.append(done))
+    assert [done.outcome for done in rounds] == ["executed", "unchanged", "unchanged"]
+    assert summary.status == "ok"
+    chosen = rounds[0].plan.parallelism
+    parts = {f"{t.id}/{part.id}": part.parallelism for t in rounds[1].request.topologies for part in t.components}
+    assert {name: parts[name] for name in chosen} == chosen
+    before = {f"{t.id}/{part.id}": part.parallelism for t in asked.topologies for part in t.components}
+    assert any(chosen[name] > before[name] for name in chosen)
+    assert len(rounds[1].request.assignment) == sum(parts.values()) > sum(before.values())
+
+
+def test_a_node_that_died_before_the_first_plan_stays_dead_when_topologies_are_submitted():
+    asked = find_request("hetero:linear-three", PluginHost.load())
+    gone = min(node.id for node in asked.cluster.nodes)
+    trace = Trace(events=(Event(time=1.0, kind="node-down", subject=gone),))
+    rounds = []
+    run(asked, "hetero", duration=120.0, trace=trace, on_round=lambda done, _: rounds.append(done))
+    assert gone not in {slot.node for slot in rounds[-1].request.assignment.values()}
+    assert gone not in {node.id for node in rounds[-1].request.cluster.nodes}
+    assert rounds[-1].outcome == "unchanged", [done.message for done in rounds]

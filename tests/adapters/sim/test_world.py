@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.model import Plan
+from headgate.model import Plan, Slot
 from headgate.problem import Problem
 from headgate.testing import FirstFit
 from headgate.testing.strategies import requests
@@ -73,7 +73,10 @@ def test_nothing_is_lost_nothing_is_overloaded_and_time_has_no_holes(story, seed
 
 def test_what_is_not_carried_out_is_said_before():
     target = SimTarget(world=World(word_count()))
-    said = preflight(target, Plan(parallelism={"words/split": 3, "words/count": 2}, input_rate=5.0))
+    plan = Plan(parallelism={"words/split": 3, "words/count": 2}, input_rate=5.0)
+    assert len(preflight(target, plan)) == 1  # with these numbers of tasks it would be submitted
+    target.world.assign({target.world.layout.problem.task_ids[0]: Slot("a", 0)})
+    said = preflight(target, plan)
     assert len(said) == 2
     assert said[0].startswith("words/split: the number of tasks stays")
     assert "input rate of 5 is not set" in said[1]

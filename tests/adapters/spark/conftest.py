@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 
 from headgate_spark.local.cluster import LocalSpark, worker_specs
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
+TYPES = {"127.0.0.2": "i5", "127.0.0.3": "pentium"}
+"""Types of machines; the third node does not say its own."""
 SETTINGS = {
     "spark.sql.shuffle.partitions": "6",
     "spark.ui.retainedJobs": "100",
@@ -36,7 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def cluster(java: None) -> Iterator[LocalSpark]:
     """A Master and three Workers on 127.0.0.2-4 with 4, 2 and 1 cores."""
-    with LocalSpark(worker_specs((4, 2, 1)), timeout=300.0) as local:
+    workers = tuple(attrs.evolve(each, machine_type=TYPES.get(each.host)) for each in worker_specs((4, 2, 1)))
+    with LocalSpark(workers, timeout=300.0) as local:
         yield local
 
 

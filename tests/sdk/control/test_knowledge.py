@@ -12,8 +12,9 @@ from headgate.control.knowledge import KnowledgeFile, complete, read_knowledge
 from headgate.control.loop import Control, Loop
 from headgate.documents import dumps, unstructure
 from headgate.errors import DocumentError
-from headgate.model import Observation, Profile, Resources
+from headgate.model import Kind, Observation, Profile, Request, Resources
 from headgate.model.knowledge import Demand, Knowledge, ProfileFit
+from headgate.model.validate import check_request
 from headgate.plugins.host import PluginHost
 from memory_engine import Engine, Judge, Machine
 from small_requests import component, node, request, topology
@@ -146,3 +147,12 @@ def test_the_loop_asks_its_scheduler_with_what_the_file_knows_at_each_round(tmp_
     assert second.request.profiles == (profile(),)
     assert demand_of(second.request)["cpu"] == 42.0
     assert second.notes == ()
+
+
+def test_a_spout_that_was_learned_with_a_selectivity_has_none():
+    made = request([node("a")], [topology("t", component("s", kind=Kind.SPOUT), component("c"))], {})
+    seen = Observation(cluster=made.cluster, topologies=made.topologies)
+    fits = [attrs.evolve(fit("t", part), profile=attrs.evolve(profile("t", part), alpha=3.0)) for part in ("s", "c")]
+    found = complete(seen, Knowledge(profiles=tuple(fits)))
+    assert {each.component: each.alpha for each in found.profiles} == {"s": None, "c": 3.0}
+    check_request(Request.of(found))

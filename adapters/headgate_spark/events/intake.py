@@ -1,0 +1,73 @@
+"""Load and throughput of a streaming query, by what its micro-batches reported: pure functions of these reports.
+
+A micro-batch completes all rows that it takes, so what sinks receive says nothing of a query that falls behind. It
+shows outside: rows arrive faster than batches process them, or offsets of the source run away.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from headgate_spark.events.event import QueryProgress
+
+BATCHES = 10
+"""Batches that are judged together: if larger, a query that begins to fall behind is noticed later; if smaller, one
+slow batch looks like falling behind."""
+LEAST = 3
+"""Batches without which no throughput is told: if smaller, the first batches, in which workers start, count for all."""
+
+
+def intake(progress: Sequence[QueryProgress]) -> tuple[float, float | None] | None:
+    """Rows/s that arrived for a query, and rows/s of them that it completed; None if it took none yet.
+
+    It completes what arrives unless batches take longer than the rows of a batch took to arrive.
+
+    Args:
+        progress: Its batches, oldest first; the last `BATCHES` that took rows count.
+    """
+    used = [each for each in progress if each.rows and each.offered > 0 and each.done > 0][-BATCHES:]
+    if not used:
+        return None
+    rows = sum(each.rows for each in used)
+    arriving = sum(each.rows / each.offered for each in used)
+    processing = sum(each.rows / each.done for each in used)
+    offered = (rows + _growth(used)) / arriving
+    return max(offered, 0.0), min(rows / processing, max(offered, 0.0)) if len(used) >= LEAST else None
+
+
+def _growth(used: Sequence[QueryProgress]) -> float:
+    """Rows by which the source ran ahead of the query from the first batch to the last."""
+    first, last = used[0].behind, used[-1].behind
+    return 0.0 if first is None or last is None else float(last - first)
+
+
+def rows_behind(sources: Iterable[Mapping[str, Any]]) -> int | None:
+    """Rows that sources have beyond the end of a batch; None if no source says it in rows.
+
+    Only offsets by topic and partition (Kafka) count rows; those of other sources are seconds or files.
+
+    Args:
+        sources: Of one batch, as Spark reports them.
+    """
+    pairs = [(_offsets(each.get("latestOffset")), _offsets(each.get("endOffset"))) for each in sources]
+    found = [
+        sum(latest.values()) - sum(end.values()) for latest, end in pairs if latest and latest.keys() == end.keys()
+    ]
+    return sum(found) if found else None
+
+
+def _offsets(offset: Any) -> dict[tuple[str, str], int]:
+    """Offsets by topic and partition, of an object or its text; none of any other."""
+    if isinstance(offset, str):
+        try:
+            offset = json.loads(offset)
+        except ValueError:
+            return {}
+    if not isinstance(offset, dict) or not all(isinstance(each, dict) for each in offset.values()):
+        return {}
+    found = {(topic, part): at for topic, parts in offset.items() for part, at in parts.items()}
+    return found if all(type(at) is int for at in found.values()) else {}

@@ -1,0 +1,141 @@
+"""What arrives for a query and what it completes: by hand, and a real query that falls behind and one that keeps up."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import attrs
+import pytest
+
+import headgate_spark
+from headgate.control.loop import Control, Loop
+from headgate.documents import write
+from headgate.model import Profile
+from headgate.model.knowledge import Knowledge, ProfileFit
+from headgate.plugins.host import PluginHost
+from headgate_spark.events.event import QueryProgress, parse
+from headgate_spark.events.intake import BATCHES, LEAST, intake, rows_behind
+
+PATIENCE = 240.0
+
+
+def batch(rows=100, offered=10.0, done=20.0, behind=None):
+    figures = {"query": "q", "run": "r", "name": "", "batch": 1, "seconds": 1.0, "add": 1.0}
+    return QueryProgress(rows=rows, offered=offered, done=done, behind=behind, **figures)
+
+
+@pytest.mark.parametrize(
+    ("progress", "found"),
+    [
+        ([], None),
+        ([batch(offered=0.0)], None),
+        ([batch(rows=0)] * 9, None),
+        ([batch()] * 2, (10.0, None)),
+        ([batch()] * 3, (10.0, 10.0)),
+        ([batch(done=5.0)] * 3, (10.0, 5.0)),
+        ([batch(rows=0), batch(done=5.0), batch(rows=0), batch(done=5.0), batch(done=5.0)], (10.0, 5.0)),
+        ([batch(done=1.0)] * 9 + [batch(done=20.0)] * BATCHES, (10.0, 10.0)),
+        ([batch(behind=0), batch(behind=100), batch(behind=300)], (20.0, 20.0)),
+        ([batch(behind=0, done=10.0), batch(behind=100, done=10.0), batch(behind=300, done=10.0)], (20.0, 10.0)),
+        ([batch(behind=300), batch(behind=100), batch(behind=150)], (5.0, 5.0)),
+        ([batch(behind=0), batch(), batch()], (10.0, 10.0)),
+    ],
+    ids=[
+        *("nothing", "the first batch", "without rows", "too few", "keeps up", "falls behind", "idle between"),
+        *("the past", "a source runs away in time", "a source runs away", "catches up", "unknown"),
+    ],
+)
+def test_loads_worked_by_hand(progress, found):
+    assert intake(progress) == found
+
+
+@pytest.mark.parametrize("written", [lambda offset: offset, json.dumps], ids=["object", "text"])
+def test_offsets_by_topic_and_partition_count_rows(written):
+    source = {"endOffset": {"t": {"0": 5, "1": 7}}, "latestOffset": {"t": {"0": 9, "1": 7}}}
+    made = {name: written(offset) for name, offset in source.items()}
+    assert rows_behind([made, made]) == 8
+
+
+@pytest.mark.parametrize("odd", [None, 7, "7", "no json", {"offset": 3, "timestamp": 9}, {}, {"t": {"0": None}}])
+def test_other_offsets_say_nothing_of_rows(odd):
+    assert rows_behind([{"endOffset": odd, "latestOffset": odd}]) is None
+    assert rows_behind([{"endOffset": {"t": {"0": 5}}, "latestOffset": {"t": {"0": 5, "1": 9}}}]) is None
+    assert rows_behind([]) is None
+
+
+def test_offsets_are_read_from_the_event_of_a_batch():
+    source = {"numInputRows": 1, "endOffset": {"t": {"0": 5}}, "latestOffset": {"t": {"0": 9}}}
+    progress = {"id": "q", "runId": "r", "batchId": 1, "durationMs": {}, "sources": [source]}
+    name = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
+    assert parse(json.dumps({"Event": name, "progress": progress})).behind == 4
+
+
+RATE = 700
+"""Rows a second of the source."""
+
+
+def started(spark, folder, *, pause):
+    """A query that counts rows by key; each row takes `pause` milliseconds in one partition. It asks no processor."""
+    rows = spark.readStream.format("rate").option("rowsPerSecond", RATE).option("numPartitions", 1).load()
+    # Spark's call of a static method of Java; what it returns is null, and is used so that the call is made.
+    slept = f"coalesce(length(java_method('java.lang.Thread', 'sleep', {pause}L)), 0)"
+    kept = rows.selectExpr(f"value % 6 + {slept} AS key" if pause else "value % 6 AS key", "value")
+    counts = (kept if pause else kept.where("value % 100 = 0")).groupBy("key").count()
+    writer = counts.writeStream.format("noop").outputMode("update").option("checkpointLocation", str(folder))
+    return writer.queryName("behind" if pause else "filter").start()
+
+
+def judged(spark, query, knowledge):
+    """A round on a query with enough batches, and its load as Spark's own client reports it."""
+    host = PluginHost.load(["spark", "dstorm"])
+    control = Control(scheduler="dstorm", engine="spark", window=1.0, shadow=True, knowledge=knowledge)
+    control = attrs.evolve(control, options={"latency_constraint": 1e9})
+    with headgate_spark.connect(spark) as connection:
+        target = connection.target(query)
+        deadline = time.monotonic() + PATIENCE
+        while len([each for each in query.recentProgress if each["numInputRows"]]) <= LEAST:
+            assert query.isActive, query.exception()
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        seen = []
+        done = Loop(host, control, target, keep=seen.append).round(replan=True)
+    ((sample,),) = [each.metrics.topologies for each in seen[:1]]
+    return done, sample
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_query_that_falls_behind_is_unsatisfactory_and_has_what_is_known_of_it(spark, tmp_path):
+    fit = ProfileFit(profile=Profile(topology="behind", component="stage-1", machine_type="i5", e=0.5), samples=9)
+    write(tmp_path / "knowledge.json", Knowledge(profiles=(fit,)))
+    query = started(spark, tmp_path / "checkpoint", pause=2)
+    try:
+        done, sample = judged(spark, query, tmp_path)
+        reported = [each for each in query.recentProgress if each["numInputRows"]]
+    finally:
+        query.stop()
+    # The source makes 700 rows a second, and one partition cannot have more than 500 of them done: Spark says so, too.
+    assert reported[-1]["processedRowsPerSecond"] < 0.75 * RATE
+    assert sample.offered == pytest.approx(RATE, rel=0.25)
+    assert sample.throughput < 0.75 * RATE
+    assert done.verdict.state == "unsatisfactory", done.message
+    assert [(each.component, each.machine_type) for each in done.request.profiles] == [("stage-1", "i5")]
+    assert {node.id: node.machine_type for node in done.request.cluster.nodes} == {
+        "127.0.0.2": "i5",
+        "127.0.0.3": "pentium",
+        "127.0.0.4": None,
+    }
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_query_that_filters_is_quiet(spark, tmp_path):
+    query = started(spark, tmp_path / "checkpoint", pause=0)
+    try:
+        done, sample = judged(spark, query, None)
+    finally:
+        query.stop()
+    assert done.verdict.state != "unsatisfactory", (done.verdict, sample)
+    assert sample.offered == pytest.approx(RATE, rel=0.35)
+    assert sample.throughput == pytest.approx(sample.offered, rel=0.05)
