@@ -24,6 +24,7 @@ PUBLIC = (
     "headgate.problem.room",
     "headgate.problem.workers",
     "headgate.testing",
+    "headgate.toolbox.annealing",
     "headgate.toolbox.cancel",
     "headgate.toolbox.instance_counts",
     "headgate.toolbox.limited",

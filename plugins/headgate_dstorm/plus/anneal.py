@@ -28,9 +28,16 @@ those that touch one node one is made; the fewer, the longer the same number of 
 
 
 def anneal(
-    problem: Problem, exchange: Exchange, node_of: Ints, *, steps: int, seed: int, ended: Callable[[], bool] = bool
+    problem: Problem,
+    exchange: Exchange,
+    node_of: Ints,
+    *,
+    steps: int,
+    seed: int,
+    node_cost: int = 0,
+    ended: Callable[[], bool] = bool,
 ) -> Ints:
-    """Anneal a placement; the result has no more traffic between nodes, on nodes that the placement uses.
+    """Anneal a placement; the result costs no more, in traffic between nodes and nodes in use.
 
     A step draws a task that exchanges tuples and the node of one of its peers. The task moves there if there is
     room, else it may change places with a task from there. A step that costs c units is taken with probability
@@ -43,14 +50,15 @@ def anneal(
         node_of: Where it begins, feasible, int64 (n,); tasks at -1 stay there.
         steps: How many steps to make, about.
         seed: Of all that is random.
+        node_cost: Units of traffic that a node in use counts as.
         ended: Whether to end now, with the best placement so far.
 
     Returns:
         Node index of each task, int64 (n,), -1 where it was -1.
     """
-    walk = _Walk(AnnealingState(problem, exchange, node_of), seed)
+    walk = _Walk(AnnealingState(problem, exchange, node_of), seed, node_cost)
     best = node_of
-    least = traffic = problem.traffic.inter_node(node_of)
+    least = cost = problem.traffic.inter_node(node_of) + node_cost * int((walk.state.held > 0).sum())
     if not len(walk.tasks) or len(walk.nodes) < 2 or not steps:
         return best
     width = min(max(FEWEST, FOR_A_NODE * len(walk.nodes)), MOST, steps)
@@ -58,10 +66,10 @@ def anneal(
     for done in range(rounds):
         if not least or ended():
             break
-        # from HOT to COLD in equal ratios; what was won is exact, so that traffic is never counted anew
-        traffic -= walk.step(width, HOT * (COLD / HOT) ** (done / rounds))
-        if traffic < least:
-            best, least = walk.state.node_of.copy(), traffic
+        # from HOT to COLD in equal ratios; what was won is exact, so that the cost is never counted anew
+        cost -= walk.step(width, HOT * (COLD / HOT) ** (done / rounds))
+        if cost < least:
+            best, least = walk.state.node_of.copy(), cost
     return best
 
 
@@ -69,16 +77,17 @@ class _Walk:
     """Random changes of a placement.
 
     Attributes:
-        nodes: int64, nodes that the placement uses.
+        nodes: int64, nodes that the placement uses, and those with slots where a task may be worth a node.
         tasks: int64, tasks that may move and exchange tuples.
     """
 
-    def __init__(self, state: AnnealingState, seed: int) -> None:
-        self.state = state
-        placed = state.node_of[state.node_of >= 0]
-        self.nodes = np.unique(placed)
+    def __init__(self, state: AnnealingState, seed: int, node_cost: int) -> None:
+        self.state, self._node_cost = state, node_cost
+        used = np.flatnonzero(state.held > 0)
         # as many peers as tasks share a node on average: more of its traffic a task cannot have there
-        self._reach = state.exchange.best(max(1.0, len(placed) / max(1, len(self.nodes))))
+        self._reach = state.exchange.best(max(1.0, float(state.held.sum()) / max(1, len(used))))
+        opens = self._reach.max(initial=0.0) > node_cost
+        self.nodes = np.flatnonzero((state.held > 0) | (state.problem.slots > 0)) if opens else used
         self.tasks = state.tasks[self._reach[state.tasks] > 0]
         self._dice = np.random.Generator(np.random.PCG64(seed))
 
@@ -90,7 +99,7 @@ class _Walk:
             temperature: Share of what a task can have on its node that a step may cost, on average.
 
         Returns:
-            Units that no longer cross nodes.
+            Units that no longer cross nodes, and those of nodes that are in use no longer.
         """
         state = self.state
         shares = self._dice.random((5, width))
@@ -99,16 +108,20 @@ class _Walk:
         keep = np.flatnonzero((there >= 0) & (there != state.node_of[task]))
         task, there, share, coin = task[keep], there[keep], shares[3, keep], shares[4, keep]
         fits, gain, reach = state.fits(task, there), state.gain(task, there), self._reach[task]
+        emptied = state.held[state.node_of[task]] == 1
+        nodes = emptied.astype(np.float64) - (state.held[there] == 0)
         other = np.full(len(task), -1, dtype=np.int64)
         # where there is no room a task from there may come here; where heap limits may leave none, every other time
         swaps = np.flatnonzero(~(fits & (state.plenty(there) | (coin < 0.5))) & (state.count[there] > 0))
         one, two = task[swaps], state.on[there[swaps], draw(share[swaps], state.count[there[swaps]])]
         other[swaps] = two
         fits[swaps] = state.fit_swapped(one, two) & ~state.exchange.alike(one, two)
+        nodes[swaps] = 0.0
         gain[swaps] += state.gain(two, state.node_of[one]) - state.twice(one, two)
         # the heat is that of the one with less traffic, unless it has none
         theirs = self._reach[two]
         reach[swaps] = np.where(theirs > 0, np.minimum(reach[swaps], theirs), reach[swaps])
+        gain += self._node_cost * nodes
         # Metropolis: u < exp(gain / heat) for a uniform u is gain > -heat * e for an exponential e
         luck = self._dice.standard_exponential(len(task))
         taken = np.flatnonzero(fits & (gain >= -temperature * reach * luck))

@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.toolbox.annealing import CHAINS, anneal_chains
 from headgate.toolbox.cancel import on_cancel
 from headgate.toolbox.limited import plan_within_limit
 from headgate.toolbox.repair import repair
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from headgate.problem import Problem
     from headgate_dstorm.options import PlusOptions
 
-EACH, MOST = 300, 3_000_000
+EACH, MOST = 1_000, 3_000_000
 """Steps by default: for each task, and at most. More of them find better placements of problems above some 30 tasks."""
 
 A_SECOND = 240_000
@@ -48,6 +49,16 @@ CELLS = 2**26
 
 LEANER = 0.98
 """A large problem is annealed from a start on at most this share of the nodes of the one with least traffic."""
+
+CHAINED = 64
+"""Tasks up to which many chains are annealed at once (`headgate.toolbox.annealing`). Their steps cost as much as the
+square of the number of tasks, and in larger problems a full node blocks fewer changes."""
+
+AFTER_CHAINS = 300
+"""Steps for each task of a problem that chains were annealed for; above some 30 tasks they find a little more."""
+
+CHAIN, LONGEST = 16, 512
+"""Steps of each chain for each task, and at most."""
 
 SMALL = 200
 """Tasks up to which each start is annealed: small problems end in different places. A larger one halves the steps that
@@ -146,19 +157,36 @@ def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate], e
     lean = min(chosen, key=lambda each: (each.nodes > LEANER * chosen[0].nodes, each.cost))
     steps = _steps(problem) if options.steps is None else options.steps
     begun = chosen if problem.n <= SMALL else [lean]
-    part, seed = steps // len(begun), problem.request.seed
+    seed, node_cost = problem.request.seed, problem.traffic.total // NODES_OF_TRAFFIC
+    if problem.n <= CHAINED:
+        length = min(CHAIN * problem.n, LONGEST) if options.steps is None else -(-options.steps // CHAINS)
+        whole = anneal_chains(
+            problem,
+            [each.node_of for each in starts],
+            node_cost=node_cost,
+            steps=length,
+            seed=seed,
+            ended=ended.is_set,
+        )
+        if whole is not None:
+            begun = [_candidate(problem, f"{CHAINS} chains of {length} steps", whole), *begun]
+            yield begun[0]
+    part = steps // len(begun)
     exchange = Exchange(problem)
     if problem.m * exchange.segments > CELLS:  # what nodes exchange with segments is one array
         return
     for start in begun:
-        node_of = anneal(problem, exchange, start.node_of, steps=part, seed=seed, ended=ended.is_set)
+        node_of = anneal(
+            problem, exchange, start.node_of, steps=part, seed=seed, node_cost=node_cost, ended=ended.is_set
+        )
         how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {seed})"
         yield _candidate(problem, f"{start.origin}, {how}", node_of)
 
 
 def _steps(problem: Problem) -> int:
     """Steps by default."""
-    return int(min(EACH * problem.n, MOST, A_SECOND * problem.request.limits.deadline))
+    each = AFTER_CHAINS if problem.n <= CHAINED else EACH
+    return int(min(each * problem.n, MOST, A_SECOND * problem.request.limits.deadline))
 
 
 def _running(problem: Problem) -> Candidate | None:

@@ -27,6 +27,7 @@ class AnnealingState:
         pull: float64 (m, s), units that a task of each segment exchanges by streams with all tasks on each node, itself
             included where it is there.
         free: float64 (m, r), capacity not taken.
+        held: int64 (m,), tasks on each node, the fixed ones included.
         slots_left: int64 (m,), slots not taken, with one worker for each topology.
         on: int64 (m, w), the free tasks on each node: the first `count` of a row are in use.
     """
@@ -37,6 +38,7 @@ class AnnealingState:
         at = node_of[placed]
         self.pull = self._pulls(placed)
         self.free = problem.capacity.copy()
+        self.held = np.bincount(at, minlength=problem.m)
         np.subtract.at(self.free, at, problem.demand[placed])
         self.of_topology = np.zeros((problem.m, len(problem.heap_limit)), dtype=np.int32)
         np.add.at(self.of_topology, (at, problem.topology[placed]), 1)
@@ -177,6 +179,8 @@ class AnnealingState:
         self.slots_left[here] += self.of_topology[here, topology] == 0
         self.slots_left[there] -= self.of_topology[there, topology] == 0
         self.of_topology[there, topology] += 1
+        self.held[here] -= 1
+        self.held[there] += 1
         self.free[here] += demand
         self.free[there] -= demand
         self.node_of[task] = there

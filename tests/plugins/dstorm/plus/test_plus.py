@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from dstorm_instances import instance
-from headgate.model import Cluster, Kind, Metrics, NodeSample, Observation, Request, Status, Stream, TopologySample
+from headgate.model import (
+    Cluster,
+    Kind,
+    Metrics,
+    NodeSample,
+    Observation,
+    Request,
+    Status,
+    Stream,
+    TopologySample,
+)
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.workers import Workers
@@ -52,7 +62,7 @@ def test_it_closes_the_gap_of_the_greedy():
 
 
 def test_the_seed_of_the_request_decides():
-    request = micro_benchmark("linear", BenchmarkSetting(ts=16, cs=40))
+    request = micro_benchmark("linear", BenchmarkSetting(ts=32, cs=40))
     plans = [improve(Problem.of(attrs.evolve(request, seed=seed)), STEPS) for seed in (0, 0, *range(1, 6))]
     assert plans[0] == plans[1]
     assert any(plan.assignment != plans[0].assignment for plan in plans[2:])
@@ -63,7 +73,7 @@ def patient(seconds):
     return attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=seconds))
 
 
-@pytest.mark.parametrize(("seconds", "steps"), [(0.25, 60_000), (5.0, 96_000), (60.0, 96_000)])
+@pytest.mark.parametrize(("seconds", "steps"), [(0.25, 60_000), (5.0, 320_000), (60.0, 320_000)])
 def test_the_deadline_bounds_the_steps(seconds, steps):
     plan = improve(Problem.of(patient(seconds)), PlusOptions())
     assert f"{steps} steps of annealing (seed 0)" in plan.explanation
@@ -109,9 +119,12 @@ def test_what_runs_stays_where_little_is_to_be_won():
 def test_annealing_keeps_capacity_slots_heap_limits_and_fixed_tasks(seed):
     problem = Problem.of(instance(seed, scale=1 + seed % 3))
     start = fill(problem)
-    node_of = anneal(problem, Exchange(problem), start, steps=10_000, seed=seed)
-    assert problem.traffic.inter_node(node_of) <= problem.traffic.inter_node(start)
-    assert set(node_of.tolist()) <= set(start.tolist())
+    node_of = anneal(problem, Exchange(problem), start, steps=10_000, seed=seed, node_cost=problem.traffic.total // 100)
+    before, after = (
+        problem.traffic.inter_node(each) + problem.traffic.total // 100 * len(set(each[each >= 0].tolist()))
+        for each in (start, node_of)
+    )
+    assert after <= before
     assert ((node_of < 0) == (start < 0)).all()
     fixed = problem.fixed >= 0
     assert (node_of[fixed] == problem.fixed[fixed]).all()
@@ -183,11 +196,11 @@ def test_it_allows_the_changes_for_which_the_packing_rule_finds_slots():
     assert min(answers.count(True), answers.count(False)) > 100
 
 
-@pytest.mark.parametrize(("seed", "scale"), [(20646, 1), (20375, 2)])
-def test_tasks_change_places_where_heap_limits_leave_no_room(seed, scale):
+def test_tasks_change_places_where_heap_limits_leave_no_room():
     """Nodes have capacity left and workers have not: the proven optimum is found by tasks that change places."""
-    request = instance(seed, scale=scale)
-    request = attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=60.0))
+    request = instance(20375, scale=2)
+    limits = attrs.evolve(request.limits, deadline=60.0)
+    request = attrs.evolve(request, limits=limits)
     proven = PluginHost.load(["optimal"]).schedule("optimal", request, {"effort": 0.02})
     assert proven.bound.proven
     assert improve(Problem.of(request), PlusOptions()).scores.inter_node == proven.scores.inter_node
