@@ -17,6 +17,7 @@ from headgate.problem import Problem
 from headgate_spark.demo.dataset import FEEDS
 from headgate_spark.demo.flights import BATCHES_A_YEAR, FlightsQuery
 from headgate_spark.driver.session import executors
+from headgate_spark.events.intake import LEAST
 from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.monitor import next_batches, nodes, observation, observe, totals
 
@@ -68,6 +69,7 @@ def round_robin(target, hosts=HOSTS):
 def test_an_observation_shows_where_tasks_ran_and_what_they_sent(target, query):
     placement = round_robin(target)
     target.ask(placement)
+    next_batches(target, LEAST + 1, timeout=PATIENCE)  # before, no throughput is told
     began = time.time()
     seen = observe(target, 1.0)
     passed, jobs = time.time() - began, target.recorder.jobs(target.scope, since=began)
