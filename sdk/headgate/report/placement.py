@@ -74,8 +74,8 @@ def svg(width: float, height: float, parts: Iterable[str], label: str) -> str:
         label: Label for screen readers.
     """
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" font-size="11" '
+        f'font-family="system-ui, sans-serif" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
 
 
