@@ -27,6 +27,7 @@ from headgate.model import (
     Task,
     Topology,
 )
+from headgate.model.rates import stream_rates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,8 @@ CPU, MEMORY = "cpu.pcore.percent", "memory.mb"
 ON_HEAP, OFF_HEAP = "onheap.memory.mb", "offheap.memory.mb"
 """Storm's normalised names of resources (`org.apache.storm.Constants`, COMMON_..._RESOURCE_NAME)."""
 UNIFORM = 1.0
-"""Tuples per second assumed on a stream before anything is measured: traffic then counts streams."""
+"""Tuples per second that a spout is assumed to emit before anything is measured, and a bolt for each that it receives
+unless a profile knows better; in a topology with a cycle, or a bolt that no spout reaches, those on each stream."""
 DESIRED, MINIMUM = "topology.headgate.desired.nodes", "topology.headgate.minimum.nodes"
 """Keys of a topology's configuration: nodes that it would like to use, and nodes that it must have."""
 
@@ -180,6 +182,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         minimum_nodes=_nodes(conf, MINIMUM),
         isolated_nodes=isolated,
     )
+    topology = _assumed(topology)
     pairs = [(task, pair) for each in components for task, pair in _executors(data["id"], each)]
     slots = [Slot(node, port) for node, port in data["slots"]]
     # One index into the slots for each executor, in the order of the components; -1 has none.
@@ -208,12 +211,24 @@ def _component(data: Mapping[str, Any]) -> Component:
         parallelism=len(data["executors"]) // 2,
         demand=_resources(data["resources"]),
         heap=float(data["resources"].get(ON_HEAP, 0.0)),
+        rate=UNIFORM if data["type"] == "spout" else None,
     )
+
+
+def _assumed(topology: Topology) -> Topology:
+    """The topology with a rate on each stream where what its spouts emit does not give it one."""
+    try:
+        known = all(stream_rates(topology))
+    except DocumentError:  # a cycle
+        known = False
+    if known:
+        return topology
+    return attrs.evolve(topology, streams=tuple(attrs.evolve(each, rate=UNIFORM) for each in topology.streams))
 
 
 def _stream(target: str, item: Sequence[str]) -> Stream:
     source, name, grouping = item
-    return Stream(source=source, target=target, name=name, grouping=grouping, rate=UNIFORM)
+    return Stream(source=source, target=target, name=name, grouping=grouping)
 
 
 def _resources(amounts: Mapping[str, float]) -> Resources:

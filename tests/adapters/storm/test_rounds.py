@@ -3,14 +3,17 @@ from __future__ import annotations
 import json
 import threading
 
+import attrs
 import pytest
 
-from headgate.control.knowledge import KnowledgeFile
+from headgate.control.knowledge import KnowledgeFile, complete
 from headgate.documents import write
 from headgate.errors import DocumentError, EngineError
-from headgate.model import FrozenMap, Limits, Metrics, Plan, Profile, Slot, TaskSample
+from headgate.model import FrozenMap, Limits, Metrics, Plan, Profile, Request, Slot, TaskSample
 from headgate.model.knowledge import Knowledge, ProfileFit
+from headgate.model.rates import stream_rates
 from headgate.plugins.host import PluginHost
+from headgate.problem.profiles import Profiled
 from headgate_storm.nimbus.rounds import Rounds, decide, grant
 from headgate_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology, word_count
@@ -295,3 +298,43 @@ def test_a_round_of_nimbus_reproduces_table_8_of_the_priority_thesis():
     assert decision.plan.status == "ok"
     shares = [len({node for node, _ in executors(answer, name)}) for name, *_ in USE_CASE_1]
     assert shares == [6, 6, 2, 2]
+
+
+def rates(*components):
+    """Tuples per second on each stream of a topology of a round, by its ends."""
+    (found,) = read_snapshot(round_text([supervisor("a")], [topology("t", *components)])).observation().topologies
+    return {(each.source, each.target): rate for each, rate in zip(found.streams, stream_rates(found), strict=True)}
+
+
+def test_before_anything_is_measured_a_bolt_sends_on_what_it_receives():
+    spout, bolt = component("s", [1, 1], kind="spout"), component("b", [2, 2], inputs=[["s", "default", "shuffle"]])
+    last = component("c", [3, 3], inputs=[["b", "default", "shuffle"], ["s", "default", "shuffle"]])
+    end = component("d", [4, 4], inputs=[["c", "default", "shuffle"]])
+    assert rates(spout, bolt, last, end) == {("s", "b"): 1.0, ("b", "c"): 1.0, ("s", "c"): 1.0, ("c", "d"): 2.0}
+
+
+def test_a_cycle_and_a_bolt_that_no_spout_reaches_have_one_tuple_a_second_on_each_stream():
+    spout = component("s", [1, 1], kind="spout")
+    round_ = component("b", [2, 2], inputs=[["s", "default", "shuffle"], ["b", "again", "shuffle"]])
+    assert set(rates(spout, round_).values()) == {1.0}
+    island = component("b", [2, 2], inputs=[]), component("c", [3, 3], inputs=[["b", "default", "shuffle"]])
+    assert set(rates(spout, *island).values()) == {1.0}
+
+
+def test_the_selectivities_of_profiles_count_on_storm():
+    """A splitter of nine words a line: nine tenths of the work is behind it, wherever the counts run."""
+    parts = [
+        component("lines", [1, 1], kind="spout"),
+        component("split", [2, 2], inputs=[["lines", "default", "shuffle"]]),
+        component("count", [3, 3], inputs=[["split", "default", "fields"]]),
+    ]
+    snapshot = read_snapshot(round_text([supervisor("a", machine="i5")], [topology("wc", *parts)]))
+    fits = [Profile(topology="wc", component=each, machine_type="i5", e=0.1) for each in ("split", "count")]
+    learned = Knowledge(profiles=tuple(ProfileFit(profile=attrs.evolve(each, alpha=9.0), samples=9) for each in fits))
+    asked = Request.of(complete(snapshot.observation(), learned))
+    profiled = Profiled.of(asked)
+    assert dict(zip(["count", "lines", "split"], profiled.gain.tolist(), strict=True)) == {
+        "lines": 1.0,
+        "split": 1.0,
+        "count": 9.0,
+    }

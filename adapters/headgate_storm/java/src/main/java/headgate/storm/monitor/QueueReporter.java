@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Pattern;
 import org.apache.storm.metrics2.reporters.StormReporter;
 
 /**
@@ -17,6 +18,7 @@ public final class QueueReporter implements StormReporter {
     /** One in a worker; a local cluster has several workers in one process. */
     private static final List<MetricRegistry> REGISTRIES = new CopyOnWriteArrayList<>();
     private static final Set<String> PARTS = Set.of("receive-queue-population", "receive-queue-overflow");
+    private static final Pattern TASK = Pattern.compile("-?\\d{1,9}");
     private static final List<String> KINDS = List.of("storm.worker.", "storm.topology.");
 
     private MetricRegistry registry;
@@ -65,9 +67,9 @@ public final class QueueReporter implements StormReporter {
                 for (String kind : KINDS) {
                     String begin = kind + topology + ".";
                     int at = name.startsWith(begin) ? name.indexOf(end, begin.length()) : -1;
-                    if (at >= 0) {
-                        int task = Integer.parseInt(name.substring(name.lastIndexOf('.', at - 1) + 1, at));
-                        visitor.visit(task, name.substring(at + end.length()), each.getValue());
+                    String task = at < 0 ? "" : name.substring(name.lastIndexOf('.', at - 1) + 1, at);
+                    if (TASK.matcher(task).matches()) {
+                        visitor.visit(Integer.parseInt(task), name.substring(at + end.length()), each.getValue());
                     }
                 }
             }
