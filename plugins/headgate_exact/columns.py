@@ -41,8 +41,16 @@ class Columns:
     fixed: NDArray[np.float64]
 
     @classmethod
-    def of(cls, instances: InstanceCounts, row: int, most: NDArray[np.int64], total: int, limit: int) -> Columns | None:
-        """List all columns of a component; None if there are more than `limit`.
+    def of(
+        cls,
+        instances: InstanceCounts,
+        row: int,
+        most: NDArray[np.int64],
+        total: int,
+        limit: int,
+        budget: Budget,
+    ) -> Columns | None:
+        """List all columns of a component; None if there are more than `limit`, or no time for them.
 
         Args:
             instances: The choice of instance counts.
@@ -50,11 +58,15 @@ class Columns:
             most: Tasks of it that each machine could hold, shape (m,).
             total: Tasks that it may have.
             limit: Columns that are listed, at most.
+            budget: What the work is counted against.
         """
         floor = instances.floor[row]
         found = np.zeros((1, 0), dtype=np.int64)
         for node in range(len(most)):
             here = np.arange(floor[node], min(int(most[node]), total) + 1, dtype=np.int64)
+            if len(found) * len(here) > 40 * limit or budget.spent:
+                return None
+            budget.take(len(found) * len(here) * PRICED / 10)
             found = np.hstack([np.repeat(found, len(here), axis=0), np.tile(here, len(found))[:, None]])
             found = found[found.sum(axis=1) <= total]
             if len(found) > 4 * limit:
@@ -80,7 +92,7 @@ class Columns:
 
 def by_reduced_cost(
     columns: Sequence[Columns], factor: float, free: NDArray[np.float64], budget: Budget
-) -> tuple[list[Columns], NDArray[np.float64]]:
+) -> tuple[list[Columns], NDArray[np.float64]] | None:
     """Filter the columns of placements that sustain the factor, by reduced cost; none if there is no such placement.
 
     Args:
@@ -90,7 +102,7 @@ def by_reduced_cost(
         budget: What the work is counted against.
 
     Returns:
-        The columns of each component, and the dual price of a percent of each machine.
+        The columns of each component, and the dual price of a percent of each machine; None if the budget ended.
     """
     kept = list(columns)
     while True:
@@ -99,7 +111,9 @@ def by_reduced_cost(
         if not all(len(each.counts) for each in kept):
             return [], np.zeros(len(free))
         budget.take(before * PRICED)
-        duals = _duals(kept, factor, free)
+        duals = _duals(kept, factor, free, budget)
+        if duals is None:
+            return None
         cost = [each.load(factor) @ duals for each in kept]
         # Weak duality: a placement costs at most duals @ free, and at least the cheapest column of each component.
         gap = float(duals @ free) - sum(float(each.min()) for each in cost)
@@ -110,8 +124,13 @@ def by_reduced_cost(
             return kept, duals
 
 
-def _duals(columns: Sequence[Columns], factor: float, free: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Dual prices of a percent of each machine, of the relaxation that minimises the share of the fullest machine."""
+def _duals(
+    columns: Sequence[Columns], factor: float, free: NDArray[np.float64], budget: Budget
+) -> NDArray[np.float64] | None:
+    """Dual prices of a percent of each machine, of the relaxation that minimises the share of the fullest machine.
+
+    None if the budget ended, be it while the program was made.
+    """
     # The extra `exact`, and slow to import.
     from ortools.linear_solver import pywraplp
 
@@ -126,8 +145,11 @@ def _duals(columns: Sequence[Columns], factor: float, free: NDArray[np.float64])
             take = solver.NumVar(0, solver.infinity(), "")
             one.SetCoefficient(take, 1.0)
             _set(rows, take, load)
+            if budget.spent:
+                return None
     solver.Minimize(full)
-    solver.Solve()
+    if not budget.run_linear(solver):
+        return None
     duals: NDArray[np.float64] = np.maximum([-row.dual_value() for row in rows], 0.0)
     return duals
 

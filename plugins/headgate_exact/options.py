@@ -22,8 +22,9 @@ class Options:
             proven does not.
         instances: Tasks of a component are at most so many times the number of machines (throughput).
         tolerance: Relative gap at which throughput counts as proven.
-        max_columns: Ways to fill a node, or to spread a component, that are listed. Placements that need more are not
-            searched; throughput that needs more is searched task by task, and seldom proven.
+        max_columns: Ways to fill a node that are listed, at most, where a bound leaves so many.
+        max_spreads: Ways to spread the components that are listed, at most; throughput that needs more is searched task
+            by task, and seldom proven.
         ask: Whether `dstorm-plus` and `dstorm`, for throughput `hetero-plus` and `hetero`, are asked for their plans,
             as far as they are installed: the search starts from the best, and its plan is never worse.
         measured: Take demands and traffic from measurements where there are any; False uses declarations.
@@ -34,5 +35,6 @@ class Options:
     instances: int = attrs.field(default=4, validator=[check.ge(1), check.le(100)])
     tolerance: float = attrs.field(default=5e-4, validator=[check.ge(1e-6), check.lt(1)])
     max_columns: int = attrs.field(default=500_000, validator=[check.ge(1), check.le(5_000_000)])
+    max_spreads: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(1_000_000)])
     ask: bool = True
     measured: bool = True

@@ -132,7 +132,7 @@ class _Search:
             listed = self._list(relaxed, self.total, 0.0)
             if listed is not None and self._is_infeasible(listed, held):
                 return True
-        relaxed, held = generate(self.model, oracle, held, 1 - self.known / (self.total or 1), self.budget)
+        relaxed, held = generate(self.model, oracle, held, self._share_within(self.known), self.budget)
         if relaxed is None:
             return False
         self._raise_bound(relaxed, self.known)
@@ -172,7 +172,7 @@ class _Search:
         if self.best is None and self._is_infeasible(listed, held):
             return True
         oracle = Listed(listed, len(self.model.nodes), self.budget)
-        relaxed, columns = generate(self.model, oracle, held, 1 - self.known / (self.total or 1), self.budget)
+        relaxed, columns = generate(self.model, oracle, held, self._share_within(self.known), self.budget)
         if relaxed is None:
             return False
         self._raise_bound(relaxed, most)
@@ -197,6 +197,10 @@ class _Search:
             step *= 2
         return False
 
+    def _share_within(self, between: int) -> float:
+        """Share of all traffic that stays within nodes where so much is between them."""
+        return (self.total - between) / (self.total or 1)
+
     def _solve_columns(self, columns: Patterns) -> None:
         """Search the columns of a relaxation alone, which often hold a better placement."""
         if self.known - self.bound > STEP * self.total and not self.budget.spent:
@@ -219,7 +223,7 @@ class _Search:
         Reduced cost fixing: a placement that holds a pattern has at least so much less within its nodes as the pattern
         is worth less than the highest of its group.
         """
-        gap = relaxed.value - weight * (1 - target / (self.total or 1))
+        gap = relaxed.value - weight * self._share_within(target)
         floor: NDArray[np.float64] = relaxed.highest - gap - ROUNDING
         return floor
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FOR_TRAFFIC, FOR_THROUGHPUT = ("dstorm-plus", "dstorm"), ("hetero-plus", "hetero")
 """Schedulers that are asked for their plans."""
-ASKED = 0.2
+ASKED = 0.3
 """Share of the deadline in which each of the other schedulers answers. The larger it is, the better may be their plans
 of large requests, and the less time is left to search."""
 EXTRA = "optimal needs OR-Tools: pip install 'headgate[exact]'"
@@ -51,7 +51,7 @@ def search(request: Request, options: Options, ask: Ask | None = None) -> Plan:
     asked = {name: ask(name, ASKED * request.limits.deadline) for name in names} if ask is not None else {}
     others = {name: plan for name, plan in asked.items() if plan is not None}
     if by_profiles:
-        return most_throughput(request, options, budget)
+        return most_throughput(request, options, budget, others)
     return least_traffic(Problem.of(request, measured=options.measured), options, budget, others)
 
 

@@ -10,121 +10,208 @@ gap (`headgate_exact.columns`); else it counts tasks.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from headgate.model import Bound, Reason, Status
-from headgate.problem.profiles import FULL
+from headgate.model.rescale import rescaled
+from headgate.problem import Problem
+from headgate.problem.profiles import FULL, counts_of
 from headgate.toolbox.instance_counts import InstanceCounts
-from headgate_exact.columns import Columns, by_reduced_cost
-from headgate_exact.meet_in_the_middle import combine
+from headgate_exact.any_number import AnyNumber, Highest, highest_of_any
+from headgate_exact.feasibility import UNITS, Counts, at_most, by_columns, by_counts, columns_of, most, rate_of, takes
 from headgate_exact.relaxation import highest_factor
-from headgate_exact.solver import Budget, solve
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from headgate.model import Plan, Request
     from headgate_exact.options import Options
-
-Counts = NDArray[np.int64]
-"""Tasks by component and machine, shape (K, m)."""
-
-Found = tuple[bool | None, Counts | None]
-"""Feasibility of a factor (None: the budget does not tell), and counts that sustain it."""
-
-UNITS = 10_000_000
-"""Integer units of one machine, to which the need of a task is rounded up. The larger it is, the finer the rounding,
-and the nearer sums come to the limit of 64 bits."""
+    from headgate_exact.solver import Budget
+TASKS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50, 80, 150, 300)
+"""Numbers of tasks of a component that shares are rounded to."""
+ROUNDED = 1e-5
+"""Relative error of a rate that CP-SAT says is out of reach: needs are rounded up to units."""
 
 
-def most_throughput(request: Request, options: Options, budget: Budget) -> Plan:
+def most_throughput(request: Request, options: Options, budget: Budget, others: Mapping[str, Plan]) -> Plan:
     """The plan of highest throughput that was found, with the bound that stands.
 
     Args:
         request: The request.
         options: Options of `optimal`.
         budget: Work and time that are left.
+        others: Plans of other schedulers, by name: none of them is better than the one that is returned.
     """
-    instances = InstanceCounts.of(request)
+    instances = InstanceCounts.of(_with_slots(request))
     if not len(instances.parts):
         return instances.others("no component has a profile, so there is no throughput to compute")
-    alone = [row for row in range(len(instances.parts)) if not _takes(instances, row).any()]
+    alone = [row for row in range(len(instances.parts)) if not takes(instances, row).any()]
     if alone:
-        return instances.refuse(instances.no_machine(alone[0]))
+        return _better(instances.refuse(instances.no_machine(alone[0])), others)
     limit = highest_factor(instances)
     if not math.isfinite(limit):
         counts = fill(instances, 1.0, options)
         said = "no rate of these components costs anything, or no spout emits"
-        return instances.plan(counts, 1.0, said) if counts is not None else _none(instances)
-    return _bisect(instances, limit, options, budget)
+        own = instances.plan(counts, 1.0, said) if counts is not None else _none(instances)
+        return _better(own, others)
+    any_number = AnyNumber.of(instances, budget)
+    starts = [each for plan in others.values() for each in [_counts_of(instances, plan)] if each is not None]
+    starts += [each for each in [_start(instances, limit, options)] if each is not None]
+    best = max(starts, key=lambda each: rate_of(instances, each), default=None)
+    highest = highest_of_any(any_number, limit, best)
+    if highest.shares is not None:
+        best = _rounded(instances, highest.shares, best)
+    best, bound = _bisect(instances, best, limit, options, (any_number, highest))
+    return _bounded(instances, best, bound, options, others)
 
 
-def _bisect(instances: InstanceCounts, limit: float, options: Options, budget: Budget) -> Plan:
-    best = _start(instances, limit, options)
-    low, high = (rate_of(instances, best), limit) if best is not None else (0.0, limit)
-    columns = _columns(instances, options)
-    width = len(instances.parts) * options.instances * instances.profiled.e.shape[1] ** 2
-    small = columns is not None or width <= options.max_columns // 10
+def _with_slots(request: Request) -> Request:
+    """The request without nodes that have no slots: the numbers of tasks that are searched follow from the machines."""
+    nodes = tuple(node for node in request.cluster.nodes if node.slots)
+    if not nodes or len(nodes) == len(request.cluster.nodes):
+        return request
+    return attrs.evolve(request, cluster=attrs.evolve(request.cluster, nodes=nodes))
+
+
+def _bounded(
+    instances: InstanceCounts, best: Counts | None, bound: float, options: Options, others: Mapping[str, Plan]
+) -> Plan:
+    """The best plan with the bound, which holds for any numbers of tasks."""
+    if best is None:
+        return _better(_none(instances), others)
+    emitted = float(instances.profiled.gain.sum())
+    low = rate_of(instances, best)
+    said = "proven optimum" if bound - low <= options.tolerance * low else "best found so far"
+    plan = _better(instances.plan(best, low, f"{said}, of any numbers of tasks"), others)
+    if plan.status is not Status.OK or not math.isfinite(bound):
+        return plan
+    reached = plan.scores.throughput or 0.0
+    proven = bound * emitted - reached <= options.tolerance * reached
+    return attrs.evolve(plan, bound=Bound(figure="throughput", value=max(bound * emitted, reached), proven=proven))
+
+
+def _better(own: Plan, others: Mapping[str, Plan]) -> Plan:
+    """The plan itself, or that of another scheduler which is better."""
+    best = max([own, *others.values()], key=lambda each: (each.status is Status.OK, each.scores.throughput or 0.0))
+    if best is own:
+        return own
+    name = next(name for name, plan in others.items() if plan is best)
+    return attrs.evolve(best, explanation=f"the plan of {name}, nothing better was found: {best.explanation}")
+
+
+def _counts_of(instances: InstanceCounts, plan: Plan) -> Counts | None:
+    """Tasks by component and machine in a plan, None if it is not whole."""
+    if plan.status is not Status.OK:
+        return None
+    problem = Problem.of(rescaled(instances.request, plan))
+    return counts_of(problem, problem.node_of(plan.assignment))[instances.parts]
+
+
+def _bisect(
+    instances: InstanceCounts,
+    best: Counts | None,
+    limit: float,
+    options: Options,
+    relaxed: tuple[AnyNumber, Highest],
+) -> tuple[Counts | None, float]:
+    """Search ever closer rates; the best counts, and the bound for any numbers of tasks."""
+    any_number, highest = relaxed
+    budget, bound = any_number.budget, highest.rate
+    whole = _is_all(instances)
+    low, high = rate_of(instances, best) if best is not None else 0.0, min(limit, bound)
+    columns = columns_of(instances, options, budget)
     step = options.tolerance
-    while small and not budget.spent and high - low > options.tolerance * low:
+    close = max(options.tolerance - 2 * ROUNDED, options.tolerance / 2)  # the bound is rounded up
+    while not budget.spent and high - low > close * low:
         middle = (low + high) / 2 if low > 0 else high / 2
         if columns is not None:  # from above, where a relaxation leaves few columns
             middle, step = max(middle, high * (1 - step)), 2 * step
         if middle < limit * 1e-9:
             break
         if columns is not None:
-            feasible, counts = _by_columns(instances, columns, middle, budget)
+            feasible, counts = by_columns(instances, columns, middle, budget)
         else:
-            feasible, counts = _by_counts(instances, middle, best, options, budget)
+            feasible, counts = by_counts(instances, middle, best, options, budget)
         if counts is not None:
             if best is not None and rate_of(instances, counts) <= low:
                 break
             best, low = counts, rate_of(instances, counts)
         elif feasible is False:
             high = middle
+            if whole and _holds_for_any(instances, any_number, middle, highest.price, options):
+                bound = min(bound, middle * (1 + ROUNDED))
         else:
             break
-    if best is None:
-        return _none(instances)
-    proven = high - low <= options.tolerance * low
-    said = "proven optimum" if proven else "best found so far" if small else "too many columns to search: filled up"
-    plan = instances.plan(best, low, f"{said}, with at most {most(instances, options)} tasks of a component")
-    if plan.status is not Status.OK:
-        return plan
-    value = max(high, low) * float(instances.profiled.gain.sum())
-    return attrs.evolve(plan, bound=Bound(figure="throughput", value=value, proven=proven))
+    return best, bound
 
 
-def most(instances: InstanceCounts, options: Options) -> int:
-    """Tasks that a component may have.
+def _rounded(instances: InstanceCounts, shares: NDArray[np.float64], best: Counts | None) -> Counts | None:
+    """The best counts, or better ones in about the shares of the relaxation; the more tasks, the closer they come.
 
-    Args:
-        instances: The choice of instance counts.
-        options: Options of `optimal`.
+    Where memory or slots may bind nothing is rounded.
     """
-    return max(options.instances * len(instances.free), int(instances.floor.sum(axis=1).max(initial=1)))
+    if instances.need.any() or (instances.slots < len(instances.present)).any() or instances.floor.any():
+        return best
+    rate = rate_of(instances, best) if best is not None else 0.0
+    rows = [[_row(share, number) for number in TASKS] for share in shares]
+    counts = best.copy() if best is not None else np.array([each[0] for each in rows])
+    for each in [counts, *(np.array(tried) for tried in zip(*rows, strict=True))]:
+        counts = each.copy()
+        for _ in range(2):
+            for part, tried in enumerate(rows):
+                options = [np.vstack([counts[:part], row[None], counts[part + 1 :]]) for row in [counts[part], *tried]]
+                counts = max(options, key=lambda one: rate_of(instances, one))
+        if rate_of(instances, counts) > rate * (1 + 1e-9):
+            best, rate = counts, rate_of(instances, counts)
+    return best
 
 
-def rate_of(instances: InstanceCounts, counts: Counts) -> float:
-    """The highest factor of the stated rates that counts sustain.
+def _row(share: NDArray[np.float64], number: int) -> NDArray[np.int64]:
+    """So many tasks in about these shares, by largest remainder."""
+    whole = np.floor(share / share.sum() * number + 1e-9).astype(np.int64)
+    left = share / share.sum() * number - whole
+    whole[np.argsort(-left, kind="stable")[: number - int(whole.sum())]] += 1
+    return np.asarray(whole, dtype=np.int64)
 
-    Args:
-        instances: The choice of instance counts.
-        counts: Tasks by component and machine, shape (K, m).
+
+def _is_all(instances: InstanceCounts) -> bool:
+    """Check that what is searched is all that a plan may do, but for the numbers of tasks.
+
+    Tasks without profiles are placed before, tasks of a component are taken to be equal, and a topology to have one
+    worker on a machine.
     """
-    return instances.profiled.max_factor(counts, np.maximum(instances.free, 0.0))
+    problem = Problem.of(instances.request)
+    others = ~np.isin(problem.component, instances.parts)
+    alike = all(
+        (problem.demand[mine] == problem.demand[mine][0]).all() and (problem.heap[mine] == problem.heap[mine][0]).all()
+        for part in instances.parts.tolist()
+        for mine in [problem.component == part]
+    )
+    limited = np.isfinite(problem.heap_limit[instances.topology]).any() and problem.heap.any()
+    return bool((problem.fixed[others] >= 0).all() and alike and not limited)
 
 
-def _takes(instances: InstanceCounts, row: int) -> NDArray[np.bool_]:
-    """Machines that could hold one task of a component if they held nothing else."""
-    can: NDArray[np.bool_] = instances.profiled.covers[row] & (instances.slots > 0)
-    can |= instances.profiled.covers[row] & instances.present[instances.topology[row]]
-    can &= (instances.room >= instances.need[row]).all(axis=1)
-    can &= instances.profiled.met[row] <= np.maximum(instances.free, 0.0)
-    can |= instances.floor[row] > 0
-    return can
+def _holds_for_any(
+    instances: InstanceCounts, any_number: AnyNumber, rate: float, price: NDArray[np.float64], options: Options
+) -> bool:
+    """Check that a rate that is out of reach with the numbers that were searched is so with any larger ones.
+
+    A placement with more tasks of some component costs at least their cheapest spread, and that of all the others.
+    """
+    cost = any_number.costs(rate, price)[0]
+    least, searched = cost.min(axis=1), most(instances, options)
+    beyond = cost[:, min(searched, cost.shape[1] - 1) :].min(axis=1)
+    for row in range(len(least)):
+        rest = np.ceil(instances.profiled.met[row] / FULL * UNITS).astype(np.int64)
+        if at_most(instances, row, rest).sum() <= searched:
+            beyond[row] = np.inf
+    spare = float(price @ any_number.free) - any_number.rest(price)
+    return bool((beyond + least.sum() - least > spare * (1 + 1e-9)).all())
 
 
 def _none(instances: InstanceCounts) -> Plan:
@@ -175,177 +262,3 @@ def fill(instances: InstanceCounts, factor: float, options: Options) -> Counts |
             slots[node] -= not present[topology, node]
             present[topology, node] = True
     return counts
-
-
-def _columns(instances: InstanceCounts, options: Options) -> list[Columns] | None:
-    """List the columns of each component; None if there are too many."""
-    found, left = [], options.max_columns
-    for row in range(len(instances.parts)):
-        rest = np.ceil(instances.profiled.met[row] / FULL * UNITS).astype(np.int64)
-        columns = Columns.of(instances, row, _at_most(instances, row, rest), most(instances, options), left)
-        if columns is None:
-            return None
-        left -= len(columns.counts)
-        found.append(columns)
-    return found
-
-
-def _by_columns(instances: InstanceCounts, columns: list[Columns], factor: float, budget: Budget) -> Found:
-    """Decide by columns whether a factor can be sustained, and by which counts."""
-    free = np.maximum(instances.free, 0.0)
-    kept, duals = by_reduced_cost(columns, factor, free, budget)
-    if not kept:
-        return False, None
-    if not instances.need.any() and (instances.slots >= len(instances.present)).all():
-        complete, counts = combine(kept, factor, free, duals, budget)
-        if complete:
-            return counts is not None, counts
-    return _choose_columns(instances, kept, factor, budget)
-
-
-def _choose_columns(instances: InstanceCounts, kept: list[Columns], factor: float, budget: Budget) -> Found:
-    """Choose one column of each component by CP-SAT, which knows memory and slots too."""
-    # The extra `exact`, and slow to import.
-    from ortools.sat.python import cp_model
-
-    free = np.maximum(instances.free, 0.0)
-    model = cp_model.CpModel()
-    terms: list[list[Any]] = [[] for _ in free]
-    on: list[list[Any]] = []
-    takes = []
-    for each in kept:
-        take = [model.new_bool_var("") for _ in each.counts]
-        model.add_exactly_one(take)
-        takes.append(take)
-        units = np.floor(each.load(factor) / FULL * UNITS).astype(np.int64)
-        for node, needs in enumerate(terms):
-            needs.append(cp_model.LinearExpr.weighted_sum(take, units[:, node].tolist()))
-        on.append([_sum(take, each.counts[:, node]) for node in range(len(free))])
-    for needs, percent in zip(terms, free.tolist(), strict=True):
-        model.add(sum(needs) <= math.ceil(percent / FULL * UNITS))
-    _add_resources(model, instances, on)
-    _break_symmetry(model, instances, on)
-    solver = solve(model, budget)
-    if solver.status == cp_model.INFEASIBLE:
-        return False, None
-    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return None, None
-    chosen = [[solver.value(each) for each in take].index(1) for take in takes]
-    return True, np.array([each.counts[way] for each, way in zip(kept, chosen, strict=True)], dtype=np.int64)
-
-
-def _sum(take: list[Any], counts: NDArray[np.int64]) -> Any:
-    # The extra `exact`, and slow to import.
-    from ortools.sat.python import cp_model
-
-    return cp_model.LinearExpr.weighted_sum(take, counts.tolist()) if counts.any() else 0
-
-
-def _by_counts(
-    instances: InstanceCounts, factor: float, best: Counts | None, options: Options, budget: Budget
-) -> Found:
-    """Decide by counts of tasks whether a factor can be sustained, and by which."""
-    # The extra `exact`, and slow to import.
-    from ortools.sat.python import cp_model
-
-    model = cp_model.CpModel()
-    parts, machines = instances.profiled.e.shape
-    terms: list[list[Any]] = [[] for _ in range(machines)]
-    on: list[list[Any]] = []
-    hints = best if best is not None else np.zeros((parts, machines), dtype=np.int64)
-    for row in range(parts):
-        size = _sizes(instances, row, factor, most(instances, options))
-        chosen = [model.new_bool_var("") for _ in size]
-        model.add_exactly_one(chosen)
-        here: list[Any] = [0] * machines
-        for number, take in enumerate(chosen, 1):
-            model.add_hint(take, bool(hints[row].sum() == number))
-            each = [
-                model.new_int_var(0, min(number, int(fits)), "") if fits else 0
-                for fits in _at_most(instances, row, size[number - 1]).tolist()
-            ]
-            model.add(sum(each) == number * take)
-            for node, count in enumerate(each):
-                if isinstance(count, int):
-                    continue
-                model.add_hint(count, int(hints[row, node]) if hints[row].sum() == number else 0)
-                terms[node].append(int(size[number - 1][node]) * count)
-                here[node] = here[node] + count
-        for node in np.flatnonzero(instances.floor[row]).tolist():
-            model.add(here[node] >= int(instances.floor[row, node]))
-        on.append(here)
-    for node, needs in enumerate(terms):
-        model.add(sum(needs) <= math.floor(max(float(instances.free[node]), 0.0) / FULL * UNITS + 1))
-    _add_resources(model, instances, on)
-    _break_symmetry(model, instances, on)
-    solver = solve(model, budget)
-    if solver.status == cp_model.INFEASIBLE:
-        return False, None
-    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return None, None
-    found = [[0 if isinstance(each, int) else solver.value(each) for each in here] for here in on]
-    return True, np.array(found, dtype=np.int64)
-
-
-def _sizes(instances: InstanceCounts, row: int, factor: float, limit: int) -> list[NDArray[np.int64]]:
-    """Units that one of N tasks needs on each machine, for N = 1, 2, ..."""
-    model = instances.profiled
-    whole = model.e[row] * factor * model.gain[row]
-    return [np.ceil((whole / n + model.met[row]) / FULL * UNITS - 1e-6).astype(np.int64) for n in range(1, limit + 1)]
-
-
-def _at_most(instances: InstanceCounts, row: int, size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tasks of a component that each machine could hold alone."""
-    free = np.maximum(instances.free, 0.0) / FULL * UNITS + 1
-    by_cpu = np.floor(free / np.maximum(size, 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        other = np.where(instances.need[row] > 0, np.floor(instances.room / instances.need[row]), np.inf)
-    found = np.minimum(by_cpu, other.min(axis=1, initial=np.inf))
-    found = np.where(_takes(instances, row) & instances.profiled.covers[row], np.minimum(found, 1e6), 0)
-    return np.asarray(np.maximum(found, instances.floor[row]), dtype=np.int64)
-
-
-def _add_resources(model: Any, instances: InstanceCounts, on: list[list[Any]]) -> None:
-    """Add the rows of memory and the like, and of slots where topologies compete for them."""
-    parts, machines = instances.profiled.e.shape
-    for node in range(machines):
-        for column in range(instances.need.shape[1]):
-            if instances.need[:, column].any():
-                need = [math.ceil(each * 1024 - 1e-6) for each in instances.need[:, column].tolist()]
-                have = math.floor(max(float(instances.room[node, column]), 0.0) * 1024)
-                floor = sum(n * f for n, f in zip(need, instances.floor[:, node].tolist(), strict=True))
-                model.add(sum(need[row] * on[row][node] for row in range(parts)) <= have + floor)
-        _add_slots(model, instances, on, node)
-
-
-def _add_slots(model: Any, instances: InstanceCounts, on: list[list[Any]], node: int) -> None:
-    topologies = sorted(set(instances.topology.tolist()))
-    new = [each for each in topologies if not instances.present[each, node]]
-    if len(new) <= instances.slots[node]:
-        return
-    used = []
-    for each in new:
-        works = model.new_bool_var("")
-        used.append(works)
-        for row in np.flatnonzero(instances.topology == each).tolist():
-            if not isinstance(on[row][node], int):
-                model.add(on[row][node] == 0).only_enforce_if(~works)
-    model.add(sum(used) <= max(int(instances.slots[node]), 0))
-
-
-def _break_symmetry(model: Any, instances: InstanceCounts, on: list[list[Any]]) -> None:
-    """Break symmetry: of equal machines, one of higher index has no more tasks of the first component."""
-    profiled = instances.profiled
-    last: dict[bytes, int] = {}
-    for node in range(profiled.e.shape[1]):
-        arrays = (profiled.e[:, node], profiled.met[:, node], profiled.covers[:, node], instances.free[node : node + 1])
-        more = (
-            instances.room[node],
-            instances.slots[node : node + 1],
-            instances.present[:, node],
-            instances.floor[:, node],
-        )
-        key = b"|".join(np.ascontiguousarray(each).tobytes() for each in (*arrays, *more))
-        if key in last:
-            model.add(on[0][last[key]] >= on[0][node])
-        last[key] = node

@@ -135,6 +135,8 @@ def gap_to(bound: Bound | None, plan: Plan) -> float | None:
     """
     if bound is None or plan.status is not Status.OK:
         return None
+    if not plan.measured and plan.scores.utilisation > 1:  # it fits what was declared, the bound what was measured
+        return None
     if bound.figure == "throughput":
         reached = plan.scores.throughput
         return None if reached is None or not bound.value else max(1 - reached / bound.value, 0.0)

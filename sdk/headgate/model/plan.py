@@ -104,7 +104,7 @@ class Scores:
 
 @attrs.frozen(kw_only=True)
 class Bound:
-    """Bound that no plan for the request can beat, as an exact scheduler found it.
+    """Bound that no plan for the request can beat which fits what was measured, as an exact scheduler found it.
 
     Attributes:
         figure: The score that it bounds: `inter_node` from below, or `throughput` from above.

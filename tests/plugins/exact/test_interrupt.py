@@ -8,7 +8,7 @@ import sys
 
 SCRIPT = """
 import os, signal, sys, threading
-import headgate_exact.throughput as throughput
+import headgate_exact.feasibility as throughput
 from headgate.cli.main import main
 
 search, calls = throughput.solve, []
