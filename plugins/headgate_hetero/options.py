@@ -54,5 +54,5 @@ class PlusOptions:
     initial_rate: float = attrs.field(default=1.0, validator=[check.gt(0), check.lt(1e12)])
     at_once: int = attrs.field(default=200, validator=[check.ge(1), check.le(10_000)])
     trials: int = attrs.field(default=400, validator=[check.ge(0), check.le(1_000_000)])
-    budget: int = attrs.field(default=100_000_000, validator=[check.ge(0), check.le(100_000_000_000)])
+    budget: int = attrs.field(default=150_000_000, validator=[check.ge(0), check.le(100_000_000_000)])
     max_tasks: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(100_000)])

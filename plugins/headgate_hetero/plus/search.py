@@ -28,6 +28,9 @@ FAR_AT = 40
 """Shakes after which the best counts are tried within FAR: the local optima near by are cheaper to leave."""
 SHAKES = 400
 """Times that the best counts are shaken; more of them leave more local optima, as far as the budget goes."""
+ANEW = 0.3
+"""Part of the shakes that begin again with one task of each component: it finds other machines for components of few
+tasks, and leaves fewer shakes that change a part of what is good."""
 OVERHEAD = 40_000
 """Cost of a response beside the cells of its table, in cells; a larger one ends the search earlier."""
 SMALL = 20
@@ -124,28 +127,33 @@ class LocalSearch:
         return [(part,) for part in range(len(counts))]
 
     def shake(self, counts: Counts, dice: np.random.Generator) -> Counts:
-        """Draw the tasks of one or two components anew, where memory, slots and fixed costs allow.
+        """Draw the tasks of up to three components anew, or one task of each, where memory, slots and MET allow.
 
         Args:
             counts: Tasks by component and machine, int64 (K, m).
             dice: Source of randomness.
         """
-        shaken, instances = counts.copy(), self.instances
-        drawn = dice.choice(len(counts), size=int(dice.integers(1, 3)), replace=False).tolist()
+        anew = dice.random() < ANEW
+        size = len(counts) if anew else min(int(dice.integers(1, 4)), len(counts))
+        drawn = dice.choice(len(counts), size=size, replace=False).tolist()
+        shaken, floor = counts.copy(), self.instances.floor
+        shaken[drawn] = floor[drawn]
         for part in drawn:
-            shaken[part] = instances.floor[part]
-        for part in drawn:
-            rest = Rest.of(instances, shaken, (part,))
-            met = instances.profiled.met[part]
-            left = rest.left - instances.floor[part] * met
-            by_cpu = np.floor(np.divide(left, met, out=np.full_like(met, 1e6), where=met > 0))
-            most = np.clip(np.minimum(most_alone(instances, rest, part), by_cpu), 0, 1e6).astype(np.int64)
-            near = counts[part] - instances.floor[part] + dice.integers(-1, 2, len(most))
-            row = np.clip(dice.integers(0, 3, len(most)) if dice.random() < 0.5 else near, 0, most)
-            shaken[part] = instances.floor[part] + row
+            most = self._most(shaken, part)
+            row = _one_task(most, dice) if anew else _tasks(counts[part] - floor[part], most, dice)
+            shaken[part] = floor[part] + row
             if not shaken[part].any() or shaken.sum() > max(self.most, int(counts.sum())):
                 return counts
         return shaken
+
+    def _most(self, counts: Counts, part: int) -> Counts:
+        """Tasks that may come to each machine before the first tuple, beside those that stay, int64 (m,)."""
+        instances = self.instances
+        rest, met = Rest.of(instances, counts, (part,)), instances.profiled.met[part]
+        left = rest.left - instances.floor[part] * met
+        by_cpu = np.floor(np.divide(left, met, out=np.full_like(met, 1e6), where=met > 0))
+        most: Counts = np.clip(np.minimum(most_alone(instances, rest, part), by_cpu), 0, 1e6).astype(np.int64)
+        return most
 
     def _respond(self, counts: Counts, group: tuple[int, ...], reach: int) -> Counts | None:
         """The best counts that a group reaches at higher and higher rates, None if not even the first is sustained."""
@@ -191,3 +199,18 @@ class LocalSearch:
         model = self.instances.profiled
         work = float(np.where(model.covers, model.e * model.gain[:, None], np.inf).min(axis=1).sum())
         return 1e-6 * float(np.maximum(self.instances.free, 0.0).sum()) / work if work > 0 else 1.0
+
+
+def _one_task(most: Counts, dice: np.random.Generator) -> Counts:
+    """One task, on any machine that takes it; none if none does."""
+    row = np.zeros_like(most)
+    if (most > 0).any():
+        row[int(dice.choice(np.flatnonzero(most > 0)))] = 1
+    return row
+
+
+def _tasks(now: Counts, most: Counts, dice: np.random.Generator) -> Counts:
+    """Numbers of tasks that are new on each machine, or near those that it has."""
+    new = dice.random() < 0.5
+    drawn = dice.integers(0, dice.integers(2, 6), len(most)) if new else now + dice.integers(-1, 2, len(most))
+    return np.clip(drawn, 0, most)

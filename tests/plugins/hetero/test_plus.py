@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 
 import attrs
 import numpy as np
@@ -178,6 +179,15 @@ def test_two_topologies_that_compete_for_slots():
     assert plan.status is Status.OK
     # t on one machine takes 950 tuples/s; u, at the same rate, has two machines: 2 * 95 / 0.2 = 950.
     assert plan.input_rate == pytest.approx(2 * 950.0, rel=1e-6)
+
+
+def test_ten_thousand_tasks_on_a_thousand_machines_take_less_than_the_deadline():
+    request = micro_benchmark("linear", (110, 390, 500))
+    begin = time.process_time()
+    plan = improved(request, PlusOptions())
+    assert time.process_time() - begin < request.limits.deadline
+    assert plan.status is Status.OK
+    assert 5_000 < sum(plan.parallelism.values()) <= 10_000
 
 
 def test_it_ends_when_it_is_told_to():
