@@ -180,7 +180,8 @@ def best_of_two(
         return None
     left, can = left[rows][:, columns], can[rows][:, columns]
     size_a, size_b, want_a, want_b = size_a[rows], size_b[columns], want_a[rows], want_b[columns]
-    here = _beside(instances, rest, pair, left, size_a, size_b, int(want_a.max()))
+    # tasks that cost nothing are cut to those that are wanted: any number of them must not outweigh NEVER in a sum
+    here = np.minimum(_beside(instances, rest, pair, left, size_a, size_b, int(want_a.max())), want_b.max())
     table = _tables(here, int(want_a.max()))[-1]
     reached = np.take_along_axis(table, np.broadcast_to(want_a[:, None, None], (*can.shape, 1)), axis=2)[:, :, 0]
     can &= reached >= want_b

@@ -75,6 +75,16 @@ def test_the_best_response_of_two_components_is_the_best_of_all_placements(met):
     assert within[1] is None or within[1].max() > 3
 
 
+def test_tasks_that_cost_nothing_are_no_room_for_those_that_do():
+    """The second component fits on each machine any number of times, the first one nowhere at ten times the rate."""
+    instances = InstanceCounts.of(profiled([[0.1, 0.1], [0.0, 0.0]]))
+    start, numbers = np.array([[1, 0], [0, 1]]), np.arange(1, 4)
+    within = [best_of_two(instances, start, (0, 1), (numbers, numbers), factor, 6) for factor in (900.0, 30_000.0)]
+    assert within[0] is not None
+    assert within[0].any(axis=1).all()
+    assert within[1] is None
+
+
 def test_the_best_response_of_one_component_leaves_the_other_where_it_is():
     instances = InstanceCounts.of(profiled([[0.1, 0.2], [0.3, 0.25]], 7.0))
     start, free = np.array([[1, 0], [0, 1]]), np.full(2, 100.0)
