@@ -7,6 +7,7 @@ is left out, with all that it would become.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import attrs
@@ -17,7 +18,7 @@ from headgate.problem.workers import Workers
 from headgate_exact.elimination import Completion, Frontiers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from headgate.problem import Problem
     from headgate_exact.classes import Classes
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 BUILT = 1e-6
 """Deterministic seconds that one more class of a pattern costs. The larger it is, the less is left for CP-SAT."""
+COUNTED = 3e-5
+"""Deterministic seconds that the workers of a pattern cost to count."""
+ANY = 2**62
+"""Patterns, at most, where there is no limit."""
 FILLED = 3e-8
 """Deterministic seconds that an entry of a table costs."""
 
@@ -92,7 +97,7 @@ class PatternBuilder:
         self.model, self.budget, self.complete = model, budget, True
         self._frontiers = Frontiers.of_model(model)
         self._resources = np.flatnonzero(model.demand.any(axis=0)).tolist() or [0]
-        self._workers = _WorkerCount(problem, classes, model)
+        self._workers = _WorkerCount(problem, classes, model, budget)
         self._states = [_strides(model.count[list(each)]) for each in self._frontiers.of]
 
     def tables(self, price: Floats, weight: float) -> dict[bytes, list[Completion]]:
@@ -151,15 +156,17 @@ class PatternBuilder:
             rows = self._start(group, tables, weight)
             kind = tables.get(self.model.pull[group[0]].tobytes(), ())
             for j in range(len(self.model.order)):
-                rows = self._extend(rows, j, kind, price, weight)
+                extended = self._extend(rows, j, kind, price, weight, floor, ANY if beam else most)
+                if extended is None:
+                    return None
+                rows = extended
                 if self._frontiers.last[j]:
                     fits, proven = self._workers.fit(rows.every, rows.group, int(self.model.topology[j]), rows.slots)
                     self.complete &= proven
                     rows = rows.only(fits)
-                rows = rows.only(rows.bound >= floor[rows.group])
                 if beam:
                     rows = rows.only(_best(rows.group, rows.bound, most))
-                elif len(rows.every) > most or self.budget.spent:
+                elif self.budget.spent:
                     return None
             parts.append(rows)
         every = np.concatenate([each.every for each in parts])
@@ -188,34 +195,52 @@ class PatternBuilder:
         rows.bound = rows.value + self._completion(rows, 0, tables.get(self.model.pull[group[0]].tobytes(), ()))
         return rows
 
-    def _extend(self, rows: _Rows, j: int, tables: Sequence[Completion], price: Floats, weight: float) -> _Rows:
-        """Every row with every number of tasks of class j for which there is room."""
+    def _extend(
+        self,
+        rows: _Rows,
+        j: int,
+        tables: Sequence[Completion],
+        price: Floats,
+        weight: float,
+        floor: Floats,
+        most: int,
+    ) -> _Rows | None:
+        """The rows with each number of tasks of class j for which there is room, above the floor; None if too many."""
         model = self.model
         if j and self._frontiers.last[j - 1]:
             rows.opened[:] = False
         gain = weight * (model.pull[rows.group, j] + rows.every @ model.between[:j, j]) - price[j]
-        parts, at = [], np.arange(len(rows.every))
+        parts, at, total = [], np.arange(len(rows.every)), 0
         for number in range(int(model.count[j]) + 1):
             if number:
                 left = rows.left[at] - number * model.demand[j]
                 # a class that needs nothing fits beside what overloads a node no more than others do
                 at = at[(left >= 0).all(axis=1) & (rows.opened[at] | (rows.slots[at] > 0))]
-            parts.append((number, at))
-        self.budget.take(sum(len(each) for _, each in parts) * BUILT)
-        of = np.concatenate([each for _, each in parts])
-        count = np.repeat(np.array([number for number, _ in parts]), [len(each) for _, each in parts])
-        opens = (count > 0) & ~rows.opened[of]
-        new = _Rows(
-            every=np.hstack([rows.every[of], count[:, None].astype(np.int16)]),
-            group=rows.group[of],
-            left=rows.left[of] - count[:, None] * model.demand[j],
-            slots=rows.slots[of] - opens,
-            opened=rows.opened[of] | (count > 0),
-            value=rows.value[of] + count * gain[of] + weight * model.between[j, j] * (count * (count - 1) / 2),
-            bound=np.zeros(len(of)),
+            self.budget.take(len(at) * BUILT)
+            new = self._with(rows, at, j, number, gain, weight)
+            new.bound = new.value + self._completion(new, j + 1, tables)
+            parts.append(new.only(new.bound >= floor[new.group]))
+            total += len(parts[-1].every)
+            if total > most:
+                return None
+        return _Rows(
+            **{each.name: np.concatenate([getattr(one, each.name) for one in parts]) for each in attrs.fields(_Rows)}
         )
-        new.bound = new.value + self._completion(new, j + 1, tables)
-        return new
+
+    def _with(self, rows: _Rows, at: Ints, j: int, number: int, gain: Floats, weight: float) -> _Rows:
+        """Some rows with a number of tasks of class j."""
+        model = self.model
+        opens = ~rows.opened[at] if number else np.zeros(len(at), dtype=bool)
+        counts = np.full((len(at), 1), number, dtype=np.int16)
+        return _Rows(
+            every=np.hstack([rows.every[at], counts]),
+            group=rows.group[at],
+            left=rows.left[at] - number * model.demand[j],
+            slots=rows.slots[at] - opens,
+            opened=rows.opened[at] | opens,
+            value=rows.value[at] + number * gain[at] + weight * model.between[j, j] * (number * (number - 1) / 2),
+            bound=np.zeros(len(at)),
+        )
 
     def _completion(self, rows: _Rows, j: int, tables: Sequence[Completion]) -> Floats:
         """Upper bound on what the classes from j on add to each row."""
@@ -242,8 +267,8 @@ class _WorkerCount:
         slots: int64 (G,), slots for topologies: all, and more than there are where tasks stay, which are counted last.
     """
 
-    def __init__(self, problem: Problem, classes: Classes, model: PatternModel) -> None:
-        self._problem, self._model = problem, model
+    def __init__(self, problem: Problem, classes: Classes, model: PatternModel, budget: Budget) -> None:
+        self._problem, self._model, self._budget = problem, model, budget
         self._tasks = [classes.tasks[number] for number in model.order.tolist()]
         self._counter = Workers(problem)
         first = model.first.tolist()
@@ -251,7 +276,7 @@ class _WorkerCount:
         some = np.array([bool(each) for each in self._stays.values()], dtype=bool)
         self.slots: Ints = np.where(some, len(problem.topology_ids), model.slots)
         self._exact = not self._counter.plain or bool(some.any())
-        self._known: dict[tuple[int, int, bytes], tuple[int, bool]] = {}
+        self._known: dict[tuple[object, ...], tuple[int, bool]] = {}
 
     def fit(self, every: NDArray[np.int16], group: Ints, topology: int, slots: Ints) -> tuple[NDArray[np.bool_], bool]:
         """Check which patterns need no more workers than there are slots, whose topologies up to this one are built.
@@ -286,24 +311,33 @@ class _WorkerCount:
         return fits, bool(proven[~fits].all())
 
     def _needed(self, every: NDArray[np.int16], group: int, topology: int | None) -> tuple[Ints, NDArray[np.bool_]]:
-        """Workers of one topology, or of all and the tasks that stay, for each pattern; and whether that is proven."""
+        """Workers of one topology, or of all and the tasks that stay, for each pattern; and whether that is proven.
+
+        Only how many tasks of each heap a topology has is looked at. Asked to end, it says none.
+        """
         mine = [at for at in range(every.shape[1]) if topology is None or self._model.topology[at] == topology]
-        rows, of = np.unique(every[:, mine], axis=0, return_inverse=True)
-        counted = [self._count(group if topology is None else -1, mine, row) for row in rows]
-        number = np.array([each for each, _ in counted], dtype=np.int64)
-        proven = np.array([each for _, each in counted], dtype=bool)
+        kinds = [(int(self._model.topology[at]), float(self._problem.heap[self._tasks[at][0]])) for at in mine]
+        alike = sorted(set(kinds))
+        kind_of = np.array([[each == kind for kind in alike] for each in kinds], dtype=np.int64)
+        counts = every[:, mine] @ kind_of.reshape(len(mine), len(alike))
+        wide = counts.max(axis=0, initial=0) + 1  # one number for each row: much faster to sort than the rows
+        _, first, of = np.unique(counts @ _strides(wide - 1), return_index=True, return_inverse=True)
+        rows = counts[first]
+        tasks = [
+            [t for at, each in zip(mine, kinds, strict=True) if each == kind for t in self._tasks[at]] for kind in alike
+        ]
+        stays = self._stays[group] if topology is None else []
+        number, proven = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=bool)
+        for at, row in enumerate(rows):
+            key = (group if topology is None else -1, (topology, tuple(alike)), row.tobytes())
+            if key not in self._known:
+                if self._budget.spent:
+                    break
+                self._budget.take(COUNTED)
+                found = (each[:count] for each, count in zip(tasks, row.tolist(), strict=True))
+                self._known[key] = self._counter.needed(chain(stays, *found))
+            number[at], proven[at] = self._known[key]
         return number[of.reshape(-1)], proven[of.reshape(-1)]
-
-    def _count(self, group: int, mine: list[int], row: NDArray[np.int16]) -> tuple[int, bool]:
-        key = (group, mine[0] if mine else -1, row.tobytes())
-        if key not in self._known:
-            self._known[key] = self._counter.needed(self._of(group, mine, row.tolist()))
-        return self._known[key]
-
-    def _of(self, group: int, mine: list[int], row: list[int]) -> Iterator[int]:
-        yield from self._stays.get(group, ())
-        for at, count in zip(mine, row, strict=True):
-            yield from self._tasks[at][:count]
 
 
 def _strides(sizes: Ints) -> Ints:
