@@ -4,7 +4,8 @@
 
 A request follows from the seed and its number alone. `optimal` has the deadline that is named, the others their
 default. Throughput is compared in percent of the best, traffic between nodes as a share of all traffic: relative gaps
-explode where the best is next to nothing. A request that a scheduler refuses and another one plans is `refused`. Times
+explode where the best is next to nothing. `proven` are optima and refusals that are proven, `beaten` are bounds that
+some plan beats: there must be none. A request that a scheduler refuses and another one plans is `refused`. Times
 are CPU seconds, checks included.
 """
 
@@ -70,6 +71,17 @@ class Tally:
     gaps: list[float] = attrs.field(factory=list)
     seconds: list[float] = attrs.field(factory=list)
     refused: int = 0
+    proven: int = 0
+    beaten: int = 0
+
+    def judge(self, plan: Plan, best: float | None, *, least: bool) -> None:
+        """Count proofs, and bounds that the best plan of any scheduler beats, which must be none."""
+        bound = plan.bound
+        self.proven += (
+            bound.proven if bound is not None else any("is proven that" in each.message for each in plan.reasons)
+        )
+        if bound is not None and best is not None:
+            self.beaten += best < bound.value * (1 - 1e-9) if least else best > bound.value * (1 + 1e-9)
 
     def row(self, name: str) -> tuple[str, ...]:
         count = max(len(self.gaps), 1)
@@ -79,6 +91,7 @@ class Tally:
         times = sum(self.seconds) / max(len(self.seconds), 1), max(self.seconds, default=0.0)
         return (
             name, f"{len(self.gaps)}", f"{best}", f"{mean:.2%}", f"{worst:.1%}", *below, f"{self.refused}",
+            f"{self.proven}", f"{self.beaten}",
             *(f"{each:.2f}" for each in times),
         )  # fmt: skip
 
@@ -103,9 +116,11 @@ def measure(goal: Goal, asked: argparse.Namespace) -> dict[str, Tally]:
             for name, plan in plans.items()
             if plan.status is Status.OK and (figure := goal.figure(plan)) is not None
         }
-        if not figures:
+        best = goal.best(list(figures.values())) if figures else None
+        for name, tally in tallies.items():
+            tally.judge(plans[name], best, least=goal.best is min)
+        if best is None:
             continue
-        best = goal.best(list(figures.values()))
         for name, tally in tallies.items():
             if name not in figures:
                 tally.refused += 1
@@ -126,7 +141,20 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="name the requests on which a plan is far from the best")
     asked = parser.parse_args()
     found = measure(GOALS[asked.goal], asked)
-    columns = ("scheduler", "plans", "best", "mean gap", "worst", "over 2 %", "over 5 %", "refused", "CPU s", "most")
+    columns = (
+        "scheduler",
+        "plans",
+        "best",
+        "mean gap",
+        "worst",
+        "over 2 %",
+        "over 5 %",
+        "refused",
+        "proven",
+        "beaten",
+        "CPU s",
+        "most",
+    )
     title = f"{asked.goal}, {asked.count} requests of seed {asked.seed}"
     rows = [tally.row(name) for name, tally in found.items()]
     console().print(table(title, columns, rows, numbers=columns[1:]))
