@@ -22,6 +22,10 @@ start, a larger last one ends in a placement that further steps would still impr
 ASTRAY = 0.1
 """Share of steps that lead to a random node of the placement, not to a peer's; a larger one wastes more steps."""
 
+POWER = 0.5
+"""Tasks are drawn by this power of the traffic that they can have on a node: in production clusters a hundredth of the
+tasks has half of all traffic. With 0 most steps go to tasks that hardly count, with 1 nearly none to the others."""
+
 FEWEST, FOR_A_NODE, MOST = 16, 4, 1024
 """Steps weighed at once: so many for each node, within bounds. The more there are, the more of them are in vain, for of
 those that touch one node one is made; the fewer, the longer the same number of steps takes."""
@@ -89,6 +93,7 @@ class _Walk:
         opens = self._reach.max(initial=0.0) > node_cost
         self.nodes = np.flatnonzero((state.held > 0) | (state.problem.slots > 0)) if opens else used
         self.tasks = state.tasks[self._reach[state.tasks] > 0]
+        self._sums = np.cumsum(self._reach[self.tasks] ** POWER)
         self._dice = np.random.Generator(np.random.PCG64(seed))
 
     def step(self, width: int, temperature: float) -> int:
@@ -103,7 +108,8 @@ class _Walk:
         """
         state = self.state
         shares = self._dice.random((5, width))
-        task = self.tasks[draw(shares[0], len(self.tasks))]
+        at = np.searchsorted(self._sums, shares[0] * self._sums[-1], side="right")
+        task = self.tasks[np.minimum(at, len(self.tasks) - 1)]
         there = self._targets(task, shares[1], shares[2])
         keep = np.flatnonzero((there >= 0) & (there != state.node_of[task]))
         task, there, share, coin = task[keep], there[keep], shares[3, keep], shares[4, keep]

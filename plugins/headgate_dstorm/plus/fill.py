@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import defaultdict
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ def fill(problem: Problem, *, ended: Callable[[], bool] = bool) -> NDArray[np.in
     """
     rank = np.empty(problem.m, dtype=np.int64)
     rank[by_availability(problem)] = np.arange(problem.m)
-    room, demand = problem.room(), problem.demand.tolist()
+    room, demand, heap = problem.room(), problem.demand.tolist(), problem.heap.tolist()
     used = np.zeros(problem.m, dtype=bool)
     used[problem.fixed[problem.fixed >= 0]] = True
     whole = sorted(problem.request.topologies, key=lambda each: each.id)
@@ -42,20 +43,41 @@ def fill(problem: Problem, *, ended: Callable[[], bool] = bool) -> NDArray[np.in
         here = np.zeros(problem.m, dtype=bool)
         here[room.node_of[(problem.topology == topology) & (room.node_of >= 0)]] = True
         order = rank - problem.m * (here * 2 + used)
+        near = sorted(np.flatnonzero(here).tolist(), key=order.__getitem__)
+        # what has no room for a task never has for another one that is alike: nodes fill, and no task leaves
+        full: dict[tuple[float, ...], set[int]] = defaultdict(set)
         for task in _order(problem, topology, whole[topology]):
             if ended():
                 return room.node_of
-            node = _first(room, task, demand[task], here, order)
-            if node is not None:
-                room.place(task, node)
+            known = full[(heap[task], *demand[task])]
+            node = _first_near(room, task, near, known)
+            if node is None:
+                node = _first(room, task, demand[task], here, order)
+                if node is None:
+                    continue
                 here[node] = used[node] = True
                 order[node] = rank[node] - 3 * problem.m
+                insort(near, node, key=order.__getitem__)
+            room.place(task, node)
     return room.node_of
 
 
+def _first_near(room: Room, task: int, near: list[int], known: set[int]) -> int | None:
+    """First node of those that the topology uses that has room for a task; those without are known from then on."""
+    for node in near:
+        if node not in known:
+            if room.fits_on(task, node):
+                return node
+            known.add(node)
+    return None
+
+
 def _first(room: Room, task: int, demand: list[float], here: NDArray[np.bool_], order: NDArray[np.int64]) -> int | None:
-    """First node in an order that has room for a task; heap limits, which take longest, are asked of few nodes."""
-    may = here | (room.free_slots > 0)  # a node that the topology does not use yet needs a slot
+    """First node in an order, of those that the topology does not use, that has room for a task.
+
+    Heap limits, which take longest, are asked of few nodes.
+    """
+    may = ~here & (room.free_slots > 0)  # a node that the topology does not use yet needs a slot
     for free, need in zip(room.free.T, demand, strict=True):
         may &= free >= need
     nodes = np.flatnonzero(may)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 EACH, MOST = 1_000, 3_000_000
 """Steps by default: for each task, and at most. More of them find better placements of problems above some 30 tasks."""
 
-A_SECOND = 240_000
+A_SECOND = 160_000
 """Steps by default for each second of the deadline, at most: a core makes several times as many. With more of them a
 large request is not annealed to the end before the host asks for the best plan so far."""
 

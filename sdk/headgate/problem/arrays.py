@@ -14,6 +14,7 @@ from headgate.problem.traffic import Traffic
 
 if TYPE_CHECKING:
     from headgate.model import FrozenMap
+    from headgate.problem.workers import Packing
 
 STEP = 2.0**-20
 """Amounts are counted in steps of 2**-20 (rounded down), so that sums of demands are exact in any order."""
@@ -88,6 +89,14 @@ class Arrays:
     def task_index(self) -> dict[str, int]:
         """Index of each task id."""
         return {task: index for index, task in enumerate(self.task_ids)}
+
+    @cached_property
+    def packings(self) -> dict[tuple[int, tuple[float, ...], tuple[int, ...]], Packing]:
+        """Packings of heaps that were made before, by topology, MB in use in held workers, and number of each heap.
+
+        They depend on nothing else: `headgate.problem.workers` keeps them for whoever counts workers next.
+        """
+        return {}
 
     @cached_property
     def components(self) -> tuple[tuple[str, str], ...]:

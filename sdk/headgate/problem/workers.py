@@ -1,21 +1,16 @@
 """The one rule by which the heaps of tasks fill the worker processes of a topology on a node.
 
 Storm gives each worker process a heap limit (`topology.worker.max.heap.size.mb`), so that filling workers is bin
-packing: items are the heaps of a topology's tasks on a node, bins are its workers there. Fixed tasks hold the workers
-in which they run; the others are packed by first fit decreasing and, where that may be one worker too many, by branch
-and bound.
+packing of a topology's tasks on a node. Fixed tasks hold the workers in which they run; the others are packed by first
+fit decreasing and, where that may be one worker too many, by branch and bound.
 
-Whoever counts workers counts here, and the number depends on nothing but *which* tasks are on a node: not on their
-order of arrival, nor on what was there before. That is why what `Room` takes, `Problem.plan` takes: `Room` counts by
-`Workers`, and the step from nodes to slots falls back on the same `pack` of the same tasks. It would not follow from
-two different packings, however good each is: first fit in order of arrival and first fit decreasing each find room
-where the other finds none (heaps 4, 3, 3, 4, 3, 3 and two workers of 10).
+Whoever counts workers counts here, and the number depends on nothing but *which* tasks are on a node. That is why what
+`Room` takes, `Problem.plan` takes: `Room` counts by `Workers`, and the step from nodes to slots falls back on the same
+`pack` of the same tasks. Of two different packings each finds room where the other finds none.
 
-Branch and bound ends after `EFFORT` steps. Until then the number is the least there is. After it, it is that of the
-best packing found, `Packing.proven` is False, and a node that is refused then is refused in these words. Of numbers
-that are not proven two things are not certain: that one more task needs at most one more worker (`Room` looks at
-each), and that fewer tasks need no more (after a removal, `Room.free_slots` may be negative: the plan would then refuse
-the node).
+Branch and bound ends after `EFFORT` steps. Until then the number is the least there is; after it, that of the best
+packing found, and `Packing.proven` is False. Then one more task may need two more workers (`Room` looks at each), and
+fewer tasks may need more (after a removal `Room.free_slots` may be negative: the plan would refuse the node).
 """
 
 from __future__ import annotations
@@ -65,9 +60,7 @@ class Packing:
 
 
 def pack(heaps: Sequence[float], limit: float, held: Sequence[float] = ()) -> Packing:
-    """Pack heaps into as few workers as `EFFORT` finds.
-
-    A heap above the limit has a worker of its own, which takes nothing else.
+    """Pack heaps into as few workers as `EFFORT` finds; one above the limit has a worker to itself.
 
     Args:
         heaps: MB that each task needs, the largest first.
@@ -108,10 +101,19 @@ def _first_fit(heaps: Sequence[float], limit: float, held: Sequence[float]) -> t
 
 
 def _least(heaps: Sequence[float], limit: float, base: Sequence[float]) -> int:
-    """Workers below which the sum of the heaps has no room."""
+    """Workers below which the sum of the heaps has no room, nor those that are at least so large."""
+    if limit == math.inf:
+        return max(len(base), min(1, len(heaps)))
+    # heaps fill workers in multiples of their greatest common divisor: what is left beyond that holds none
+    unit = math.gcd(*(round(heap / STEP) for heap in set(heaps))) * STEP or 1.0
+    left, limit = [max(0.0, (limit - each) // unit * unit) for each in base], limit // unit * unit
     # Least number = ceil((sum of heaps - room in workers that are there) / limit).
-    beyond = sum(heaps) - sum(max(0.0, limit - each) for each in base)
+    beyond = sum(heaps) - sum(left)
     more = math.ceil(beyond / limit) if beyond > 0 and limit > 0 else 0
+    for at, heap in enumerate(heaps, 1):
+        # a worker holds floor(limit / heap) of the heaps that are as large as this one, the largest being first
+        if heap > 0 and (at == len(heaps) or heaps[at] < heap):
+            more = max(more, math.ceil((at - sum(each // heap for each in left)) / (limit // heap)))
     return max(len(base) + more, min(1, len(heaps)))
 
 
@@ -220,7 +222,7 @@ class Workers:
         self.sizes, self.size = _sizes(problem)
         self._loads: list[dict[int, Load]] = [{} for _ in range(problem.m)]
         self._taken = [0] * problem.m
-        self._packed: dict[tuple[int, tuple[float, ...], tuple[int, ...]], Packing] = {}
+        self._packed = problem.packings
 
     def taken(self, node: int) -> int:
         """Number of slots of a node that its workers take."""
@@ -277,9 +279,7 @@ class Workers:
         self._change(task, node, 1)
 
     def add_alike(self, tasks: Sequence[int], node: int) -> int:
-        """Tasks come one after the other, as long as the slots suffice: how many.
-
-        Workers are packed once for all of them: fewer tasks need no more workers.
+        """Tasks come one after the other, as long as the slots suffice: how many. Workers are packed once for all.
 
         Args:
             tasks: Tasks of one topology and one heap, none of them fixed; at least one.

@@ -166,3 +166,15 @@ def test_a_limit_between_two_steps_of_an_amount_is_kept_to_the_bit():
     room = Problem.of(request([node("n", slots=1)], [topology("t", parts, worker_heap=0.1 + 0.1)])).room()
     taken = [bool(room.fits(task)[0]) and not room.place(task, 0) for task in range(3)]
     assert taken == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("heaps", "limit", "count"),
+    [
+        ([1024.0] * 20 + [512.0] * 82, 8000.0, 9),  # 15 times 512 a worker: what is left of 8000 holds nothing
+        ([300.0] * 10, 1000.0, 4),  # three a worker, though 3,000 MB would be 3 workers
+    ],
+)
+def test_a_lower_bound_proves_what_no_search_would_end_on(heaps, limit, count):
+    packing = pack(heaps, limit)
+    assert (len(packing.used), packing.proven) == (count, True)

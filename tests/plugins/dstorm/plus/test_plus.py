@@ -73,7 +73,7 @@ def patient(seconds):
     return attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=seconds))
 
 
-@pytest.mark.parametrize(("seconds", "steps"), [(0.25, 60_000), (5.0, 320_000), (60.0, 320_000)])
+@pytest.mark.parametrize(("seconds", "steps"), [(0.25, 40_000), (5.0, 320_000), (60.0, 320_000)])
 def test_the_deadline_bounds_the_steps(seconds, steps):
     plan = improve(Problem.of(patient(seconds)), PlusOptions())
     assert f"{steps} steps of annealing (seed 0)" in plan.explanation
