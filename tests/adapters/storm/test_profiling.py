@@ -138,7 +138,7 @@ def test_a_name_is_given_once():
 
 
 @pytest.mark.storm
-@pytest.mark.slow
+@pytest.mark.matrix
 @pytest.mark.network
 @pytest.mark.timeout(2 * LIMIT)
 def test_a_machine_that_interprets_its_code_costs_more_for_a_tuple(java, tmp_path):
