@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -127,7 +128,8 @@ class QueryProgress:
     """A streaming query has ended a micro-batch.
 
     Attributes:
-        rows: Taken from all sources. `offered`: per second since the batch before; `done`: per second of processing.
+        begin: Seconds since the epoch at which it was triggered.
+        rows: Taken from all sources. `done`: per second of processing.
         seconds: Of the whole batch, planning and commit included. `add`: of its job alone.
         observed: What `DataFrame.observe` counted, by name of the observation.
         behind: Rows that sources had beyond the end of the batch; None if none says it in rows.
@@ -137,8 +139,8 @@ class QueryProgress:
     run: str
     name: str
     batch: int
+    begin: float
     rows: int
-    offered: float
     done: float
     seconds: float
     add: float
@@ -275,14 +277,19 @@ def _progress(document: dict[str, Any]) -> QueryProgress:
         run=found["runId"],
         name=found.get("name") or "",
         batch=found["batchId"],
+        begin=_epoch(found["timestamp"]),
         rows=sum(each["numInputRows"] for each in sources),
-        offered=_sum(sources, "inputRowsPerSecond"),
         done=_sum(sources, "processedRowsPerSecond"),
         seconds=duration.get("triggerExecution", 0) / 1e3,
         add=duration.get("addBatch", 0) / 1e3,
         observed=FrozenMap(found.get("observedMetrics") or {}),
         behind=rows_behind(sources),
     )
+
+
+def _epoch(timestamp: str) -> float:
+    """Spark writes UTC with a Z, which Python reads from 3.11 on."""
+    return datetime.fromisoformat(timestamp).timestamp()
 
 
 def _sum(sources: list[dict[str, Any]], name: str) -> float:

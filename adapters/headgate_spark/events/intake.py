@@ -17,26 +17,32 @@ if TYPE_CHECKING:
 BATCHES = 10
 """Batches that are judged together: if larger, a query that begins to fall behind is noticed later; if smaller, one
 slow batch looks like falling behind."""
-LEAST = 3
-"""Batches without which no throughput is told: if smaller, the first batches, in which workers start, count for all."""
+LEAST = 4
+"""Batches without which no throughput is told: if smaller, the first batch, in which workers start, counts for all."""
 
 
 def intake(progress: Sequence[QueryProgress]) -> tuple[float, float | None] | None:
-    """Rows/s that arrived for a query, and rows/s of them that it completed; None if it took none yet.
+    """Rows/s that arrived for a query, and rows/s of them that it completed; None until it took some twice.
 
-    It completes what arrives unless batches take longer than the rows of a batch took to arrive.
+    It completes what arrives unless batches take longer than the rows of a batch took to arrive, the newer half of them
+    too: a query that had one slow batch, its first for example, has caught up.
 
     Args:
-        progress: Its batches, oldest first; the last `BATCHES` that took rows count.
+        progress: Its batches, oldest first; the last `BATCHES` of its newest run that took rows count.
     """
-    used = [each for each in progress if each.rows and each.offered > 0 and each.done > 0][-BATCHES:]
-    if not used:
+    used = [each for each in progress if each.run == progress[-1].run and each.rows and each.done > 0][-BATCHES:]
+    # Not Spark's rate of arrival: it divides by the time since the last trigger, be it one that found no row.
+    if len(used) < 2 or (arriving := used[-1].begin - used[0].begin) <= 0:
         return None
-    rows = sum(each.rows for each in used)
-    arriving = sum(each.rows / each.offered for each in used)
-    processing = sum(each.rows / each.done for each in used)
-    offered = (rows + _growth(used)) / arriving
-    return max(offered, 0.0), min(rows / processing, max(offered, 0.0)) if len(used) >= LEAST else None
+    offered = max((sum(each.rows for each in used[1:]) + _growth(used)) / arriving, 0.0)
+    if len(used) < LEAST:
+        return offered, None
+    return offered, min(max(_processed(used), _processed(used[len(used) // 2 :])), offered)
+
+
+def _processed(used: Sequence[QueryProgress]) -> float:
+    """Rows/s that batches process while they run."""
+    return sum(each.rows for each in used) / sum(each.rows / each.done for each in used)
 
 
 def _growth(used: Sequence[QueryProgress]) -> float:

@@ -87,6 +87,7 @@ def test_the_batches_of_a_query_are_read_and_its_end():
         "runId": "r",
         "name": None,
         "batchId": 7,
+        "timestamp": "2017-07-14T02:40:00.250Z",
         "durationMs": {"addBatch": 100, "triggerExecution": 250},
         "observedMetrics": {"lat": {"avg": 3.5}},
         "sources": [
@@ -100,8 +101,8 @@ def test_the_batches_of_a_query_are_read_and_its_end():
         run="r",
         name="",
         batch=7,
+        begin=1_500_000_000.25,
         rows=12,
-        offered=5.0,
         done=40.0,
         seconds=0.25,
         add=0.1,

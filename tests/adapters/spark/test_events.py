@@ -302,7 +302,7 @@ def test_nothing_of_a_finished_job_is_kept_but_the_job():
 
 
 def test_micro_batches_are_remembered_as_they_were_reported():
-    figures = {"name": "n", "rows": 5, "offered": 1.0, "done": 2.0, "seconds": 0.5, "add": 0.25}
+    figures = {"name": "n", "begin": 7.0, "rows": 5, "done": 2.0, "seconds": 0.5, "add": 0.25}
     batches = [QueryProgress(query="q", run="r", batch=number, **figures) for number in (1, 2)]
     assert list(history(batches).progress) == batches
 

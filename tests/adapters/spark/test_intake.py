@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import zip_longest
 
 import attrs
 import pytest
@@ -20,30 +21,43 @@ from headgate_spark.events.intake import BATCHES, LEAST, intake, rows_behind
 PATIENCE = 240.0
 
 
-def batch(rows=100, offered=10.0, done=20.0, behind=None):
-    figures = {"query": "q", "run": "r", "name": "", "batch": 1, "seconds": 1.0, "add": 1.0}
-    return QueryProgress(rows=rows, offered=offered, done=done, behind=behind, **figures)
+def batches(*done, rows=100, behind=(), runs="", every=10.0):
+    """A batch each ten seconds; by default each of 100 rows, so that ten rows arrive a second."""
+    figures = {"query": "q", "name": "", "batch": 1, "seconds": 1.0, "add": 1.0}
+    return [
+        QueryProgress(run=run, begin=every * number, rows=rows, done=each, behind=late, **figures)
+        for number, (each, run, late) in enumerate(zip_longest(done, runs or "r" * len(done), behind))
+    ]
+
+
+def without_rows(progress, *places):
+    return [attrs.evolve(each, rows=0) if place in places else each for place, each in enumerate(progress)]
 
 
 @pytest.mark.parametrize(
     ("progress", "found"),
     [
         ([], None),
-        ([batch(offered=0.0)], None),
-        ([batch(rows=0)] * 9, None),
-        ([batch()] * 2, (10.0, None)),
-        ([batch()] * 3, (10.0, 10.0)),
-        ([batch(done=5.0)] * 3, (10.0, 5.0)),
-        ([batch(rows=0), batch(done=5.0), batch(rows=0), batch(done=5.0), batch(done=5.0)], (10.0, 5.0)),
-        ([batch(done=1.0)] * 9 + [batch(done=20.0)] * BATCHES, (10.0, 10.0)),
-        ([batch(behind=0), batch(behind=100), batch(behind=300)], (20.0, 20.0)),
-        ([batch(behind=0, done=10.0), batch(behind=100, done=10.0), batch(behind=300, done=10.0)], (20.0, 10.0)),
-        ([batch(behind=300), batch(behind=100), batch(behind=150)], (5.0, 5.0)),
-        ([batch(behind=0), batch(), batch()], (10.0, 10.0)),
+        (batches(20.0), None),
+        (batches(*[20.0] * 9, rows=0), None),
+        (batches(20.0, 20.0, every=0.0), None),
+        (batches(*[20.0] * 3), (10.0, None)),
+        (batches(*[20.0] * 4), (10.0, 10.0)),
+        (batches(*[5.0] * 4), (10.0, 5.0)),
+        (without_rows(batches(*[5.0] * 8), 1, 2, 3, 4), (300 / 70, 300 / 70)),
+        (batches(1.0, 20.0, 20.0, 20.0), (10.0, 10.0)),
+        (batches(20.0, 20.0, 2.0, 5.0), (10.0, 5.0)),
+        (batches(*[1.0] * 9, *[20.0] * BATCHES), (10.0, 10.0)),
+        (batches(*[1.0] * 9, *[20.0] * 4, runs="a" * 9 + "b" * 4), (10.0, 10.0)),
+        (batches(*[20.0] * 4, behind=(0, 100, 300, 300)), (20.0, 20.0)),
+        (batches(*[10.0] * 4, behind=(0, 100, 300, 300)), (20.0, 10.0)),
+        (batches(*[20.0] * 4, behind=(300, 100, 150, 150)), (5.0, 5.0)),
+        (batches(*[20.0] * 4, behind=(0,)), (10.0, 10.0)),
     ],
     ids=[
-        *("nothing", "the first batch", "without rows", "too few", "keeps up", "falls behind", "idle between"),
-        *("the past", "a source runs away in time", "a source runs away", "catches up", "unknown"),
+        *("nothing", "the first batch", "without rows", "at one time", "too few", "keeps up", "falls behind"),
+        *("pauses of the source", "a slow first batch", "slow of late", "the past", "another run"),
+        *("a source runs away in time", "a source runs away", "catches up", "unknown"),
     ],
 )
 def test_loads_worked_by_hand(progress, found):
@@ -66,7 +80,14 @@ def test_other_offsets_say_nothing_of_rows(odd):
 
 def test_offsets_are_read_from_the_event_of_a_batch():
     source = {"numInputRows": 1, "endOffset": {"t": {"0": 5}}, "latestOffset": {"t": {"0": 9}}}
-    progress = {"id": "q", "runId": "r", "batchId": 1, "durationMs": {}, "sources": [source]}
+    progress = {
+        "id": "q",
+        "runId": "r",
+        "batchId": 1,
+        "timestamp": "2017-07-14T02:40:00.250Z",
+        "durationMs": {},
+        "sources": [source],
+    }
     name = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
     assert parse(json.dumps({"Event": name, "progress": progress})).behind == 4
 
@@ -106,6 +127,19 @@ def judged(spark, query, knowledge):
 
 @pytest.mark.spark
 @pytest.mark.slow
+def test_a_query_that_filters_is_quiet(spark, tmp_path):
+    query = started(spark, tmp_path / "checkpoint", pause=0)
+    try:
+        done, sample = judged(spark, query, None)
+    finally:
+        query.stop()
+    assert done.verdict.state != "unsatisfactory", (done.verdict, sample)
+    assert sample.offered == pytest.approx(RATE, rel=0.35)
+    assert sample.throughput == pytest.approx(sample.offered, rel=0.05)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
 def test_a_query_that_falls_behind_is_unsatisfactory_and_has_what_is_known_of_it(spark, tmp_path):
     fit = ProfileFit(profile=Profile(topology="behind", component="stage-1", machine_type="i5", e=0.5), samples=9)
     write(tmp_path / "knowledge.json", Knowledge(profiles=(fit,)))
@@ -126,16 +160,3 @@ def test_a_query_that_falls_behind_is_unsatisfactory_and_has_what_is_known_of_it
         "127.0.0.3": "pentium",
         "127.0.0.4": None,
     }
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_a_query_that_filters_is_quiet(spark, tmp_path):
-    query = started(spark, tmp_path / "checkpoint", pause=0)
-    try:
-        done, sample = judged(spark, query, None)
-    finally:
-        query.stop()
-    assert done.verdict.state != "unsatisfactory", (done.verdict, sample)
-    assert sample.offered == pytest.approx(RATE, rel=0.35)
-    assert sample.throughput == pytest.approx(sample.offered, rel=0.05)
