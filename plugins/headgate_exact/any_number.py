@@ -8,6 +8,7 @@ no placement sustains R (weak duality); the duals of the relaxation are the pric
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -156,7 +157,7 @@ class Highest:
     """Upper bound on the factor of the stated rates, for any numbers of tasks.
 
     Attributes:
-        rate: The bound.
+        rate: The bound, inf if none was found.
         price: float64 (m,), prices of a percent of the machines, which show it.
         shares: float64 (K, m), parts of each component's tasks on each machine in the relaxation, None if it was cut
             short.
@@ -172,15 +173,17 @@ def highest_of_any(spreads: AnyNumber, limit: float, known: NDArray[np.int64] | 
 
     Args:
         spreads: Components and machines.
-        limit: A rate to begin with.
+        limit: A rate to begin with; at 0, where tasks at rest fill the machines, with the stated one.
         known: Counts that are known to be good, shape (K, m), None without any.
-
     """
+    limit = limit if limit > 0 else 1.0
     shares: Floats | None = None
     k = len(spreads.slope)
     price = np.where(spreads.free > 0, 1.0 / max(float(spreads.free.sum()), 1.0), 0.0)
     columns: list[list[NDArray[np.int64]]] = [[] if known is None else [known[row]] for row in range(k)]
-    while spreads.gap(limit, price) <= 0 and limit < FASTEST:
+    while spreads.gap(limit, price) <= 0:
+        if limit > FASTEST or spreads.budget.spent:
+            return Highest(rate=math.inf, price=price, shares=None)
         limit *= 2
     for _ in range(ROUNDS):
         if spreads.budget.spent:

@@ -75,7 +75,10 @@ def _with_slots(request: Request) -> Request:
     nodes = tuple(node for node in request.cluster.nodes if node.slots)
     if not nodes or len(nodes) == len(request.cluster.nodes):
         return request
-    return attrs.evolve(request, cluster=attrs.evolve(request.cluster, nodes=nodes))
+    names = {node.id for node in nodes}
+    measured = tuple(each for each in request.metrics.nodes if each.node in names)
+    metrics = attrs.evolve(request.metrics, nodes=measured)
+    return attrs.evolve(request, cluster=attrs.evolve(request.cluster, nodes=nodes), metrics=metrics)
 
 
 def _bounded(

@@ -15,6 +15,7 @@ from headgate.model import (
     Limits,
     Metrics,
     Node,
+    NodeSample,
     Resources,
     Slot,
     Status,
@@ -145,3 +146,23 @@ def test_what_may_not_move_and_heaps_are_in_the_patterns():
         placed = place(problem, [], Options(), Budget(work=2.0, clock=30.0))
         assert placed.infeasible == (not placeable(problem)), seed
         assert placed.infeasible or placed.proven
+
+
+def test_no_rate_is_sustained_where_a_task_runs_without_a_profile_for_its_machine():
+    asked = profiled([[0.5], [0.5]])
+    elsewhere = attrs.evolve(asked.profiles[0], machine_type="m9")
+    running = FrozenMap({"t/c0/0": Slot("m0-000", 0)})
+    limits = Limits(deadline=5.0, max_moves=0)
+    profiles = (elsewhere, *asked.profiles[1:])
+    plan = HOST.schedule("optimal", attrs.evolve(asked, profiles=profiles, assignment=running, limits=limits))
+    assert plan.status is not Status.HELD, plan.reasons
+    assert plan.bound is None or plan.bound.value >= (plan.scores.throughput or 0.0)
+
+
+def test_measurements_of_a_node_without_slots_are_no_contradiction():
+    asked = profiled([[0.5], [0.5]])
+    full = Node(id="full", capacity=Resources(cpu=100.0), slots=())
+    metrics = Metrics(nodes=(NodeSample(node="full", cpu=1.0),))
+    cluster = attrs.evolve(asked.cluster, nodes=(*asked.cluster.nodes, full))
+    plan = HOST.schedule("optimal", attrs.evolve(asked, cluster=cluster, metrics=metrics))
+    assert plan.status is Status.OK, plan.reasons
