@@ -128,7 +128,7 @@ def _serve(
 def _introduce(service: Service, control: Control) -> None:
     """Print the settings that the operator has to write into each `storm.yaml`."""
     say(f"{control.scheduler} answers Nimbus, whose storm.yaml has to say:")
-    say(_yaml(service.nimbus_conf()))
+    say(_yaml(service.nimbus_conf() | ({"headgate.shadow": True} if control.shadow else {})))
     if conf := service.worker_conf():
         say("workers report where the storm.yaml of their supervisor says:")
         say(_yaml(conf))

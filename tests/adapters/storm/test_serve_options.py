@@ -90,7 +90,7 @@ CASES = {
     "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),
     "max-moves": (1, lambda seen: seen.control.limits.max_moves, 1),
     "window": (2.5, lambda seen: seen.control.window, 2.5),
-    "shadow": (True, lambda seen: (seen.control.shadow, "shadow:" in seen.said.stderr), (True, True)),
+    "shadow": (True, lambda seen: (seen.control.shadow, "headgate.shadow: true" in seen.said.stderr), (True, True)),
     "cooldown": (30.0, lambda seen: seen.control.guards.cooldown, 30.0),
     "min-gain": (0.25, lambda seen: seen.control.guards.gain, 0.25),
     "goal": ("latency", lambda seen: seen.control.guards.goal, "latency"),

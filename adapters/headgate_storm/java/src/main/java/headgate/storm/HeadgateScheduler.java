@@ -21,6 +21,7 @@ public final class HeadgateScheduler implements IScheduler {
 
     private final Function<Settings, Planner> planners;
     private final String nimbus = UUID.randomUUID().toString();
+    private final Status status = new Status();
     private Settings settings;
     private OwnScheduler own;
     private Fallback fallback;
@@ -44,12 +45,26 @@ public final class HeadgateScheduler implements IScheduler {
     public void prepare(Map<String, Object> conf, StormMetricsRegistry registry) {
         try {
             settings = Settings.of(conf);
-            meters = new Meters(registry);
+            shadow = settings.shadow;
+            // First what schedules without a plan: whatever fails after that, something still schedules.
             own = OwnScheduler.prepared(settings.own, conf, registry);
             fallback = new Fallback(own.standIn());
-            bridge = new Bridge(planners.apply(settings), settings.timeout);
+            meters = new Meters(registry);
+            bridge = new Bridge(planner(), settings.timeout);
         } catch (Throwable e) {
             log("Headgate cannot be prepared; every assignment is held", e);
+        }
+    }
+
+    private Planner planner() {
+        try {
+            return planners.apply(settings);
+        } catch (Throwable e) {
+            log("Headgate's bridge cannot be prepared; no round will have a plan", e);
+            NoPlan none = NoPlan.failed(e);
+            return round -> {
+                throw none;
+            };
         }
     }
 
@@ -85,11 +100,11 @@ public final class HeadgateScheduler implements IScheduler {
         String trouble = plan(cluster);
         tell(trouble);
         if (shadow) {
-            Status.clear(cluster);
+            status.clear(cluster);
             own.schedule(topologies, cluster);
         } else if (!trouble.isEmpty()) {
             meters.held.mark();
-            Status.held(cluster, trouble, fallback.name(), fallback.place(cluster));
+            status.held(cluster, trouble, fallback.name(), fallback.place(cluster));
         }
         return null;
     }
@@ -107,7 +122,7 @@ public final class HeadgateScheduler implements IScheduler {
             if (answer.mode == Answer.Mode.ASSIGN) {
                 meters.started.mark(Apply.apply(answer, cluster));
                 meters.planned.mark();
-                Status.planned(cluster, answer.status);
+                status.planned(cluster, answer.status);
             }
             return "";
         } catch (NoPlan reason) {

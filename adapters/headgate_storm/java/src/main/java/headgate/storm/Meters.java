@@ -2,10 +2,15 @@ package headgate.storm;
 
 import com.codahale.metrics.Meter;
 import com.codahale.metrics.Timer;
+import java.util.function.Supplier;
 import org.apache.storm.metric.StormMetricsRegistry;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** What Nimbus's own metrics reporters tell of Headgate. */
+/** What Nimbus's own metrics reporters tell of Headgate; what cannot be registered is counted for nobody. */
 final class Meters {
+    private static final Logger LOG = LoggerFactory.getLogger(Meters.class);
+
     /** Rounds with a plan. */
     final Meter planned;
     /** Rounds without one. */
@@ -16,9 +21,18 @@ final class Meters {
     final Timer round;
 
     Meters(StormMetricsRegistry registry) {
-        planned = registry.registerMeter("headgate:num-rounds-planned");
-        held = registry.registerMeter("headgate:num-rounds-held");
-        started = registry.registerMeter("headgate:num-workers-started");
-        round = registry.registerTimer("headgate:round-duration");
+        planned = or(() -> registry.registerMeter("headgate:num-rounds-planned"), Meter::new);
+        held = or(() -> registry.registerMeter("headgate:num-rounds-held"), Meter::new);
+        started = or(() -> registry.registerMeter("headgate:num-workers-started"), Meter::new);
+        round = or(() -> registry.registerTimer("headgate:round-duration"), Timer::new);
+    }
+
+    private static <T> T or(Supplier<T> registered, Supplier<T> otherwise) {
+        try {
+            return registered.get();
+        } catch (RuntimeException e) {
+            LOG.error("A metric of Headgate cannot be registered", e);
+            return otherwise.get();
+        }
     }
 }

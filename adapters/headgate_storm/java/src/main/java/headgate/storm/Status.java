@@ -1,26 +1,29 @@
 package headgate.storm;
 
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.TopologyDetails;
 
-/** The sentence that `storm list` and the UI show for a topology. Set only when it changes: Nimbus logs every call. */
+/**
+ * The sentence that `storm list` and the UI show for a topology. Set only when it changes: Nimbus logs every call.
+ *
+ * Nimbus keeps the sentences in its memory alone, and merges those of a round into those that it has. So one that is
+ * removed stays, and what is kept here is all that Headgate ever said to this Nimbus.
+ */
 final class Status {
-    private static final String OURS = "Headgate";
-
-    private Status() {
-    }
+    private final Map<String, String> said = new HashMap<>();
 
     /** After a plan: what it says about a topology itself, else the count of executors and workers. */
-    static void planned(Cluster cluster, Map<String, String> said) {
+    void planned(Cluster cluster, Map<String, String> answered) {
         for (TopologyDetails topology : cluster.getTopologies()) {
-            String text = said.get(topology.getId());
-            set(cluster, topology, text != null ? text : OURS + ": " + count(cluster, topology));
+            String text = answered.get(topology.getId());
+            set(cluster, topology, text != null ? text : "Headgate: " + count(cluster, topology));
         }
     }
 
     /** Without a plan: why, and what became of executors without a slot. */
-    static void held(Cluster cluster, String why, String standIn, Map<String, Integer> placed) {
+    void held(Cluster cluster, String why, String standIn, Map<String, Integer> placed) {
         for (TopologyDetails topology : cluster.getTopologies()) {
             int added = placed.getOrDefault(topology.getId(), 0);
             int waiting = cluster.getUnassignedExecutors(topology).size();
@@ -31,8 +34,14 @@ final class Status {
     }
 
     /** Before Storm's own scheduler acts alone: take back what was said in its place. */
-    static void clear(Cluster cluster) {
-        cluster.getStatusMap().values().removeIf(text -> text.startsWith(OURS));
+    void clear(Cluster cluster) {
+        for (TopologyDetails topology : cluster.getTopologies()) {
+            String ours = said.remove(topology.getId());
+            if (ours != null && ours.equals(cluster.getStatusMap().get(topology.getId()))) {
+                cluster.setStatus(topology, "");
+            }
+        }
+        said.clear();
     }
 
     private static String count(Cluster cluster, TopologyDetails topology) {
@@ -46,7 +55,8 @@ final class Status {
         return number + " " + kind + (number == 1 ? "executor" : "executors");
     }
 
-    private static void set(Cluster cluster, TopologyDetails topology, String text) {
+    private void set(Cluster cluster, TopologyDetails topology, String text) {
+        said.put(topology.getId(), text);
         if (!text.equals(cluster.getStatusMap().get(topology.getId()))) {
             cluster.setStatus(topology, text);
         }

@@ -91,6 +91,25 @@ class HeadgateSchedulerTest {
     }
 
     @Test
+    void schedulesWhateverCannotBePrepared() {
+        StormMetricsRegistry taken = new StormMetricsRegistry();
+        taken.registerTimer("headgate:num-rounds-planned");
+        Map<String, Object> conf = Clusters.conf();
+        conf.put(Settings.ENDPOINT, "no\0path");
+        IScheduler unbridged = new HeadgateScheduler(settings -> {
+            throw new NoClassDefFoundError("headgate/storm/Python");
+        });
+        for (IScheduler scheduler : List.of(new HeadgateScheduler(), unbridged)) {
+            Cluster cluster = cluster(supervisors(2, 2), wc);
+            scheduler.prepare(conf, taken);
+            scheduler.schedule(cluster.getTopologies(), cluster);
+            assertTrue(cluster.getUnassignedExecutors(wc).isEmpty());
+            assertTrue(cluster.getStatus("wc-id").startsWith("Headgate"));
+            scheduler.cleanup();
+        }
+    }
+
+    @Test
     void survivesAClusterThatFails() {
         Cluster broken = new Cluster(running()) {
             @Override

@@ -8,7 +8,9 @@ import static headgate.storm.Clusters.tasks;
 import static headgate.storm.Clusters.topology;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.storm.metric.StormMetricsRegistry;
 import org.apache.storm.scheduler.Cluster;
@@ -18,6 +20,7 @@ import org.apache.storm.scheduler.IScheduler;
 import org.apache.storm.scheduler.TopologyDetails;
 import org.apache.storm.scheduler.resource.ResourceAwareScheduler;
 import org.apache.storm.utils.ReflectionUtils;
+import org.apache.storm.utils.Utils;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -72,12 +75,61 @@ class ShadowTest {
     }
 
     @Test
-    void takesBackWhatHeadgateSaid() {
+    void actsAsStormAloneWhenPythonNeverAnswered() {
+        HeadgateScheduler scheduler = Script.scheduler(round -> {
+            throw NoPlan.unanswered("connection refused");
+        }, Settings.SHADOW, true);
         Cluster cluster = uneven();
-        cluster.setStatus(wc, "Headgate: 8 executors on 2 workers");
-        cluster.setStatus("fresh-id", "Fully Scheduled");
-        Script.scheduler(Script.mode("own", "")).schedule(cluster.getTopologies(), cluster);
-        assertEquals(Map.of("fresh-id", "Fully Scheduled"), cluster.getStatusMap());
+        Cluster alone = uneven();
+        scheduler.schedule(cluster.getTopologies(), cluster);
+        new DefaultScheduler().schedule(alone.getTopologies(), alone);
+        assertEquals(layout(alone), layout(cluster));
+        assertNotEquals(layout(uneven()), layout(cluster));
+        assertEquals(Map.of(), cluster.getStatusMap());
+    }
+
+    @Test
+    void endsWithTheFirstAnswerThatIsNotInShadow() {
+        boolean[] gone = {false};
+        Script assign = Script.mode("assign", "");
+        HeadgateScheduler scheduler = Script.scheduler(round -> {
+            if (gone[0]) {
+                throw NoPlan.unanswered("connection refused");
+            }
+            return assign.answer(round);
+        }, Settings.SHADOW, true);
+        for (boolean each : new boolean[] {false, true}) {
+            gone[0] = each;
+            Cluster cluster = uneven();
+            scheduler.schedule(cluster.getTopologies(), cluster);
+            assertTrue(layout(cluster, wc).entrySet().containsAll(layout(uneven(), wc).entrySet()));
+        }
+    }
+
+    /** As Nimbus does it after each round: it merges, so that a sentence which is gone from a cluster stays. */
+    @Test
+    void takesBackWhatHeadgateSaid() {
+        boolean[] shadow = {false};
+        Script assign = Script.mode("assign", "'status':{'wc-id':'7 executors in 2 workers'}");
+        Script own = Script.mode("own", "");
+        HeadgateScheduler scheduler = Script.scheduler(round -> (shadow[0] ? own : assign).answer(round));
+        Map<String, String> shown = new HashMap<>();
+        shown.putAll(shownAfter(scheduler, shown));
+        assertEquals(Map.of("wc-id", "7 executors in 2 workers", "fresh-id", "Headgate: 0 executors on 0 workers, "
+            + "no slot for 6"), shown);
+        shown.put("fresh-id", "Fully Scheduled");
+        shadow[0] = true;
+        for (int round = 0; round < 2; round++) {
+            shown.putAll(shownAfter(scheduler, shown));
+            assertEquals(Map.of("wc-id", "", "fresh-id", "Fully Scheduled"), shown);
+        }
+    }
+
+    private Map<String, String> shownAfter(HeadgateScheduler scheduler, Map<String, String> before) {
+        Cluster cluster = uneven();
+        cluster.setStatusMap(before);
+        scheduler.schedule(cluster.getTopologies(), cluster);
+        return Utils.merge(before, cluster.getStatusMap());
     }
 
     @Test
