@@ -116,6 +116,10 @@ class _Machine:
             ahead: For how many placements priorities are computed, as if all were of that group.
         """
         while True:
+            if not len(self.candidates):
+                if not self.others.any():
+                    return []
+                ahead = 1
             priority, bound, critical = self._priorities(last, ahead)
             top = priority.max(axis=1, initial=0.0)
             if top[0] > bound[0]:

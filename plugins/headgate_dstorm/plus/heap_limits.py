@@ -42,6 +42,11 @@ class HeapLimits:
         self._held = np.zeros(state.problem.m, dtype=np.int64)
         for node, tasks in self._residents.items():
             self._held[node], _ = self._workers.needed(tasks)
+        every = np.indices(state.of_topology.shape).reshape(2, -1)
+        self._bounds = self._bound_of(every[0], every[1]).reshape(state.of_topology.shape)
+        self._bound = self._bounds.sum(axis=1) + self._held
+        """More workers than that are on none of the nodes, (m,): those of their tasks, and those that fixed tasks hold,
+        however empty they are."""
 
     def _tasks_of_a_worker(self) -> Ints:
         """Tasks of each topology that first fit puts at least into every worker but the last."""
@@ -54,7 +59,7 @@ class HeapLimits:
 
     def near(self, nodes: Ints) -> Flags:
         """Check which nodes might not have slots enough with one more task."""
-        found: Flags = self._bound(nodes) + 1 > self._state.problem.slots[nodes]
+        found: Flags = self._bound[nodes] + 1 > self._state.problem.slots[nodes]
         return found
 
     def allow(self, task: Ints, there: Ints, other: Ints) -> Flags:
@@ -71,37 +76,43 @@ class HeapLimits:
         allowed = np.ones(len(task), dtype=bool)
         here, slots = state.node_of[task], state.problem.slots
         near = self.near(there)
-        near |= self._bound(here) + (other >= 0) > slots[here]
+        near |= self._bound[here] + (other >= 0) > slots[here]
         for at in np.flatnonzero(near).tolist():
             one, two = int(task[at]), int(other[at])
             allowed[at] = self._enough(int(there[at]), one, two) and self._enough(int(here[at]), two, one)
         return allowed
 
     def shift(self, task: Ints, here: Ints, there: Ints) -> None:
-        """Each task has moved.
+        """Each task has moved, of which no two left or came to one node.
 
         Args:
             task: Tasks, int64 (c,).
             here: Node that each left, int64 (c,).
             there: Node that each came to, int64 (c,).
         """
-        self._add(task, here, -1.0)
-        self._add(task, there, 1.0)
+        for nodes, sign in ((here, -1.0), (there, 1.0)):
+            self._add(task, nodes, sign)
+            topology = self._state.problem.topology[task]
+            bound = self._bound_of(nodes, topology)
+            self._bound[nodes] += bound - self._bounds[nodes, topology]
+            self._bounds[nodes, topology] = bound
 
     def _add(self, task: Ints, node: Ints, sign: float) -> None:
         problem = self._state.problem
         np.add.at(self._sum, (node, problem.topology[task]), sign * problem.heap[task])
 
-    def _bound(self, nodes: Ints) -> Floats:
-        """More workers than that are on none of the nodes: two that come one after the other fill one together.
+    def _bound_of(self, nodes: Ints, topology: Ints) -> Floats:
+        """No more workers than that has each topology on its node: two that come one after the other fill one together.
 
-        Those that fixed tasks hold are beside them, however empty they are.
+        Args:
+            nodes: int64 (c,).
+            topology: int64 (c,).
         """
         # first fit: every worker but the last holds at least `_least` tasks, and two in a row more than one limit
-        by_number = -(-self._state.of_topology[nodes] // self._least)
-        limit, held = self._state.problem.heap_limit, self._sum[nodes]
+        by_number = -(-self._state.of_topology[nodes, topology] // self._least[topology])
+        limit, held = self._state.problem.heap_limit[topology], self._sum[nodes, topology]
         by_sum = np.floor(np.divide(2.0 * held, limit, out=np.zeros_like(held), where=limit > 0)) + 1.0
-        bound: Floats = np.minimum(by_number, by_sum).sum(axis=1) + self._held[nodes]
+        bound: Floats = np.minimum(by_number, by_sum)
         return bound
 
     def _enough(self, node: int, comes: int, goes: int) -> bool:

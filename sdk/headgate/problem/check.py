@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from operator import add, sub
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -141,9 +142,12 @@ def _moves(problem: Arrays, plan: Plan) -> Iterable[Reason]:
         for task, slot in problem.request.assignment.items()
         if problem.current[problem.task_index[task]] >= 0
     }
-    free = problem.capacity.copy()
+    # lists: rows are short, and read one by one
+    free: list[list[float]] = problem.capacity.tolist()
+    demand: list[list[float]] = problem.demand.tolist()
     for task, slot in at.items():
-        free[problem.node_index[slot.node]] -= problem.demand[problem.task_index[task]]
+        node = problem.node_index[slot.node]
+        free[node] = list(map(sub, free[node], demand[problem.task_index[task]]))
     for move in plan.moves:
         index = problem.task_index.get(move.task)
         if index is None or at.get(move.task) != move.source:
@@ -151,15 +155,16 @@ def _moves(problem: Arrays, plan: Plan) -> Iterable[Reason]:
             return
         source = at.pop(move.task, None)
         if source is not None:
-            free[problem.node_index[source.node]] += problem.demand[index]
+            node = problem.node_index[source.node]
+            free[node] = list(map(add, free[node], demand[index]))
         if move.target is not None:
             at[move.task] = move.target
             node = problem.node_index.get(move.target.node, -1)
             if node < 0:
                 yield Reason(code="unknown-slot", subject=move.task, message=f"no slot {move.target}")
                 return
-            free[node] -= problem.demand[index]
-            if (free[node] < 0).any() and (source is None or source.node != move.target.node):
+            free[node] = list(map(sub, free[node], demand[index]))
+            if min(free[node]) < 0 and (source is None or source.node != move.target.node):
                 message = f"{move.task} does not fit on {move.target.node} at its turn"
                 yield Reason(code="move-order", subject=move.task, message=message)
     if at != dict(plan.assignment):

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import Counter
+from functools import cached_property
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -324,12 +326,23 @@ class Workers:
             return -np.inf if load is None else np.inf
         return self.limit[topology] - min(self._packing(topology, load).used)
 
+    @cached_property
+    def _kind(self) -> list[tuple[int, int]]:
+        """Topology of each task, and its heap by index."""
+        return list(zip(self._topology, self.size, strict=True))
+
     def needed(self, tasks: Iterable[int]) -> tuple[int, bool]:
         """Number of workers that some tasks need on one node, and whether it is proven to be the least."""
         loads: dict[int, Load] = {}
-        for task in tasks:
-            topology = self._topology[task]
-            loads[topology] = self._changed(loads.get(topology, self._empty(topology)), task, 1)
+        tasks = list(tasks)
+        if self.ports:
+            for task in (each for each in tasks if each in self.ports):
+                topology = self._topology[task]
+                loads[topology] = self._changed(loads.get(topology, self._empty(topology)), task, 1)
+            tasks = [each for each in tasks if each not in self.ports]
+        # all of one heap at once: a node has many tasks, and few different ones
+        for (topology, size), count in Counter(map(self._kind.__getitem__, tasks)).items():
+            loads[topology] = _more(loads.get(topology) or self._empty(topology), size, count)
         counted = [(topology, load, self._number(topology, load)) for topology, load in loads.items()]
         plain = (self.limit[topology] == np.inf or number == 1 for topology, _, number in counted)
         proven = all(
