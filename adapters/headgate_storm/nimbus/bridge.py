@@ -1,31 +1,44 @@
 """The Python end of the bridge: Nimbus calls, this process answers.
 
 Nimbus is the client and opens no port. It finds this process through the endpoint file, which holds the port and a
-token and is readable by its owner alone.
+token and is readable by its owner alone; both prove to each other that they know the token. Calls are py4j's.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any, Self
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
 from headgate.errors import EngineError
 from headgate_storm.nimbus.secret import make_secret, write_private
+from headgate_storm.peers.server import Bounds, PeerServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from headgate_storm.peers.server import Peer
+
+LOG = logging.getLogger("headgate.storm.bridge")
 HOST = "127.0.0.1"
 """The bridge listens here alone: a round names every host of the cluster, and an answer moves its executors."""
+BOUNDS = Bounds(line=64 * 2**20, peers=16, strangers=64, seconds=2.0)
+"""A round of 10,000 executors has 0.4 MB; with longer lines a caller could take more memory. Nimbus has one connection
+at a time, and proves itself within milliseconds: with more strangers, or more time, they hold more descriptors."""
+PLANNING = 2
+"""Rounds at a time that are planned. With more, each round of a scheduler that hangs costs a thread."""
+LONGEST_CALL = 5
+"""Lines of a call: command, object, method, the round, end."""
 
 
 @attrs.frozen(kw_only=True)
 class Endpoint:
-    """The address of the bridge: the port on `HOST` where it listens, and the token that a caller has to send."""
+    """The address of the bridge: the port on `HOST` where it listens, and the token that a caller has to know."""
 
     port: int
     token: str = attrs.field(repr=False)
@@ -47,17 +60,20 @@ class Endpoint:
             return None
 
 
-class _Planner:
-    """The object that Nimbus calls: Java's interface `headgate.storm.Planner`, implemented in Python."""
+@attrs.frozen(kw_only=True)
+class Callers:
+    """Counts of the bridge's callers since it started.
 
-    def __init__(self, answer: Callable[[str], str]) -> None:
-        self._answer = answer
+    Attributes:
+        answered: Calls that were answered, failures included.
+        refused: Strangers: no proof, a wrong one, too late, or pushed out by the next. `crowded`: one peer too many.
+        starved: Times that the process had no file descriptor for the next caller.
+    """
 
-    def answer(self, round: str) -> str:  # noqa: A002 - the name in the Java interface
-        return self._answer(round)
-
-    class Java:  # py4j reads the interfaces of a Python object from a nested class of this name
-        implements = ("headgate.storm.Planner",)
+    answered: int = 0
+    refused: int = 0
+    crowded: int = 0
+    starved: int = 0
 
 
 class Bridge:
@@ -67,15 +83,23 @@ class Bridge:
         """Take what is needed to listen.
 
         Args:
-            answer: Answers a round, JSON in and out; called by a thread for each connection.
+            answer: Answers a round, JSON in and out; called by a thread for each round.
             endpoint: The file to write, named `headgate.endpoint` in Nimbus's configuration.
             port: TCP port; 0 is one that the system gives.
         """
         self._answer = answer
         self._path = endpoint
         self._port = port
-        self._server: Any = None
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._planning = 0
         self.endpoint: Endpoint | None = None
+
+    @property
+    def callers(self) -> Callers:
+        """Counts of callers up to now."""
+        with self._lock:
+            return Callers(**self._counts)
 
     def __enter__(self) -> Self:
         """Listen, and write the endpoint file.
@@ -83,13 +107,22 @@ class Bridge:
         Raises:
             EngineError: py4j is missing, the port is taken, or the file cannot be written.
         """
+        _need_py4j()
         token = make_secret()
-        self._server = _listen(_Planner(self._answer), self._port, token)
-        self.endpoint = Endpoint(port=self._server.get_callback_server().get_listening_port(), token=token)
+        self._server = PeerServer(
+            (HOST, self._port),
+            lambda peer: _Calls(self, peer),
+            name="headgate-bridge",
+            bounds=BOUNDS,
+            token=lambda _name: token,
+            by_port=True,
+            count=self._count,
+        ).__enter__()
+        self.endpoint = Endpoint(port=self._server.address[1], token=token)
         try:
             self.endpoint.write(self._path)
         except BaseException:
-            self._server.shutdown()
+            self._server.__exit__()
             raise
         return self
 
@@ -98,25 +131,78 @@ class Bridge:
         # A second process may have taken over with the same file while this one ended.
         if Endpoint.read(self._path) == self.endpoint:
             self._path.unlink(missing_ok=True)
-        self._server.shutdown()
+        self._server.__exit__()
+
+    def _count(self, what: str) -> None:
+        with self._lock:
+            self._counts[what] += 1
+
+    def call(self, peer: Peer, call: list[bytes]) -> None:
+        """Answer a call in a thread of its own; called in the server's thread."""
+        if self._planning >= PLANNING:
+            peer.reply(_failed(f"{self._planning} earlier rounds are still being planned"))
+            return
+        self._planning += 1
+        # A daemon: a scheduler that hangs would keep this process alive after its end.
+        threading.Thread(target=self._plan, args=(peer, call), name="headgate-round", daemon=True).start()
+
+    def _plan(self, peer: Peer, call: list[bytes]) -> None:
+        reply = _reply(self._answer, call)
+
+        def send() -> None:
+            self._planning -= 1
+            peer.reply(reply)
+
+        self._count("answered")
+        self._server.soon(send)
 
 
-def _listen(planner: _Planner, port: int, token: str) -> Any:
+class _Calls:
+    """The calls that one connection of Nimbus makes, in py4j's protocol: a part a line."""
+
+    def __init__(self, bridge: Bridge, peer: Peer) -> None:
+        self._bridge = bridge
+        self._peer = peer
+        self._call: list[bytes] = []
+
+    def line(self, line: bytes) -> None:
+        """Take a part of a call; the last one is `e`."""
+        self._call.append(line)
+        if line == b"e":
+            call, self._call = self._call, []
+            self._bridge.call(self._peer, call)
+        elif len(self._call) >= LONGEST_CALL:
+            self._peer.hang_up()
+
+    def overlong(self) -> None:
+        """Hang up: what is left out of a round cannot be planned."""
+        LOG.warning("Nimbus asks a round of more than %d MB", BOUNDS.line // 2**20)
+        self._peer.hang_up()
+
+
+def _need_py4j() -> None:
     try:
-        # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
-        from py4j.clientserver import JavaParameters, PythonParameters
-        from py4j.protocol import Py4JNetworkError
-
-        from headgate_storm.nimbus.listener import Listener  # a subclass of py4j's server
+        import py4j.protocol  # noqa: F401 - comes with the extra `storm`; without it, an error with a fix
     except ImportError:
         raise EngineError("py4j is not installed: `pip install 'headgate[storm]'`") from None
-    logging.getLogger("py4j").addHandler(logging.NullHandler())  # it logs tracebacks, which Nimbus is told in a line
-    # Daemon threads: a Nimbus that never hangs up would keep this process alive after its end.
-    python = PythonParameters(address=HOST, port=port, auth_token=token, daemonize=True, daemonize_connections=True)
+
+
+def _reply(answer: Callable[[str], str], call: list[bytes]) -> bytes:
+    """Call the planner, the only object here, and put its answer or its failure into a line."""
+    from py4j import protocol  # the extra `storm`, which `headgate --help` works without
+
+    command = [protocol.CALL_PROXY_COMMAND_NAME, protocol.ENTRY_POINT_OBJECT_ID, "answer"]
+    *head, text, _end = (part.decode(errors="replace") for part in call) if len(call) == LONGEST_CALL else ("", "", "")
+    if head != command or not text.startswith(protocol.STRING_TYPE):
+        return _failed("there is one method here: String answer(String round)")
     try:
-        server = Listener(JavaParameters(auto_convert=False), python, python_server_entry_point=planner)
-    except (Py4JNetworkError, OSError) as error:
-        raise EngineError(f"port {port} of {HOST} cannot be listened on: {error}") from None
-    # py4j listens in its thread, some time after this; the endpoint file would name a port that refuses until then.
-    server.get_callback_server().server_socket.listen()
-    return server
+        said = answer(protocol.unescape_new_line(text[1:]))
+    except Exception as error:  # noqa: BLE001 - a failed round is told to Nimbus, which holds
+        return _failed(f"{type(error).__name__}: {error}")
+    return bytes(protocol.RETURN_MESSAGE + protocol.SUCCESS + protocol.get_command_part(said), "utf-8")
+
+
+def _failed(why: str) -> bytes:
+    from py4j import protocol  # the extra `storm`, which `headgate --help` works without
+
+    return bytes(protocol.RETURN_MESSAGE + protocol.ERROR + protocol.get_command_part(why), "utf-8")

@@ -112,7 +112,7 @@ def of_nobody(workers):
 EVIL = {
     "garbage": (lambda asked: "\x00 garbage }{", "it is no JSON document"),
     "nothing": (lambda asked: "", "it is no JSON object"),
-    "not text": (lambda asked: None, "it is null"),
+    "not text": (lambda asked: None, "it answered with no text"),
     "megabytes": (lambda asked: "[" * 3_000_000, "it is no JSON document"),
     "an error": (lambda asked: 1 / 0, "it raised ZeroDivisionError"),
     "a plan for another round": (lambda asked: answer(asked, round=asked["round"] - 1), "it is for another round"),
@@ -166,7 +166,7 @@ def test_a_wrong_token_is_refused(cluster, before):
     with Bridge(answers, cluster.endpoint) as bridge:
         Endpoint(port=bridge.endpoint.port, token="0" * 64).write(cluster.endpoint)
         count = len(answers.rounds)
-        wait_for("the refusal", lambda: "it does not accept the token" in cluster.status())
+        wait_for("the refusal", lambda: "who listens there does not know the token" in cluster.status())
         assert len(answers.rounds) == count
         cluster.endpoint.unlink()
 
@@ -176,7 +176,7 @@ def python(cluster, tmp_path):
     """Start a Python process that answers Nimbus, and wait until it listens."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["headgate.plugins.host", "headgate_storm.nimbus.rounds", "headgate_storm.nimbus.bridge", "py4j.clientserver"]
+        ["headgate.plugins.host", "headgate_storm.nimbus.rounds", "headgate_storm.nimbus.bridge", "py4j.protocol"]
     )
     started = []
 

@@ -1,4 +1,4 @@
-"""`headgate serve storm` as a process of its own, asked as the bridge in Nimbus asks: over py4j's wire."""
+"""`headgate serve storm` as a process of its own, asked as the bridge in Nimbus asks: proofs, then py4j's wire."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import socket
 
 import pytest
 
+import storm_callers
 from headgate import documents
 from headgate.control.round import Round
 from headgate.errors import EngineError
@@ -22,7 +23,6 @@ from storm_cluster import word_count as submit
 from storm_rounds import round_text, supervisor, word_count
 from storm_schemas import valid
 
-pytest.importorskip("py4j")
 pytestmark = pytest.mark.slow
 
 
@@ -37,18 +37,7 @@ def served(folder, *options, file=None, **environment):
 
 
 def ask(endpoint, text):
-    with socket.create_connection(("127.0.0.1", endpoint.port), timeout=60) as connection:
-        stream = connection.makefile("rw", encoding="utf-8", newline="\n")
-        stream.write(f"A\n{endpoint.token}\ne\n")
-        stream.flush()
-        if stream.readline() != "!yv\n":
-            return None
-        escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
-        stream.write(f"c\nt\nanswer\ns{escaped}\ne\n")
-        stream.flush()
-        answer = stream.readline()
-    assert answer.startswith("!ys"), answer
-    return valid("storm-answer", answer[3:-1].replace("\\\\", "\\"))
+    return valid("storm-answer", storm_callers.ask(endpoint, text, seconds=60))
 
 
 def journal(folder):
@@ -104,7 +93,8 @@ def test_what_cannot_be_placed_is_said_and_what_is_no_round_is_told_without_a_tr
         with pytest.raises(AssertionError, match="this is no scheduling round of Storm"):
             asked("{}")
         endpoint = Endpoint.read(tmp_path / "endpoint.json")
-        assert ask(Endpoint(port=endpoint.port, token="0" * 64), new()) is None
+        with pytest.raises(storm_callers.NoProofError):
+            ask(Endpoint(port=endpoint.port, token="0" * 64), new())
         assert asked(new())["mode"] == "assign"  # it serves on
         process.send_signal(signal.SIGINT)
         process.wait(120)

@@ -6,9 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from py4j.clientserver import ClientServer, PythonParameters
-
-TOKEN = "7f" * 32
+from headgate_storm.nimbus.bridge import Bridge
 
 
 class Planner:
@@ -54,19 +52,9 @@ class Planner:
         asked = json.loads(text)
         return json.dumps({"v": 1, "nimbus": asked["nimbus"], "round": asked["round"], **more})
 
-    class Java:
-        implements = ("headgate.storm.Planner",)
-
 
 endpoint, behaviour, *file = sys.argv[1:]
-server = ClientServer(
-    python_parameters=PythonParameters(port=0, auth_token=TOKEN),
-    python_server_entry_point=Planner(behaviour, *(file or [None])),
-)
-server.get_callback_server().server_socket.listen()  # py4j does so in its thread, some time after this
-port = server.get_callback_server().get_listening_port()
-with os.fdopen(os.open(endpoint, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
-    json.dump({"port": port, "token": TOKEN}, out)
+Bridge(Planner(behaviour, *(file or [None])).answer, Path(endpoint)).__enter__()
 print("ready", flush=True)
 sys.stdin.read()
 os._exit(0)

@@ -28,7 +28,7 @@ final class PlannerProcess implements AutoCloseable {
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
         if (!"ready".equals(out.readLine())) {
             process.destroyForcibly();
-            throw new IOException(String.join(" ", command) + " does not start: does this Python have py4j?");
+            throw new IOException(String.join(" ", command) + " does not start: does this Python have Headgate?");
         }
         return new PlannerProcess(process);
     }

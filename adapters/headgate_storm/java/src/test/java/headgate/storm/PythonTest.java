@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The other end is a real Python process with py4j. */
+/** The other end is a real Python process with Headgate. */
 @Timeout(60)
 class PythonTest {
     private static final int PATIENT = 9000;
@@ -114,8 +114,8 @@ class PythonTest {
     @Test
     void isRefusedWithAnotherToken() throws Exception {
         try (PlannerProcess python = PlannerProcess.start(endpoint, "hold")) {
-            write(Files.readString(endpoint).replace("7f", "00"));
-            assertUnanswered("it does not accept the token in FILE");
+            write(Files.readString(endpoint).replaceFirst("\"[0-9a-f]{64}\"", "\"" + "00".repeat(32) + "\""));
+            assertUnanswered("who listens there does not know the token in FILE");
         }
     }
 
@@ -152,6 +152,43 @@ class PythonTest {
                 assertEquals("pid " + next.process.pid(), reason(ROUND));
             }
             python.thaw();
+        }
+    }
+
+    @Test
+    void waitsLittleForASilentPythonUntilItAnswersAgain() throws Exception {
+        bridge = bridge(SHORT);
+        try (PlannerProcess python = PlannerProcess.start(endpoint, "hold")) {
+            python.freeze();
+            for (int round = 1; round <= 3; round++) {
+                assertTrue(millisOfSilence() >= SHORT, "round " + round);
+            }
+            for (int round = 4; round <= 6; round++) {
+                assertTrue(millisOfSilence() < SHORT, "round " + round);
+            }
+            NoPlan said = assertThrows(NoPlan.class, () -> bridge.ask(ROUND));
+            assertTrue(said.getMessage().contains("rounds; each waits 200 ms until it answers"), said.getMessage());
+            python.thaw();
+            assertEquals("pid " + python.process.pid(), reason(ROUND));
+            python.freeze();
+            assertTrue(millisOfSilence() >= SHORT, "after an answer the patience is whole");
+            python.thaw();
+        }
+    }
+
+    private long millisOfSilence() {
+        long start = System.nanoTime();
+        assertThrows(NoPlan.class, () -> bridge.ask(ROUND));
+        return (System.nanoTime() - start) / 1_000_000 + 1;
+    }
+
+    @Test
+    void isToldAtOnceThatEarlierRoundsHang() throws Exception {
+        bridge = bridge(SHORT);
+        try (PlannerProcess python = PlannerProcess.start(endpoint, "hang")) {
+            assertUnanswered("nothing within 1000 ms");
+            assertUnanswered("nothing within 1000 ms");
+            assertUnanswered("it raised 2 earlier rounds are still being planned");
         }
     }
 

@@ -1,5 +1,6 @@
 package headgate.storm;
 
+import headgate.storm.peer.Proof;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -8,15 +9,17 @@ import java.nio.channels.SocketChannel;
 import javax.net.SocketFactory;
 
 /**
- * Sockets that close when their thread is interrupted, as channels do.
+ * Sockets to a process that has proved that it knows the token; they close when their thread is interrupted.
  *
  * A plain socket ignores interrupts, and has no deadline for writing: a stopped Python process would hold the thread.
  */
-final class InterruptibleSockets extends SocketFactory {
-    private final int connectMillis;
+final class ProvenSockets extends SocketFactory {
+    private final Endpoint endpoint;
+    private final int millis;
 
-    InterruptibleSockets(int connectMillis) {
-        this.connectMillis = connectMillis;
+    ProvenSockets(Endpoint endpoint, int millis) {
+        this.endpoint = endpoint;
+        this.millis = millis;
     }
 
     @Override
@@ -25,9 +28,11 @@ final class InterruptibleSockets extends SocketFactory {
         try {
             Socket socket = channel.socket();
             socket.setTcpNoDelay(true);
-            socket.connect(new InetSocketAddress(address, port), connectMillis);
+            socket.connect(new InetSocketAddress(address, port), millis);
+            socket.setSoTimeout(millis);
+            Proof.exchange(socket.getInputStream(), socket.getOutputStream(), endpoint.token, "" + port, "nimbus");
             return socket;
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;
         }

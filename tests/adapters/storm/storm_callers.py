@@ -1,0 +1,49 @@
+"""Callers of the service's two ports, for tests: the caller's half of the proofs, and Nimbus's calls."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+from headgate_storm.peers.proof import make_nonce, prove
+
+if TYPE_CHECKING:
+    from headgate_storm.nimbus.bridge import Endpoint
+
+
+class NoProofError(Exception):
+    """The listener does not know the token."""
+
+
+def exchange(caller: socket.socket, token: str, place: str, name: str) -> None:
+    """Ask the listener for its proof, look at it, and prove this side."""
+    nonce = make_nonce()
+    caller.sendall(f"headgate1 {name} {nonce}\n".encode())
+    said = read_line(caller)
+    other, proof = said.split()
+    nonces = (nonce, other)
+    if proof != prove(token, "listener", place, name, nonces):
+        raise NoProofError
+    caller.sendall(prove(token, "caller", place, name, nonces).encode() + b"\n")
+
+
+def read_line(caller: socket.socket) -> str:
+    """The next line; EOFError if the listener hangs up."""
+    line = b""
+    while not line.endswith(b"\n"):
+        some = caller.recv(65536)
+        if not some:
+            raise EOFError
+        line += some
+    return line[:-1].decode()
+
+
+def ask(endpoint: Endpoint, text: str, seconds: float = 10) -> str:
+    """Ask a round as Nimbus does, each on a connection of its own."""
+    with socket.create_connection(("127.0.0.1", endpoint.port), timeout=seconds) as caller:
+        exchange(caller, endpoint.token, str(endpoint.port), "nimbus")
+        escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
+        caller.sendall(f"c\nt\nanswer\ns{escaped}\ne\n".encode())
+        reply = read_line(caller)
+    assert reply.startswith("!ys"), reply
+    return reply[3:].replace("\\\\", "\\")
