@@ -186,6 +186,13 @@ def _uproots(request: Request) -> Plan:
     return Plan(status=Status.INFEASIBLE, moves=evictions)
 
 
+def _crowds(request: Request) -> Plan:
+    """Put tasks without a slot into workers that run, whatever that restarts."""
+    free = attrs.evolve(request, limits=Limits(max_moves=0))
+    problem = Problem.of(free)
+    return problem.plan(np.where(problem.current < 0, problem.current.max(initial=-1), problem.current))
+
+
 def _writes_map(request: Request) -> Plan:
     """Force its way into a frozen mapping."""
     dict.__setitem__(request.assignment, "no/such/0", Slot("n0", 6700))
@@ -278,6 +285,7 @@ BEASTS = {
     "teleports": _beast(_teleports, "moves", "moves"),
     "restless": _beast(_restless, "move-limit", "move-limit"),
     "uproots": _beast(_uproots, "fixed", "fixed"),
+    "crowds": _beast(_crowds, "restart", "restarts"),
     "writes-map": _beast(_writes_map, "mutation", "pure"),
     "sets-field": _beast(_sets_field, "mutation", "pure"),
     "prints": _beast(_prints, "", "silent"),

@@ -175,6 +175,7 @@ def _lacking(problem: Problem) -> tuple[Reason, ...]:
 
 def _fewest_workers(problem: Problem) -> int:
     """Workers that all tasks need at least, whichever nodes they are on: as many as the sums of heaps fill."""
-    heap = np.bincount(problem.topology, weights=problem.heap, minlength=len(problem.heap_limit))
+    open_, count = ~problem.closed, len(problem.heap_limit)
+    heap = np.bincount(problem.topology[open_], weights=problem.heap[open_], minlength=count)
     full = np.divide(heap, problem.heap_limit, out=np.zeros(len(heap)), where=problem.heap_limit > 0)
-    return int(np.maximum(np.ceil(full), np.bincount(problem.topology, minlength=len(heap)) > 0).sum())
+    return int(np.maximum(np.ceil(full), np.bincount(problem.topology[open_], minlength=count) > 0).sum())

@@ -158,7 +158,8 @@ class SchedulerSpec:
         exception. Planning ends within `request.limits.deadline` seconds, or the host holds the running
         assignment; a search that says how it is ended (`headgate.toolbox.cancel.on_cancel`) is asked for its best
         plan so far before that, and only such a plan may differ from run to run. At most
-        `request.limits.max_moves` running tasks move.
+        `request.limits.max_moves` running tasks move; without `request.limits.restarts` none does, and no task joins
+        a worker that runs, for either would restart its process (`Room` and `Problem.plan` know).
         """
 
     @hookspec

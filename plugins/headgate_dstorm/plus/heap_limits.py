@@ -36,7 +36,7 @@ class HeapLimits:
         self._state, self._workers = state, workers
         self._least = self._tasks_of_a_worker()
         self._sum = np.zeros(state.of_topology.shape)
-        placed = np.flatnonzero(state.node_of >= 0)
+        placed = np.flatnonzero((state.node_of >= 0) & ~state.problem.closed)
         self._add(placed, state.node_of[placed], 1.0)
         self._residents = residents(state.problem)
         self._held = np.zeros(state.problem.m, dtype=np.int64)

@@ -41,7 +41,8 @@ class AnnealingState:
         self.held = np.bincount(at, minlength=problem.m)
         np.subtract.at(self.free, at, problem.demand[placed])
         self.of_topology = np.zeros((problem.m, len(problem.heap_limit)), dtype=np.int32)
-        np.add.at(self.of_topology, (at, problem.topology[placed]), 1)
+        counted = placed[~problem.closed[placed]]
+        np.add.at(self.of_topology, (node_of[counted], problem.topology[counted]), 1)
         self.slots_left = problem.slots - (self.of_topology > 0).sum(axis=1)
         self.tasks = placed[problem.fixed[placed] < 0]
         self._list(self.tasks)

@@ -30,12 +30,17 @@ class Profile:
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """Limits of one round: seconds to plan, and running tasks that may move (None = any)."""
+    """Limits of one round: seconds to plan, running tasks that may move (None = any), and whether workers may restart.
+
+    Without `restarts` every running worker stays as it is: none of its tasks moves, whatever `max_moves` says, and no
+    task joins it, for either would restart its process. Tasks that do not run go into free slots.
+    """
 
     deadline: float = attrs.field(default=5.0, metadata={"help": "Seconds to plan.", "above": 0})
     max_moves: int | None = attrs.field(
         default=None, metadata={"help": "Running tasks that may move in a round.", "least": 0}
     )
+    restarts: bool = True
 
 
 @attrs.frozen(kw_only=True)

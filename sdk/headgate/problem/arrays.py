@@ -38,11 +38,13 @@ class Arrays:
         heap_limit: float64 (t,), MB of heap that one worker of each topology may have, inf if unlimited.
         component: int64 (n,), index of each task's component over all topologies.
         topology: int64 (n,), index of each task's topology, by id.
-        slots: int64 (m,), number of slots of each node.
+        slots: int64 (m,), number of slots of each node; without `limits.restarts`, of those in which nothing runs.
         traffic: What the tasks exchange.
         current: int64 (n,), node on which each task runs, -1 if it does not (or its node or slot is gone).
         fixed: int64 (n,), node on which a task has to stay, -1 if it is free: it runs there and is not movable, or no
-            running task may move (`limits.max_moves` is 0).
+            running task may move (`limits.max_moves` is 0, or `limits.restarts` is False).
+        closed: bool (n,), tasks in workers that none may join (those that run, without `limits.restarts`): they take
+            capacity, and none of `slots`.
     """
 
     request: Request
@@ -59,6 +61,7 @@ class Arrays:
     traffic: Traffic
     current: NDArray[np.int64]
     fixed: NDArray[np.int64]
+    closed: NDArray[np.bool_]
 
     @property
     def n(self) -> int:

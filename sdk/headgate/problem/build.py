@@ -52,6 +52,9 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
         _measure(demand, request.metrics, tasks)
     current = _current(request, tasks)
     movable = np.array([part.movable for part in parts], dtype=bool)[component]
+    limits = request.limits
+    closed = (current >= 0) & (not limits.restarts)
+    slots = np.array([len(node.slots) for node in nodes], dtype=np.int64)
     problem = kind(
         request=request,
         measured=measured,
@@ -66,10 +69,11 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
         ),
         component=component,
         topology=topology,
-        slots=np.array([len(node.slots) for node in nodes], dtype=np.int64),
+        slots=slots - _slots_in_use(request, tasks, current, closed),
         traffic=_traffic(request, topologies, tasks, measured=measured),
         current=current,
-        fixed=np.where(movable & (request.limits.max_moves != 0), -1, current),
+        fixed=np.where(movable & (limits.max_moves != 0) & limits.restarts, -1, current),
+        closed=closed,
     )
     for array in _arrays(problem):
         array.flags.writeable = False
@@ -112,6 +116,15 @@ def _current(request: Request, tasks: tuple[Task, ...]) -> NDArray[np.int64]:
     alive = {(node.id, port): index for index, node in enumerate(nodes) for port in node.slots}
     slots = (request.assignment.get(task.id) for task in tasks) if request.assignment else (None for _ in tasks)
     return np.array([-1 if slot is None else alive.get((slot.node, slot.port), -1) for slot in slots], dtype=np.int64)
+
+
+def _slots_in_use(
+    request: Request, tasks: tuple[Task, ...], current: NDArray[np.int64], closed: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Slots of each node in which a closed task runs."""
+    used = {(int(current[task]), request.assignment[tasks[task].id].port) for task in np.flatnonzero(closed).tolist()}
+    nodes = np.array([node for node, _ in used], dtype=np.int64)
+    return np.bincount(nodes, minlength=len(request.cluster.nodes)).astype(np.int64)
 
 
 def _traffic(

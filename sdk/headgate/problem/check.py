@@ -23,8 +23,8 @@ def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
 
     Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its
     heap limit; no node is overloaded, at the end or after any move (a node or worker that was overloaded before may
-    stay so, but takes nothing); fixed tasks stay; moves lead from the running assignment to the planned one, within
-    the move limit.
+    stay so, but takes nothing); fixed tasks stay; without `limits.restarts` the tasks of each running worker are the
+    same; moves lead from the running assignment to the planned one, within the move limit.
 
     Args:
         problem: The request as arrays.
@@ -54,6 +54,7 @@ def _violations(problem: Arrays, plan: Plan) -> Iterable[Reason]:
     yield from _profiled_capacity(problem, plan)
     yield from _workers(problem, plan)
     yield from _fixed(problem, plan)
+    yield from _restarts(problem, plan)
     yield from _moves(problem, plan)
 
 
@@ -134,6 +135,23 @@ def _fixed(problem: Arrays, plan: Plan) -> Iterable[Reason]:
         slot = plan.assignment.get(task)
         if slot is None or slot.node != node:
             yield Reason(code="fixed", subject=task, message=f"{task} runs on {node} and may not move")
+
+
+def _restarts(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+    """Running workers whose tasks would not be the same, where none may restart."""
+    closed = [problem.task_ids[task] for task in np.flatnonzero(problem.closed).tolist()]
+    before = _tasks_in({task: problem.request.assignment[task] for task in closed})
+    after = _tasks_in(plan.assignment)
+    for slot in sorted(slot for slot in before if before[slot] != after[slot]):
+        message = f"the worker in {slot} would restart: {len(before[slot])} tasks run in it, {len(after[slot])} would"
+        yield Reason(code="restart", subject=str(slot), message=message)
+
+
+def _tasks_in(assignment: Mapping[str, Slot]) -> dict[Slot, set[str]]:
+    found: dict[Slot, set[str]] = defaultdict(set)
+    for task, slot in assignment.items():
+        found[slot].add(task)
+    return found
 
 
 def _moves(problem: Arrays, plan: Plan) -> Iterable[Reason]:

@@ -54,7 +54,7 @@ def assign_slots(
     none is restarted either as long as the slots of its node suffice: new tasks get workers of their own. Where the
     slots do not suffice for that, workers are packed anew by the rule of `headgate.problem.workers`, beside those that
     fixed tasks hold: it is the one by which `Room` counts them. A new worker takes the lowest port that nobody uses
-    now, then the lowest that is given up.
+    now, then the lowest that is given up. Closed tasks keep their slots, which take no other.
 
     Args:
         problem: The request as arrays.
@@ -65,14 +65,15 @@ def assign_slots(
     Returns:
         Slot by task index, and a reason for each node whose slots do not suffice; its tasks have no slot then.
     """
-    slots: dict[int, Slot] = {}
+    running = _running(problem)
+    closed = {task: Slot(problem.node_ids[problem.current[task]], running[task]) for task in _closed(problem)}
+    slots: dict[int, Slot] = dict(closed)
     reasons: list[Reason] = []
     by_node: dict[int, list[int]] = defaultdict(list)
     for task, node in enumerate(node_of.tolist()):
-        if node >= 0:
+        if node >= 0 and task not in closed:
             by_node[node].append(task)
-    ports = _ports(problem)
-    running = _running(problem)
+    ports = _ports(problem, set(closed.values()))
     used = _used(problem, running)
     packing = _Packing(problem, running, worker_of)
     for node in sorted(by_node):
@@ -87,9 +88,14 @@ def assign_slots(
     return slots, reasons
 
 
-def _ports(problem: Arrays) -> list[tuple[int, ...]]:
+def _closed(problem: Arrays) -> list[int]:
+    found: list[int] = np.flatnonzero(problem.closed).tolist()
+    return found
+
+
+def _ports(problem: Arrays, taken: set[Slot]) -> list[tuple[int, ...]]:
     nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
-    return [tuple(sorted(node.slots)) for node in nodes]
+    return [tuple(port for port in sorted(node.slots) if Slot(node.id, port) not in taken) for node in nodes]
 
 
 def _running(problem: Arrays) -> dict[int, int]:

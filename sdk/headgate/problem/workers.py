@@ -190,7 +190,7 @@ def _held_ports(problem: Arrays) -> dict[int, int]:
     """
     owner: dict[tuple[int, int], int] = {}
     found = {}
-    for task in np.flatnonzero(problem.fixed >= 0).tolist():
+    for task in np.flatnonzero((problem.fixed >= 0) & ~problem.closed).tolist():
         port, topology = problem.request.assignment[problem.task_ids[task]].port, int(problem.topology[task])
         if owner.setdefault((int(problem.fixed[task]), port), topology) == topology:
             found[task] = port
@@ -201,6 +201,7 @@ class Workers:
     """Worker processes on each node, counted as tasks come and go.
 
     A topology has one on each node where it has a task, more where its heap limit or its fixed tasks ask for them.
+    Closed tasks are not counted, nor the slots that they hold.
 
     Attributes:
         slots: Slots of each node.
@@ -217,6 +218,7 @@ class Workers:
         self.limit: list[float] = (np.floor(problem.heap_limit / STEP) * STEP).tolist()
         self._topology: list[int] = problem.topology.tolist()
         self._heap: list[float] = problem.heap.tolist()
+        self._closed: list[bool] = problem.closed.tolist()
         self.ports = _held_ports(problem)
         held = {(int(problem.fixed[task]), self._topology[task], port) for task, port in self.ports.items()}
         split = len(held) > len({each[:2] for each in held})
@@ -334,7 +336,7 @@ class Workers:
     def needed(self, tasks: Iterable[int]) -> tuple[int, bool]:
         """Number of workers that some tasks need on one node, and whether it is proven to be the least."""
         loads: dict[int, Load] = {}
-        tasks = list(tasks)
+        tasks = [each for each in tasks if not self._closed[each]]
         if self.ports:
             for task in (each for each in tasks if each in self.ports):
                 topology = self._topology[task]
@@ -352,6 +354,8 @@ class Workers:
         return sum(number for _, _, number in counted), proven
 
     def _change(self, task: int, node: int, sign: int) -> None:
+        if self._closed[task]:
+            return
         topology = self._topology[task]
         loads = self._loads[node]
         before = loads.get(topology)

@@ -36,7 +36,8 @@ def _holds(problem: Problem, nodes: tuple[int, ...], node: int) -> bool:
     here = [task for task, each in enumerate(nodes) if each == node]
     if (problem.demand[here].sum(axis=0) > problem.capacity[node]).any():
         return False
-    workers = sum(_workers(problem, here, topology) for topology in set(problem.topology[here].tolist()))
+    free = [task for task in here if not problem.closed[task]]  # closed ones hold slots that `slots` does not count
+    workers = sum(_workers(problem, free, topology) for topology in set(problem.topology[free].tolist()))
     return workers <= int(problem.slots[node])
 
 

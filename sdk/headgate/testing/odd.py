@@ -49,7 +49,13 @@ def _clusters() -> tuple[Request, ...]:
 def _limits() -> tuple[Request, ...]:
     together = attrs.evolve(_request((_node("n0", 2), _node("n1", 2))), assignment=ONE)
     apart = attrs.evolve(together, assignment=FrozenMap({**ONE, "t/bolt/0": Slot("n1", 6700)}))
-    return tuple(attrs.evolve(each, limits=Limits(max_moves=most)) for each in (together, apart) for most in (0, 1, 2))
+    lost = attrs.evolve(together, assignment=FrozenMap({"t/spout/0": Slot("n0", 6700)}))
+    full = attrs.evolve(_request((_node("n0", 1), _node("n1", 1))), assignment=lost.assignment)
+    return (
+        *(attrs.evolve(each, limits=Limits(max_moves=most)) for each in (together, apart) for most in (0, 1, 2)),
+        # Workers that run take no other task: it goes beside them, elsewhere, or nowhere.
+        *(attrs.evolve(each, limits=Limits(restarts=False)) for each in (together, apart, lost, full)),
+    )
 
 
 def _profiles() -> tuple[Request, ...]:

@@ -78,6 +78,7 @@ capacity = held(
 moves = held("moves", "The moves lead from the running assignment to the planned one.", "move", "moves")
 move_limit = held("move-limit", "At most limits.max_moves running tasks move.", "move-limit")
 fixed = held("fixed", "A running task that is not movable stays on its node.", "fixed")
+restarts = held("restarts", "Without limits.restarts the tasks of each running worker stay the same.", "restart")
 
 
 @rule("silent", "It prints nothing.")
@@ -208,8 +209,8 @@ def idempotent(host: PluginHost, name: str, request: Request) -> str:
         name: Name of the scheduler.
         request: The request.
     """
-    limited = request.limits.max_moves is not None
-    free = attrs.evolve(request, limits=attrs.evolve(request.limits, max_moves=None)) if limited else request
+    limits = attrs.evolve(request.limits, max_moves=None, restarts=True)
+    free = attrs.evolve(request, limits=limits) if limits != request.limits else request
     plan = host.schedule(name, free)
     if plan.status is not Status.OK:
         return ""
@@ -340,6 +341,7 @@ RULES: tuple[Rule, ...] = (
     moves,
     move_limit,
     fixed,
+    restarts,
     reasons,
     order,
     processes,

@@ -54,6 +54,7 @@ class NodeCosts:
         self._plain = np.zeros((problem.n, len(problem.heap_limit)))
         self._plain[np.arange(problem.n), problem.topology] = 1.0
         self._plain[:, self._limited] = 0.0
+        self._plain[problem.closed] = 0.0
         self._codes = np.stack([np.zeros(problem.n), *(each.code for each in self._packings.values())], axis=1)
         self._held = self._workers_held(fixed)
         self._slots = np.maximum(problem.slots, self._held)
