@@ -9,6 +9,7 @@ import sys
 import time
 
 from headgate.cli.output import console, table
+from headgate_storm.peers.proof import derive, make_nonce, prove
 from headgate_storm.workers.collector import Collector
 
 TOKEN = "benchmark"
@@ -25,12 +26,20 @@ LINE = (
 )
 
 
+def prove_worker(client: socket.socket) -> None:
+    """The caller's half of the proofs, for the topology `wc`."""
+    token, name, nonce = derive(TOKEN, "wc"), b"wc".hex(), make_nonce()
+    client.sendall(f"headgate1 {name} {nonce}\n".encode())
+    other = client.makefile("r").readline().split()[0]
+    client.sendall(prove(token, "caller", "-", name, (nonce, other)).encode() + b"\n")
+
+
 def send(address: tuple[str, int], rate: float) -> None:
     """In a process of its own: all workers take turns, at this rate in all."""
     clients = []
     for _ in range(WORKERS):
         clients.append(socket.create_connection(address))
-        clients[-1].sendall(f"{TOKEN}\n".encode())
+        prove_worker(clients[-1])
     begin = time.perf_counter()
     for index in range(int(rate * SECONDS)):
         number, port = divmod(index, WORKERS)

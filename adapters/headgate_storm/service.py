@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ from headgate.model import Metrics, Request
 from headgate_storm.nimbus.bridge import Bridge
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.nimbus.secret import read_or_make_secret
+from headgate_storm.peers.descriptors import places, raise_limit
 from headgate_storm.target import StormTarget
-from headgate_storm.workers.collector import Collector
+from headgate_storm.workers.collector import CLIENTS, Collector
 from headgate_storm.workers.sample_writer import SampleWriter
 from headgate_storm.workers.watch import CollectorWatch
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from headgate_storm.nimbus.rounds import RoundDecision
     from headgate_storm.nimbus.snapshot import Snapshot
 
+LOG = logging.getLogger("headgate.storm.service")
 HOOKS: dict[str, list[Any]] = {
     "topology.auto.task.hooks": ["headgate.storm.monitor.TaskHook"],
     "topology.metrics.reporters": [{"class": "headgate.storm.monitor.QueueReporter"}],
@@ -129,4 +132,9 @@ def serve(
 def _collector(settings: ServiceSettings, stack: contextlib.ExitStack) -> Collector | None:
     if settings.collector is None:
         return None
-    return stack.enter_context(Collector(*settings.collector, token=read_or_make_secret(settings.token_file)))
+    limit = raise_limit()
+    workers = places(limit, CLIENTS)
+    if workers < CLIENTS:
+        LOG.warning("%d workers can report at a time: `ulimit -n` is %d, a descriptor for each", workers, limit)
+    token = read_or_make_secret(settings.token_file)
+    return stack.enter_context(Collector(*settings.collector, token=token, places=workers))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import hmac
 import threading
 import time
 from collections import Counter, deque
@@ -12,25 +10,28 @@ from typing import TYPE_CHECKING, Self
 import attrs
 
 from headgate.errors import DocumentError, EngineError
+from headgate_storm.nimbus.secret import make_secret
+from headgate_storm.peers.proof import derive
+from headgate_storm.peers.server import Bounds, PeerServer
 from headgate_storm.workers.reports import read_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headgate_storm.peers.server import Peer
     from headgate_storm.workers.reports import Report
 
 LINE = 4 * 2**20
 """Bytes that a report may have: 200,000 flows. With more, one client may hold more memory; with less, workers of many
 tasks report nothing."""
-HELLO = 1024
-"""Bytes that the first line, the token, may have. With more, clients without it may hold more memory."""
-GREETING = 10.0
-"""Seconds that a client may take to send it. With more, silent clients fill the places of workers for longer."""
-CLIENTS = 10_000
-"""Connections at a time, one a worker. With more, the process may run out of file descriptors."""
-BACKLOG = 1024
-"""Of them, those that may wait to be let in: all workers of a cluster call at once when a collector starts again. With
-fewer, the system refuses some of them, which try again later."""
+CLIENTS = 20_000
+"""Connections at a time, one a worker. With more, a tenant may take more descriptors and memory."""
+STRANGERS = 128
+"""Callers at a time that have proved nothing yet. With more, strangers take more descriptors; with far fewer, workers
+that call all at once push each other out."""
+GREETING = 5.0
+"""Seconds that a caller has to prove itself. With more, strangers hold their places for longer; with less, a worker
+whose machine is busy is turned away, and calls again."""
 KEPT = 120
 """Reports that are kept of each worker: ten minutes at the usual pace. A window that is longer is measured in part."""
 BUDGET = 64 * 2**20
@@ -50,7 +51,10 @@ class Tally:
         received: Reports that were taken. `evicted`: of them, those that made room before their time.
         lost: Numbers missing in the sequence of a worker.
         invalid: Lines that were no reports. `oversize`: lines that were too long.
-        refused: Clients without the token, too slow to send it, or too many.
+        foreign: Reports on another topology or slot than the connection's; they are left out.
+        refused: Strangers: no proof that they know a token, too late, or pushed out by the next.
+        crowded: Workers that were turned away, as there were too many.
+        starved: Times that the process had no file descriptor for the next caller.
     """
 
     received: int = 0
@@ -58,7 +62,10 @@ class Tally:
     lost: int = 0
     invalid: int = 0
     oversize: int = 0
+    foreign: int = 0
     refused: int = 0
+    crowded: int = 0
+    starved: int = 0
 
 
 class Reports:
@@ -139,16 +146,18 @@ class Collector:
         token: str,
         kept: int = KEPT,
         budget: int = BUDGET,
+        places: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Take the address to listen on, and the token that a worker has to know.
+        """Take the address to listen on, and the token of which those of topologies are made.
 
         Args:
             host: Address; workers on other machines need one that they reach.
             port: Any free one by default; `address` has it.
-            token: First line of every connection.
+            token: A worker proves that it knows the token of its topology, which is derived from this one.
             kept: Reports that are kept of each worker.
             budget: Bytes of report lines that are kept in all.
+            places: Workers at a time; `CLIENTS` by default.
             clock: What dates reports, seconds since 1970.
 
         Raises:
@@ -156,13 +165,24 @@ class Collector:
         """
         if not token:
             raise EngineError("a collector needs a token: an empty one lets everybody in")
-        self.address = (host, port)
-        self._token = token.encode()
+        self._token = token
         self._clock = clock
+        self.places = CLIENTS if places is None else places
         self._reports = Reports(kept=kept, budget=budget)
-        self._clients: set[asyncio.Transport] = set()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="headgate-collector", daemon=True)
+        self._server = PeerServer(
+            (host, port),
+            lambda peer: _Worker(self, peer),
+            name="headgate-collector",
+            bounds=Bounds(line=LINE, peers=self.places, strangers=STRANGERS, seconds=GREETING),
+            token=self._token_of,
+            by_port=False,
+            count=self.count,
+        )
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        return self._server.address
 
     @property
     def tally(self) -> Tally:
@@ -185,121 +205,65 @@ class Collector:
         Raises:
             EngineError: The address is taken or not one of this machine.
         """
-        # The loop runs here until the server listens, in its own thread from then on: a taken port is raised here.
-        try:
-            listening = self._loop.create_server(lambda: _Client(self), *self.address, backlog=BACKLOG)
-            server = self._loop.run_until_complete(listening)
-        except OSError as error:
-            self._loop.close()
-            raise EngineError("{}:{} cannot be listened on: {}".format(*self.address, error.strerror)) from None
-        self._server = server
-        self.address = server.sockets[0].getsockname()[:2]
-        self._loop.call_soon(self._tidy)
-        self._thread.start()
+        self._server.__enter__()
+        self._server.every(TIDY, self._tidy)
         return self
 
     def __exit__(self, *_error: object) -> None:
         """Hang up on every worker, and stop."""
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _close(self) -> None:
-        self._server.close()
-        for client in tuple(self._clients):
-            client.abort()
-        await self._server.wait_closed()
+        self._server.__exit__()
 
     def _tidy(self) -> None:
-        """Every minute: a worker that is silent for as long as its reports are kept at the slowest pace is gone."""
+        """Drop workers that are silent for as long as their reports are kept at the slowest pace: they are gone."""
         self._reports.forget(self._clock() - SLOWEST * KEPT)
-        self._loop.call_later(TIDY, self._tidy)
 
-    def admit(self, client: asyncio.Transport) -> bool:
-        """Count a connection in; False if there are too many, and the caller ends it."""
-        self._clients.add(client)
-        return len(self._clients) <= CLIENTS
-
-    def leave(self, client: asyncio.Transport) -> None:
-        """Count a connection out."""
-        self._clients.discard(client)
-
-    def knows(self, token: bytes) -> bool:
-        """Compare with the token, in a time that does not depend on how much of it is right."""
-        return hmac.compare_digest(token, self._token)
-
-    def take(self, line: bytes) -> None:
-        """Keep the report of a line, or count the line as invalid; dated here, for workers' clocks differ."""
+    def _token_of(self, name: str) -> str:
+        """The token of a caller, whose name is its topology's id in hexadecimal digits; no id has no token."""
         try:
-            self._reports.add(read_report(line, self._clock()), len(line))
+            return derive(self._token, bytes.fromhex(name).decode())
+        except ValueError:
+            return make_secret()
+
+    def take(self, line: bytes, of: _Worker | None = None) -> None:
+        """Keep the report of a line, or count why not; dated here, for workers' clocks differ.
+
+        Args:
+            line: The line.
+            of: The connection it came from, which has a topology, and reports on one worker alone.
+        """
+        try:
+            report = read_report(line, self._clock())
         except DocumentError:
             self.count("invalid")
+            return
+        if of is None or of.may_say(report):
+            self._reports.add(report, len(line))
+        else:
+            self.count("foreign")
 
     def count(self, what: str) -> None:
         """Count something that is no report, under a name of a field of `Tally`."""
         self._reports.count(what)
 
 
-class _Client(asyncio.Protocol):
-    """A connection: the token, then a report a line. It holds no more than one line."""
+class _Worker:
+    """The connection of a worker: a report a line."""
 
-    def __init__(self, collector: Collector) -> None:
+    def __init__(self, collector: Collector, peer: Peer) -> None:
         self._collector = collector
-        self._known = False
-        self._skipping = False
-        self._rest = bytearray()
+        self._topology = bytes.fromhex(peer.name).decode()
+        self._worker: tuple[str, str | None, int] | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        if not self._collector.admit(transport):
-            self._refuse()
-        self._deadline = asyncio.get_running_loop().call_later(GREETING, self._refuse)
+    def may_say(self, report: Report) -> bool:
+        """Whether a report is on the topology whose token the worker knows, and on the worker of its first report."""
+        if self._worker is None and report.topology == self._topology:
+            self._worker = report.worker
+        return report.worker == self._worker
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - of the interface
-        self._deadline.cancel()
-        self._collector.leave(self._transport)
+    def line(self, line: bytes) -> None:
+        """Take a report."""
+        self._collector.take(line, self)
 
-    def data_received(self, data: bytes) -> None:
-        # TCP knows no lines: a chunk ends the line of an earlier one, holds any number of whole ones, begins another.
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            self._rest += line
-            whole, self._rest = bytes(self._rest), bytearray()
-            skip, self._skipping = self._skipping, False  # the end of a line that was too long
-            if not skip and not self._transport.is_closing():
-                self._line(whole)
-        self._rest += rest
-        if len(self._rest) > self._limit:
-            self._overlong()
-
-    @property
-    def _limit(self) -> int:
-        return LINE if self._known else HELLO
-
-    def _line(self, line: bytes) -> None:
-        if len(line) > self._limit:
-            self._overlong()
-            self._skipping = False
-        elif self._known:
-            self._collector.take(line)
-        elif self._collector.knows(line.strip()):
-            self._known = True
-            self._deadline.cancel()
-        else:
-            self._refuse()
-
-    def _overlong(self) -> None:
-        """Drop what came of a line that is too long, and skip the rest of it; a client without a token is refused."""
-        self._rest.clear()
-        if not self._known:
-            self._refuse()
-        elif not self._skipping:
-            self._skipping = True
-            self._collector.count("oversize")
-
-    def _refuse(self) -> None:
-        if not self._transport.is_closing():
-            self._collector.count("refused")
-            self._transport.abort()
+    def overlong(self) -> None:
+        """Count a report that is left out."""
+        self._collector.count("oversize")

@@ -16,6 +16,13 @@ VERSION = 1
 """Version of the report lines. A higher one asks for a newer jar on the workers, whose lines are refused until then."""
 MEGABYTE = 2**20
 """Bytes in an MB of Storm."""
+MOST = 2**53
+"""Largest number in a report: whole ones up to here are exact as floating point numbers. With larger ones, what is
+computed from them overflows."""
+PORTS = 2**16
+"""Ports that there are."""
+TEXT = 512
+"""Characters of an id. With more, what names a worker takes more memory than its reports."""
 
 
 class TaskRow(NamedTuple):
@@ -130,7 +137,7 @@ def read_report(line: str | bytes, received: float) -> Report:
     """
     try:
         data = json.loads(line)
-        if data["v"] != VERSION:
+        if _count(data["v"]) != VERSION:
             message = (
                 f"a worker reports in version {data['v']}, this Headgate reads {VERSION}: give workers its own jar"
             )
@@ -141,8 +148,10 @@ def read_report(line: str | bytes, received: float) -> Report:
 
 
 def _report(data: dict[str, Any], received: float) -> Report:
-    if data["window"] <= 0:
-        raise ValueError(f"a window of {data['window']} ms")
+    if not _count(data["window"]) > 0:
+        raise ValueError("a window of 0 ms")
+    if _count(data["port"]) >= PORTS:
+        raise ValueError("no port")
     return Report(
         received=received,
         topology=_text(data["topology"]),
@@ -171,20 +180,18 @@ def _rows(kind: Callable[..., Any], rows: list[list[Any]], unknown: int = 7) -> 
     """Rows of whole numbers; from column `unknown` on one may be null."""
     for row in rows:
         for column, value in enumerate(row):
-            if type(value) is not int or value < 0:
-                if value is None and column >= unknown:
-                    continue
-                raise ValueError(f"{value!r} in a row")
+            if not ((type(value) is int and 0 <= value <= MOST) or (value is None and column >= unknown)):
+                raise ValueError("a row with something else than a count")
     return tuple(kind(*row) for row in rows)
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+    if not isinstance(value, str) or len(value) > TEXT:
+        raise TypeError(f"no text of at most {TEXT} characters")
     return value
 
 
 def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no count")
+    if type(value) is not int or not 0 <= value <= MOST:
+        raise ValueError("no count of at most 2^53")
     return value

@@ -7,7 +7,6 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from headgate.errors import DocumentError, EngineError
 from headgate.samples.store import Keeper, arrow_schema
 from headgate_storm.workers.samples import ENGINE, write_samples
 
@@ -24,7 +23,11 @@ collector no longer keeps are lost anyway; with less, there are more and smaller
 
 
 class SampleWriter:
-    """Writer of a collector's reports to a folder of samples, in a `with` block; the last ones when it is left."""
+    """Writer of a collector's reports to a folder of samples, in a `with` block; the last ones when it is left.
+
+    Attributes:
+        lost: Reports that could not be written.
+    """
 
     def __init__(self, collector: Collector, folder: Path, rounds: Rounds, *, seconds: float = SECONDS) -> None:
         """Take the source and the destination.
@@ -41,6 +44,7 @@ class SampleWriter:
         self._seconds = seconds
         self._states = Keeper(folder, ENGINE)
         self._since = time.time()
+        self.lost = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headgate-archive", daemon=True)
 
@@ -74,5 +78,6 @@ class SampleWriter:
         try:
             self._states.keep_state(snapshot.observation(), self._since)
             write_samples(self._folder, reports, snapshot)
-        except (EngineError, DocumentError) as error:
-            LOG.warning("%d reports are lost: %s", len(reports), error)
+        except Exception as error:  # noqa: BLE001 - whatever a minute's reports do, those of the next are written
+            self.lost += len(reports)
+            LOG.warning("%d reports are not written: %s: %s", len(reports), type(error).__name__, error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,3 +29,14 @@ def cluster(java: None) -> Iterator[LocalStorm]:
     """
     with LocalStorm(version=RELEASE, timeout=PATIENCE) as local:
         yield local
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """The test's own process holds the other ends."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 4096:
+        pytest.skip("needs 4096 file descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

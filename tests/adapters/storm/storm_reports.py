@@ -7,7 +7,9 @@ import json
 import socket
 from typing import Any, Self
 
+from headgate_storm.peers.proof import derive
 from headgate_storm.workers.reports import Report, read_report
+from storm_callers import exchange
 
 
 def report_data(**more: Any) -> dict[str, Any]:
@@ -51,7 +53,7 @@ class Worker:
     def __init__(self, address: tuple[str, int], token: str) -> None:
         """Connect, and say who calls."""
         self._socket = socket.create_connection(address)
-        self._socket.sendall(f"{token}\n".encode())
+        exchange(self._socket, derive(token, "wc"), "-", b"wc".hex())
         self._rest = b""
         self.number = self.dropped = 0
 

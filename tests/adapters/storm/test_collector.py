@@ -13,9 +13,11 @@ import pytest
 from headgate.errors import EngineError
 from headgate.model import Slot
 from headgate_storm.nimbus.snapshot import read_snapshot
+from headgate_storm.peers.proof import derive
 from headgate_storm.workers import collector as module
 from headgate_storm.workers.collector import Collector, Reports, Tally
 from headgate_storm.workers.watch import CollectorWatch
+from storm_callers import NoProofError, exchange
 from storm_reports import Worker, report, report_line
 from storm_rounds import round_text, supervisor, word_count
 
@@ -31,17 +33,23 @@ def collector() -> Iterator[Collector]:
         yield each
 
 
-def call(collector: Collector, token: str = TOKEN) -> socket.socket:
+def call(collector: Collector, topology: str = "wc") -> socket.socket:
     client = socket.create_connection(collector.address, timeout=10)
-    client.sendall(token.encode() + b"\n")
+    exchange(client, derive(TOKEN, topology), "-", topology.encode().hex())
     return client
 
 
 def until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 30
     while not done():
         assert time.monotonic() < deadline, "it did not come"
         time.sleep(0.01)
+
+
+def until_hung_up(client: socket.socket) -> bool:
+    while not hung_up(client):
+        pass
+    return True
 
 
 def hung_up(client: socket.socket) -> bool:
@@ -64,10 +72,12 @@ def test_reports_of_many_workers_come_in_order(collector: Collector) -> None:
 
 
 def test_a_wrong_token_or_none_is_refused(collector: Collector) -> None:
-    for token in ("wrong", "", "secret2", "x" * 100_000):
-        with closing(call(collector, token)) as client:
-            assert hung_up(client)
-    assert collector.tally.refused == 4
+    hello = b"headgate1 " + b"wc".hex().encode() + b" " + b"0" * 32 + b"\n"
+    for said in (b"secret\n", b"\n", hello + b"secret\n", hello + b"0" * 64 + b"\n", b"x" * 100_000 + b"\n"):
+        with closing(socket.create_connection(collector.address, timeout=10)) as client:
+            client.sendall(said + report_line())
+            assert until_hung_up(client)
+    assert collector.tally.refused == 5
     assert not collector.recent(60)
 
 
@@ -85,6 +95,7 @@ def test_too_many_clients_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         until(lambda: collector.tally.received == 1)
         with closing(call(collector)) as second:
             assert hung_up(second)
+        assert (collector.tally.crowded, collector.tally.refused) == (1, 0)
         first.sendall(report_line(number=2))
         until(lambda: collector.tally.received == 2)
 
@@ -139,7 +150,7 @@ def test_what_workers_drop_when_it_is_too_slow_is_counted_to_the_report() -> Non
         fast.wait()
         return time.time()
 
-    host = "h" * 500_000
+    padding = "h" * 500_000
     with ExitStack() as stack:
         collector = stack.enter_context(Collector(token=TOKEN, clock=clock))
         stack.callback(fast.set)
@@ -147,7 +158,7 @@ def test_what_workers_drop_when_it_is_too_slow_is_counted_to_the_report() -> Non
         fast.clear()
         while any(each.dropped < 5 for each in workers):
             for port, each in enumerate(workers):
-                each.report(report_line(number=each.number + 1, port=port, dropped=each.dropped, host=host))
+                each.report(report_line(number=each.number + 1, port=port, dropped=each.dropped, padding=padding))
         fast.set()
         for port, each in enumerate(workers):
             each.wait()
@@ -191,7 +202,9 @@ def test_what_a_process_said_that_was_to_end_shows_nobody_alive(collector: Colle
         lives = workers.lives(snapshot)
         assert dict(lives) == {("wc", "s1", 6700, 1): Slot("s1", 6700)}
         assert workers.alive(snapshot, past=lives) == {}
-        client.sendall(report_line(started=2, supervisor="gone"))
+        with closing(call(collector)) as gone:
+            gone.sendall(report_line(started=2, supervisor="gone"))
+            until(lambda: collector.tally.received == 2)
         client.sendall(report_line(started=2))
         until(lambda: collector.tally.received == 3)
     assert workers.alive(snapshot, past=lives) == {"wc/count/0": Slot("s1", 6700), "wc/lines/0": Slot("s1", 6700)}
@@ -254,3 +267,44 @@ def test_nothing_is_left_after_the_end() -> None:
     assert "headgate-collector" not in {thread.name for thread in threading.enumerate()}
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(collector.address)
+
+
+def test_a_worker_reports_on_its_own_topology_and_slot_alone(collector: Collector) -> None:
+    with closing(call(collector, "wc")) as client, closing(call(collector, "other")) as tenant:
+        tenant.sendall(report_line())  # wc's tasks, by who knows the token of another topology
+        client.sendall(report_line())
+        client.sendall(report_line(port=6701))
+        client.sendall(report_line(supervisor="s2"))
+        tenant.sendall(report_line(topology="other"))
+        client.sendall(report_line(number=2))
+        until(lambda: collector.tally.received == 3)
+    assert collector.tally == Tally(received=3, foreign=3)
+    assert {(each.topology, each.port) for each in collector.recent(60)} == {("wc", 6700), ("other", 6700)}
+
+
+def test_the_token_of_a_topology_opens_no_other(collector: Collector) -> None:
+    for token, name in ((derive(TOKEN, "other"), "wc"), (TOKEN, "wc"), (derive(TOKEN, "wc"), "wcx")):
+        with closing(socket.create_connection(collector.address, timeout=10)) as client:
+            with pytest.raises(NoProofError):
+                exchange(client, token, "-", name.encode().hex())
+            client.sendall(b"0" * 64 + b"\n" + report_line())
+            assert until_hung_up(client)
+    with closing(socket.create_connection(collector.address, timeout=10)) as client:
+        client.sendall(b"headgate1 no-hexadecimal-digits " + b"0" * 32 + b"\n")
+        client.recv(1000)
+        client.sendall(b"0" * 64 + b"\n")
+        assert until_hung_up(client)
+    assert collector.tally == Tally(refused=4)
+
+
+def test_strangers_take_no_place_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "STRANGERS", 8)
+    with ExitStack() as stack, Collector(token=TOKEN, places=3) as collector:
+        first = stack.enter_context(closing(call(collector)))
+        for _ in range(40):
+            stack.enter_context(closing(socket.create_connection(collector.address, timeout=10)))
+        for client in (first, call(collector), call(collector)):
+            client.sendall(report_line())
+            stack.callback(client.close)
+        until(lambda: collector.tally.received == 3)
+        until(lambda: collector.tally.refused >= 32)

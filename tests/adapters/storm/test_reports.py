@@ -18,7 +18,7 @@ from headgate_storm.nimbus.filter_metrics import known_metrics
 from headgate_storm.nimbus.snapshot import Snapshot, read_snapshot
 from headgate_storm.workers.measures import metrics_of, seen
 from headgate_storm.workers.reports import read_report
-from storm_reports import report, report_data
+from storm_reports import report, report_data, report_line
 from storm_rounds import component, round_text, supervisor, topology, word_count
 
 LINES, FIRST, SECOND = "wc/lines/0", "wc/count/0", "wc/count/1"
@@ -247,6 +247,38 @@ def test_what_is_no_report_is_refused(wrong: dict[str, object]) -> None:
 def test_garbage_is_a_document_error(line: bytes | str) -> None:
     with pytest.raises(DocumentError):
         read_report(line, 0.0)
+
+
+COUNTS = ("v", "port", "started", "number", "time", "window", "cpu", "heap", "dropped", "sample")
+ROWS = {"tasks": 7, "flows": 4, "executors": 3, "sources": 4}
+
+
+@pytest.mark.parametrize("value", [10**400, 2**53 + 1, -1, 1.5, float("inf"), float("nan"), True, "1", [1], None, 1e9])
+def test_a_number_without_bounds_is_a_document_error(value: object) -> None:
+    for name in COUNTS:
+        with pytest.raises(DocumentError):
+            read_report(report_line(**{name: value}), 0.0)
+    for name, width in ROWS.items():
+        with pytest.raises(DocumentError):
+            read_report(report_line(**{name: [[value] * width]}), 0.0)
+
+
+@pytest.mark.parametrize("value", ["x" * 513, 7, ["s1"], {}])
+def test_an_id_without_bounds_is_a_document_error(value: object) -> None:
+    with pytest.raises(DocumentError):
+        read_report(report_line(topology=value), 0.0)
+    for name in ("supervisor", "host"):
+        if value:
+            with pytest.raises(DocumentError):
+                read_report(report_line(**{name: value}), 0.0)
+
+
+def test_the_largest_numbers_give_figures() -> None:
+    most = 2**53
+    rows = {name: [[2] + [most] * (width - 1)] for name, width in ROWS.items()}
+    counts = dict.fromkeys(COUNTS[2:], most) | {"window": 1}
+    metrics = metrics_of([read_report(report_line(**counts, **rows), 1000.0)], snapshot(), 5.0)
+    assert all(math.isfinite(each.received) for each in metrics.tasks)
 
 
 def tandem(taken: int, sent: int, got: int, *, lines: int = 5000, acked: int = 0, **more: object) -> TopologySample:

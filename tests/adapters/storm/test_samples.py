@@ -14,6 +14,7 @@ from headgate.problem import Problem
 from headgate.samples.store import read_states
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.nimbus.snapshot import read_snapshot
+from headgate_storm.workers import sample_writer
 from headgate_storm.workers.collector import Collector
 from headgate_storm.workers.sample_writer import SampleWriter
 from headgate_storm.workers.samples import sample_rows, write_samples
@@ -66,6 +67,30 @@ def test_an_archive_waits_for_a_round_that_names_tasks(tmp_path: Path) -> None:
     ((_, state),) = read_states(tmp_path)
     assert [each.id for each in state.topologies] == ["wc"]
     assert dataset.dataset(tmp_path, format="parquet", partitioning="hive").count_rows() == 6
+
+
+def test_a_minute_that_cannot_be_written_is_counted_and_the_next_one_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = Rounds(lambda request: Problem.of(request).plan([-1] * Problem.of(request).n), shadow=True)
+    rounds.answer(round_text([supervisor("s1")], [word_count()]))
+    for broken in (OverflowError("int too large"), OSError(28, "No space left on device"), MemoryError()):
+        folder = tmp_path / type(broken).__name__
+
+        def fail(*_: object, error: BaseException = broken) -> None:
+            raise error
+
+        with Collector(token="t") as collector, SampleWriter(collector, folder, rounds, seconds=0.05) as writer:
+            with monkeypatch.context() as patch:
+                patch.setattr(sample_writer, "write_samples", fail)
+                collector.take(report_line())
+                deadline = time.monotonic() + 30
+                while not writer.lost:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.01)
+            collector.take(report_line(number=2))
+        assert writer.lost == 1
+        assert dataset.dataset(folder, format="parquet", partitioning="hive").count_rows() == 6
 
 
 def test_samples_are_refused_at_the_start_where_pyarrow_is_missing(

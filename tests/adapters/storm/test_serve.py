@@ -15,11 +15,13 @@ from headgate.control.round import Round
 from headgate.errors import EngineError
 from headgate_storm.nimbus.bridge import Endpoint
 from headgate_storm.nimbus.secret import read_or_make_secret
+from headgate_storm.peers.proof import derive
 from headgate_storm.service import HOOKS
 from plugin_folder import GOOD, install
-from shell import running
+from shell import HEADGATE, running
 from storm_cluster import running_cluster, wait_for
 from storm_cluster import word_count as submit
+from storm_reports import report_line
 from storm_rounds import round_text, supervisor, word_count
 from storm_schemas import valid
 
@@ -99,6 +101,37 @@ def test_what_cannot_be_placed_is_said_and_what_is_no_round_is_told_without_a_tr
         process.send_signal(signal.SIGINT)
         process.wait(120)
         assert "Traceback" not in process.stderr.read()
+
+
+LIMITED = ("bash", "-c", 'ulimit -n 1024 && exec "$0" "$@"', HEADGATE)
+
+
+def test_strangers_at_both_ports_take_no_round_and_no_place_of_a_worker(tmp_path, many_files):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        collector = free.getsockname()
+    words = ("serve", "storm", "-s", "even", "--collector", "{}:{}".format(*collector), "--endpoint", "endpoint.json")
+    with running(*words, folder=tmp_path, program=LIMITED) as (process, _), contextlib.ExitStack() as stack:
+        file = tmp_path / "endpoint.json"
+        wait_for("its endpoint", file.exists)
+        endpoint = Endpoint.read(file)
+        token = derive((tmp_path / "collector.token").read_text().strip(), "wc")
+        for number in range(1100):
+            for address in (("127.0.0.1", endpoint.port), collector):
+                stack.enter_context(socket.create_connection(address, timeout=60))
+            if number % 200 == 0:
+                assert ask(endpoint, new())["mode"] == "assign"
+        with socket.create_connection(collector, timeout=60) as worker:
+            storm_callers.exchange(worker, token, "-", b"wc".hex())
+            worker.sendall(report_line())
+            assert ask(endpoint, new())["mode"] == "assign"
+            stack.close()
+            assert ask(endpoint, new())["mode"] == "assign"
+            worker.settimeout(0.2)
+            with pytest.raises(TimeoutError):  # its connection stands
+                worker.recv(1)
+        process.send_signal(signal.SIGTERM)
+        process.wait(120)
+        assert "768 workers can report at a time: `ulimit -n` is 1024" in process.stderr.read()
 
 
 @pytest.fixture(scope="module")

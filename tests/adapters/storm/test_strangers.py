@@ -76,17 +76,6 @@ def service(tmp_path: Path) -> Iterator[Service]:
         yield service
 
 
-@pytest.fixture
-def many_files() -> Iterator[None]:
-    """The test's own process holds the other ends."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 4096:
-        pytest.skip("needs 4096 file descriptors")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 @pytest.mark.usefixtures("many_files")
 def test_idle_strangers_cost_no_thread_and_nimbus_is_answered(service: Service) -> None:
     threads = service.seen.num_threads()

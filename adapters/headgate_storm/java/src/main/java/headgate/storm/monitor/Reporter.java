@@ -31,7 +31,7 @@ final class Reporter implements Runnable {
         this.settings = settings;
         this.sizes = new Sizes(conf);
         this.report = new Report(context.getStormId(), context.getThisWorkerPort());
-        this.wire = new Wire(settings);
+        this.wire = new Wire(settings, context.getStormId());
         this.thread = new Thread(this, "headgate-reporter-" + key);
         thread.setDaemon(true);
     }

@@ -1,11 +1,10 @@
 package headgate.storm.monitor;
 
+import headgate.storm.peer.Proof;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,11 +15,14 @@ import org.slf4j.LoggerFactory;
 final class Wire {
     private static final Logger LOG = LoggerFactory.getLogger(Wire.class);
     private static final int PATIENCE_MS = 2_000;
+    /** Workers may reach a collector by another port than it listens on. */
+    private static final String ANYWHERE = "-";
     private static final long LEAST_PAUSE_MS = 1_000;
     private static final long MOST_PAUSE_MS = 60_000;
     private static final long COMPLAINT_MS = 600_000;
 
     private final Settings settings;
+    private final String topology;
     private volatile Socket socket;
     private volatile boolean closed;
     private long pauseMs = LEAST_PAUSE_MS;
@@ -28,8 +30,9 @@ final class Wire {
     private long nextComplaint = System.nanoTime();
     private long dropped;
 
-    Wire(Settings settings) {
+    Wire(Settings settings, String topology) {
         this.settings = settings;
+        this.topology = topology;
     }
 
     long dropped() {
@@ -65,7 +68,9 @@ final class Wire {
         Socket fresh = new Socket();
         try {
             fresh.connect(new InetSocketAddress(settings.host, settings.port), PATIENCE_MS);
-            fresh.getOutputStream().write(hello().getBytes(StandardCharsets.UTF_8));
+            fresh.setSoTimeout(PATIENCE_MS);
+            String token = TopologyToken.of(topology, settings);
+            Proof.exchange(fresh.getInputStream(), fresh.getOutputStream(), token, ANYWHERE, Proof.hex(topology));
         } catch (IOException | RuntimeException error) {
             fresh.close();
             throw error;
@@ -74,15 +79,6 @@ final class Wire {
         if (closed) {
             hangUp();
         }
-    }
-
-    /** The first line. The file is read each time: a new token needs no restart of workers. */
-    private String hello() throws IOException {
-        String token = settings.token;
-        if (token == null && settings.tokenFile != null) {
-            token = Files.readString(Path.of(settings.tokenFile));
-        }
-        return (token == null ? "" : token.trim()) + "\n";
     }
 
     private void complain(Exception error) {
