@@ -14,7 +14,7 @@ from headgate.problem.traffic import Traffic
 
 if TYPE_CHECKING:
     from headgate.model import FrozenMap
-    from headgate.problem.workers import Packing
+    from headgate.problem.packing import Packing
 
 STEP = 2.0**-20
 """Amounts are counted in steps of 2**-20 (rounded down), so that sums of demands are exact in any order."""

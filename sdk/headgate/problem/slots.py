@@ -9,7 +9,8 @@ import attrs
 import numpy as np
 
 from headgate.model import Reason, Slot
-from headgate.problem.workers import Workers, pack
+from headgate.problem.packing import pack
+from headgate.problem.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

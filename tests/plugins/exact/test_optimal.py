@@ -12,7 +12,7 @@ import pytest
 
 from headgate.model import NOT_SEARCHED, Flow, Metrics, Resources, Status
 from headgate.plugins.host import PluginHost
-from headgate.problem import Problem, workers
+from headgate.problem import Problem, packing
 from headgate.problem.check import check_plan
 from headgate.problem.profiles import FULL, Profiled
 from headgate.testing.brute import placeable
@@ -211,7 +211,7 @@ def test_what_no_placement_holds_is_refused_for_what_is_lacking():
 
 
 def test_nothing_is_called_proven_where_workers_were_not_packed_to_the_end(monkeypatch):
-    monkeypatch.setattr(workers, "EFFORT", -1000)
+    monkeypatch.setattr(packing, "EFFORT", -1000)
     plan = run(six_heaps())
     assert plan.status is Status.INFEASIBLE
     assert not any("proven" in reason.message for reason in plan.reasons)

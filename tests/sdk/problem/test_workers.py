@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from headgate.model import Limits, Status
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
-from headgate.problem import workers as module
+from headgate.problem import packing as module
 from headgate.problem.check import check_plan
-from headgate.problem.workers import Workers, pack
+from headgate.problem.packing import pack
+from headgate.problem.workers import Workers
 from small_requests import component, node, request, topology
 from tight_heaps import six_heaps, tight_heaps
 
