@@ -138,7 +138,12 @@ class Bridge:
             self._counts[what] += 1
 
     def call(self, peer: Peer, call: list[bytes]) -> None:
-        """Answer a call in a thread of its own; called in the server's thread."""
+        """Answer a call in a thread of its own; called in the server's thread.
+
+        Args:
+            peer: Who asks; it has proved who it is.
+            call: The lines of its call.
+        """
         if self._planning >= PLANNING:
             peer.reply(_failed(f"{self._planning} earlier rounds are still being planned"))
             return

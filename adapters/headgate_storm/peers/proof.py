@@ -56,5 +56,10 @@ def derive(token: str, topology: str) -> str:
 
 
 def same(one: str | bytes, other: str) -> bool:
-    """Compare in a time that does not depend on how much is equal."""
+    """Compare in a time that does not depend on how much is equal.
+
+    Args:
+        one: What a peer sent.
+        other: What is expected.
+    """
     return hmac.compare_digest(one if isinstance(one, bytes) else one.encode(), other.encode())

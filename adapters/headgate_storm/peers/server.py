@@ -36,7 +36,7 @@ with far less, the wait costs a core."""
 
 @attrs.frozen(kw_only=True)
 class Bounds:
-    """What the peers of a server may take.
+    """Limits on what the peers of a server may take.
 
     Attributes:
         line: Bytes of a line.
@@ -52,7 +52,7 @@ class Bounds:
 
 
 class Conversation(Protocol):
-    """What a peer says once it has proved who it is."""
+    """Words of a peer that has proved who it is."""
 
     def line(self, line: bytes) -> None:
         """Take a line, without its end; called in the server's thread."""
@@ -102,7 +102,7 @@ class PeerServer:
 
     @property
     def place(self) -> str:
-        """Where it listens, as proofs say it."""
+        """The address on which it listens, as proofs say it."""
         return str(self.address[1]) if self._by_port else "-"
 
     def __enter__(self) -> Self:
@@ -138,7 +138,12 @@ class PeerServer:
             self._loop.call_soon_threadsafe(call)
 
     def every(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call something in the server's thread now and whenever so many seconds have passed."""
+        """Call something in the server's thread, now and again and again.
+
+        Args:
+            seconds: Between the end of a call and the next.
+            call: Without arguments; it must not wait.
+        """
 
         def again() -> None:
             call()
@@ -240,7 +245,7 @@ class Peer(asyncio.Protocol):
 
     @property
     def gone(self) -> bool:
-        """Whether nobody hears a reply any more."""
+        """True if nobody hears a reply any more."""
         return self._transport.is_closing()
 
     def reply(self, text: bytes) -> None:

@@ -181,7 +181,7 @@ class Collector:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens."""
+        """The address on which it listens."""
         return self._server.address
 
     @property
@@ -255,7 +255,7 @@ class _Worker:
         self._worker: tuple[str, str | None, int] | None = None
 
     def may_say(self, report: Report) -> bool:
-        """Whether a report is on the topology whose token the worker knows, and on the worker of its first report."""
+        """True if a report is on the topology whose token the worker knows, and on the worker of its first report."""
         if self._worker is None and report.topology == self._topology:
             self._worker = report.worker
         return report.worker == self._worker
