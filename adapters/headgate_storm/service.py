@@ -39,7 +39,7 @@ SCHEDULER = {"storm.scheduler": "headgate.storm.HeadgateScheduler"}
 
 @attrs.frozen(kw_only=True)
 class ServiceSettings:
-    """Addresses that a service listens on, and files that it writes.
+    """Addresses that a service listens on, files that it writes, and what its rounds may do.
 
     Attributes:
         endpoint: The file by which Nimbus finds it (`headgate.endpoint`).
@@ -49,6 +49,7 @@ class ServiceSettings:
             `collector.token` beside the endpoint.
         samples: Folder for the reports of workers, as Parquet; None writes none.
         knowledge: File or folder of profiles and demands; None knows nothing.
+        top_up: Put executors for which no slot is free into running workers of their topology, which restarts these.
     """
 
     endpoint: Path
@@ -57,6 +58,7 @@ class ServiceSettings:
     token: Path | None = None
     samples: Path | None = None
     knowledge: Path | None = None
+    top_up: bool = False
 
     @property
     def token_file(self) -> Path:
@@ -118,6 +120,7 @@ def serve(
             shadow=shadow,
             metrics=lambda: watch.latest if watch is not None else Metrics(),
             complete=KnowledgeFile(settings.knowledge).complete,
+            top_up=settings.top_up,
             on_decision=on_decision,
         )
         if collector is not None and settings.samples is not None:

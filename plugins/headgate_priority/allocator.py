@@ -58,9 +58,13 @@ def allocate(
     for grant in grants:
         if grant.kept:
             _keep(problem, room, grant.claim.topology)
+    granted = {node for grant in grants for node in grant.nodes}
+    spare = tuple(node for node in usable if node not in granted)
     for grant in grants:
         if grant.nodes:
-            _deal(problem, room, grant, worker_of)
+            # Its workers run and may take no more: what it has lost goes to nodes that nobody was granted.
+            closed = bool(problem.closed[problem.topology == grant.claim.topology].any())
+            _deal(problem, room, grant, worker_of, spare if closed else ())
     return room.node_of, worker_of, grants
 
 
@@ -117,11 +121,11 @@ def _keep(problem: Problem, room: Room, topology: int) -> None:
         room.place(task, int(problem.current[task]))
 
 
-def _deal(problem: Problem, room: Room, grant: Grant, worker_of: NDArray[np.int64]) -> None:
+def _deal(problem: Problem, room: Room, grant: Grant, worker_of: NDArray[np.int64], spare: tuple[int, ...]) -> None:
     """Lines 14 and 15: executors round robin over workers W_ij, workers round robin over nodes.
 
     A topology has at least one worker a node. Where the node whose turn it is has no room, the next one takes the
-    task: Storm itself would overload it.
+    task: Storm itself would overload it; after its own nodes the spare ones.
     """
     count, workers = len(grant.nodes), max(grant.claim.workers, len(grant.nodes))
     for turn, task in enumerate(np.flatnonzero(problem.topology == grant.claim.topology).tolist()):
@@ -129,7 +133,7 @@ def _deal(problem: Problem, room: Room, grant: Grant, worker_of: NDArray[np.int6
             continue
         worker_of[task] = -1 if grant.kept else turn % workers  # what a kept topology has lost joins what runs
         first = turn % workers % count
-        order = (*grant.nodes[first:], *grant.nodes[:first])
+        order = (*grant.nodes[first:], *grant.nodes[:first], *spare)
         node = next((each for each in order if room.fits_on(task, each)), None)
         if node is not None:
             room.place(task, node)

@@ -62,6 +62,11 @@ def serve() -> None:
 @click.option(
     "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what workers report here, as Parquet."
 )
+@click.option(
+    "--top-up",
+    is_flag=True,
+    help="Put executors for which no slot is free into running workers of their topology, which restarts these.",
+)
 @journal_option
 @json_option
 @click.pass_context
@@ -76,6 +81,7 @@ def storm(
     collector: tuple[str, int] | None,
     token: Path | None,
     samples: Path | None,
+    top_up: bool,
     journal: Path | None,
     as_json: bool,
     **settings: Any,
@@ -101,6 +107,7 @@ def storm(
         token=token,
         samples=samples,
         knowledge=control.knowledge,
+        top_up=top_up,
     )
     bad = _serve(host, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
     context.exit(1 if bad else 0)

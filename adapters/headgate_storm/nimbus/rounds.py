@@ -1,7 +1,8 @@
 """Scheduling rounds of Nimbus: the answer to each, from what was wished and what has no slot.
 
 Two things change an assignment. A *wish* is a plan of the control loop; the next round answers with it. Executors
-without a slot (a new topology, a dead worker) are placed in the round that shows them, and nothing else moves for that.
+without a slot (a new topology, a dead worker) are placed in the round that shows them, beside what runs: nothing moves
+for that, and no worker restarts (see `headgate_storm.nimbus.fill`).
 """
 
 from __future__ import annotations
@@ -13,17 +14,16 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.errors import EngineError, HeadgateError
-from headgate.model import FrozenMap, Limits, Metrics, Observation, Plan, Request, Slot, Status
+from headgate.errors import EngineError
+from headgate.model import FrozenMap, Metrics, Observation, Plan, Request, Slot
 from headgate_storm.nimbus.answer import Answer, Layout, layouts
+from headgate_storm.nimbus.fill import SHARE, Fill, fill
 from headgate_storm.nimbus.filter_metrics import known_metrics
 from headgate_storm.nimbus.snapshot import Scheduled, Snapshot, read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-SHARE = 0.7
-"""Part of Nimbus's patience that goes to planning. With more, an answer may come too late, and Nimbus holds."""
 NOBODY = (
     "Nimbus has not asked for {seconds:.0f} s: is it up and the leader, is storm.scheduler "
     "headgate.storm.HeadgateScheduler, and does headgate.endpoint in its storm.yaml name the file of this process?"
@@ -86,6 +86,8 @@ def decide(
     metrics: Metrics,
     schedule: Callable[[Request], Plan],
     complete: Callable[[Observation], Observation] = lambda seen: seen,
+    *,
+    top_up: bool = False,
 ) -> RoundDecision:
     """Answer a round: the wish, then whatever has no slot.
 
@@ -95,44 +97,41 @@ def decide(
         metrics: What workers reported last; what the round does not know of them is left out.
         schedule: The scheduler; asked only if executors are left without a slot.
         complete: Adds what is known of earlier hours.
+        top_up: Put executors for which no slot is free into running workers of their topology.
 
     Returns:
         The answer `hold` if the scheduler fails or holds its plan.
     """
     granted = grant(snapshot, wish)
     if all(task in granted for task in snapshot.unassigned):
-        return RoundDecision(answer=_answer(snapshot, granted, None))
+        return RoundDecision(answer=_answer(snapshot, granted, Fill()))
     seen = snapshot.observation()
     running = FrozenMap({**snapshot.assignment, **granted})
     seen = complete(attrs.evolve(seen, assignment=running, metrics=known_metrics(metrics, seen)))
-    # No moves: executors without a slot are placed around those that run, however well those are placed.
-    request = Request.of(seen, limits=Limits(deadline=SHARE * snapshot.timeout, max_moves=0))
-    plan, answer = _plan(snapshot, granted, request, schedule)
-    return RoundDecision(answer=answer, request=request, plan=plan, notes=seen.notes)
+    filled = fill(seen, snapshot.scheduled, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up)
+    answer = Answer(mode="hold", reason=filled.held) if filled.held else _answer(snapshot, granted, filled)
+    return RoundDecision(answer=answer, request=filled.request, plan=filled.plan, notes=seen.notes)
 
 
-def _plan(
-    snapshot: Snapshot, granted: Mapping[str, Slot], request: Request, schedule: Callable[[Request], Plan]
-) -> tuple[Plan | None, Answer]:
-    """The scheduler's plan, None if it raised, and the answer that is made of it."""
-    try:
-        plan = schedule(request)
-    except HeadgateError as error:
-        return None, Answer(mode="hold", reason=str(error))
-    if plan.status is Status.HELD:
-        return plan, Answer(mode="hold", reason="; ".join(reason.message for reason in plan.reasons))
-    return plan, _answer(snapshot, {**granted, **plan.assignment}, plan)
-
-
-def _answer(snapshot: Snapshot, wanted: Mapping[str, Slot], plan: Plan | None) -> Answer:
+def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], filled: Fill) -> Answer:
+    wanted = {**granted, **filled.slots}
     changed = layouts(snapshot, wanted)
-    lacking = {each.topology.id: sum(task not in wanted for task in each.unassigned) for each in snapshot.scheduled}
     status = {name: _describe(layout) for name, layout in changed.items()}
-    for name, count in lacking.items():
-        if count and plan is not None:
-            why = "; ".join(reason.message for reason in plan.reasons[:2])
-            status[name] = f"{count} executors cannot be placed: {why}"
+    for each in snapshot.scheduled:
+        name, count = each.topology.id, sum(task not in wanted for task in each.unassigned)
+        if name in filled.left_out:
+            status[name] = f"not started: {filled.left_out[name]}"
+        elif count and filled.plan is not None:
+            status[name] = f"{count} executors cannot be placed: {filled.lacking[name]}"
+        if name in filled.restarted:
+            workers = ", ".join(_address(snapshot, slot) for slot in filled.restarted[name])
+            status[name] = f"{status[name]}; to top up, restarts the worker on {workers}"
     return Answer(layouts=changed, status=FrozenMap(status))
+
+
+def _address(snapshot: Snapshot, slot: Slot) -> str:
+    """The host and port of a slot, as Storm's UI shows it."""
+    return f"{snapshot.hosts.get(slot.node, slot.node)}:{slot.port}"
 
 
 def _describe(layout: Layout) -> str:
@@ -151,6 +150,7 @@ class Rounds:
         shadow: bool = False,
         metrics: Callable[[], Metrics] = Metrics,
         complete: Callable[[Observation], Observation] = lambda seen: seen,
+        top_up: bool = False,
         on_decision: Callable[[Snapshot, RoundDecision], None] | None = None,
     ) -> None:
         """Take who decides, and who is told.
@@ -160,12 +160,14 @@ class Rounds:
             shadow: Plan, but let Storm's own scheduler act; may be changed between two rounds.
             metrics: What was measured last.
             complete: Adds what is known of earlier hours; called by the thread that answers.
+            top_up: Put executors for which no slot is free into running workers of their topology.
             on_decision: Hears of every round in which something was planned, before Nimbus has the answer.
         """
         self._schedule = schedule
         self.shadow = shadow
         self._metrics = metrics
         self._complete = complete
+        self._top_up = top_up
         self._on_decision = on_decision
         self._wish: FrozenMap[str, Slot] = FrozenMap()
         self._latest: Snapshot | None = None
@@ -184,7 +186,7 @@ class Rounds:
             snapshot = read_snapshot(text)
             with self._changed:
                 wish = self._wish
-            decision = decide(snapshot, wish, self._metrics(), self._schedule, self._complete)
+            decision = decide(snapshot, wish, self._metrics(), self._schedule, self._complete, top_up=self._top_up)
             answer = Answer(mode="own") if self.shadow else decision.answer
             # Shows the assignment before this answer: what Nimbus made of it is in the next round.
             self._publish(snapshot)

@@ -94,6 +94,11 @@ class Snapshot:
         """Task ids of executors without a slot."""
         return tuple(task for each in self.scheduled for task in each.unassigned)
 
+    @cached_property
+    def hosts(self) -> dict[str, str]:
+        """Host of each supervisor, by its id."""
+        return {node.id: node.hostname for node in self.nodes}
+
     def observation(self) -> Observation:
         """The same as a monitor reports it, without metrics.
 

@@ -91,7 +91,7 @@ def test_options_come_from_a_file(tmp_path):
 def test_what_cannot_be_placed_is_said_and_what_is_no_round_is_told_without_a_traceback(tmp_path):
     with served(tmp_path, "-s", "resource-aware") as (process, asked):
         answer = asked(round_text([supervisor("a", cpu=25.0)], [word_count()]))
-        assert "2 executors cannot be placed" in answer["status"]["wc"]
+        assert "not started: 2 of 4 executors cannot be placed" in answer["status"]["wc"]
         with pytest.raises(AssertionError, match="this is no scheduling round of Storm"):
             asked("{}")
         endpoint = Endpoint.read(tmp_path / "endpoint.json")
@@ -132,6 +132,20 @@ def test_strangers_at_both_ports_take_no_round_and_no_place_of_a_worker(tmp_path
         process.send_signal(signal.SIGTERM)
         process.wait(120)
         assert "768 workers can report at a time: `ulimit -n` is 1024" in process.stderr.read()
+
+
+def test_topping_up_is_asked_for_and_says_what_it_restarts(tmp_path):
+    full = round_text([supervisor("a", ports=(6700,))], [word_count(slots=[("a", 6700)], assignment=[0, 0, -1, 0])])
+    for options, topologies, words in (
+        ((), set(), "1 executors cannot be placed"),
+        (("--top-up",), {"wc"}, "restarts the worker on a:6700"),
+    ):
+        with served(tmp_path, "-s", "even", *options) as (process, asked):
+            answer = asked(full)
+            assert answer["topologies"].keys() == topologies
+            assert words in answer["status"]["wc"]
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
 
 
 @pytest.fixture(scope="module")

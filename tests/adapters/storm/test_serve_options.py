@@ -85,6 +85,7 @@ CASES = {
     "collector": (COLLECTOR, lambda seen: seen.collected, ("127.0.0.1", PORTS[1])),
     "token": ("secret", lambda seen: seen.settings.token_file.name, "secret"),
     "samples": ("kept", lambda seen: seen.settings.samples.name, "kept"),
+    "top-up": (True, lambda seen: seen.settings.top_up, True),
     "journal": ("rounds", lambda seen: seen.journal.path.name, "rounds"),
     "json": (True, lambda seen: seen.as_json, True),
     "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),

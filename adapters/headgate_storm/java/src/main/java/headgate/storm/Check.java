@@ -78,6 +78,10 @@ final class Check {
         }
         running.values().forEach(executors -> executors.forEach(executor -> require(placed.contains(executor),
             () -> "it leaves out the running executor " + executor + " of " + topology.getId())));
+        // Started in part it would lose each tuple for an executor that is nowhere: a worker drops it and goes on.
+        int all = topology.getExecutors().size();
+        require(!running.isEmpty() || placed.isEmpty() || placed.size() == all, () -> "it starts " + topology.getId()
+            + " with " + placed.size() + " of its " + all + " executors, and a topology starts whole or not at all");
     }
 
     private void slot(WorkerSlot slot) {

@@ -65,10 +65,12 @@ class AssignTest {
     @Test
     void keepsTopologiesThatAreLeftOutAndExecutorsThatHadNoSlot() {
         TopologyDetails other = topology("other", 1, 1);
-        Cluster cluster = cluster(supervisors(2, 2), assigned(other, "gone:6700", tasks(0, 1)), wc, other);
-        schedule(Script.assign("wc-id", "[['s0',6700,[0,0]]]"), cluster);
-        assertEquals("{other-id={gone:6700=[0, 1]}, wc-id={s0:6700=[0]}}", layout(cluster).toString());
-        assertEquals("Headgate: 1 executor on 1 worker, no slot for 5", cluster.getStatus("wc-id"));
+        Map<String, SchedulerAssignment> now = assigned(wc, "s0:6700", tasks(0));
+        now.putAll(assigned(other, "gone:6700", tasks(0, 1)));
+        Cluster cluster = cluster(supervisors(2, 2), now, wc, other);
+        schedule(Script.assign("wc-id", "[['s0',6700,[0,0]],['s1',6700,[1,1]]]"), cluster);
+        assertEquals("{other-id={gone:6700=[0, 1]}, wc-id={s0:6700=[0], s1:6700=[1]}}", layout(cluster).toString());
+        assertEquals("Headgate: 2 executors on 2 workers, no slot for 4", cluster.getStatus("wc-id"));
     }
 
     @Test

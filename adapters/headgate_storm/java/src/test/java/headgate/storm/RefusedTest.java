@@ -70,6 +70,12 @@ class RefusedTest {
     }
 
     @Test
+    void halfATopologyThatDoesNotRun() {
+        assertHeld(Script.assign("fresh-id", "[['s2',6700,[0,0,1,1]],['s2',6701,[2,2]]]"), "it starts fresh-id with 3 "
+            + "of its 8 executors, and a topology starts whole or not at all");
+    }
+
+    @Test
     void aSlotForTwoTopologies() {
         assertHeld(Script.mode("assign", "'topologies':{'wc-id':[['s2',6700,[0,0,1,1,2,2,3,3]]],"
             + "'fresh-id':[['s2',6700,[0,0]]]}"), "s2:6700 is given to wc-id and to fresh-id");
