@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.errors import OptionError
 from headgate.hooks import Description, hookimpl
@@ -105,7 +106,15 @@ def run(
     host, name = _host(host, scheduler)
     host.options(name, options)
     target = SimTarget(world=World(request, timing=timing, trace=trace, seed=seed))
-    control = Control(scheduler=name, engine="sim", options=FrozenMap(options or {}), limits=limits, window=window)
+    # The printed experiments act in every round, and pay for it in simulated time.
+    control = Control(
+        scheduler=name,
+        engine="sim",
+        options=FrozenMap(options or {}),
+        limits=limits,
+        window=window,
+        guards=Guards(cooldown=0.0),
+    )
     control = attrs.evolve(control, seed=seed, knowledge=knowledge)
     kept = None if keep is None else lambda seen: keep(seen, target.now)
     loop = Loop(host, control, target, keep=kept, clock=target.clock)

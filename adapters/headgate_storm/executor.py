@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from headgate.model import FrozenMap, Receipt, Step
 from headgate.model.rescale import rescale_differences, rescale_refusals
+from headgate_storm.verification import Expected, expect
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from headgate.model import Plan, Slot
     from headgate_storm.nimbus.snapshot import Snapshot
-    from headgate_storm.target import StormTarget
+    from headgate_storm.target import StormTarget, Watch
     from headgate_storm.workers.measures import Life
 
 LEVEL = "nimbus"
@@ -30,10 +31,12 @@ def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
         plan: The plan that may follow.
 
     Returns:
-        Sentences for the operator, none if only executors restart that move.
+        Sentences for the operator, none if only executors restart that move and all of them are seen.
     """
-    snapshot = target.rounds.latest(target.patience)
-    return (*rescale_differences(plan, snapshot.observation().topologies), *_bystanders(snapshot, plan))
+    snapshot = target.latest()
+    unseen = _expected(target, snapshot, plan.assignment).unverified
+    differences = rescale_differences(plan, snapshot.observation().topologies)
+    return (*differences, *_bystanders(snapshot, plan), *(sentence for _, sentence in unseen))
 
 
 def _bystanders(snapshot: Snapshot, plan: Plan) -> Sequence[str]:
@@ -64,16 +67,26 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
     """Carry out the assignment of a plan, and check that it holds.
 
     Args:
-        target: The cluster; waited for up to its patience, for Nimbus and again for workers.
+        target: The cluster; waited for as long as its Nimbus gives it, for the assignment and again for workers.
         plan: The plan.
 
     Returns:
-        A receipt whose steps are: stored by Nimbus; alive where asked. Executors that a plan does not name stay. A
-        plan for other numbers of executors is refused: `headgate storm rebalance` changes them.
+        A receipt whose steps are: stored by Nimbus; alive where asked, of what starts anew; and what of it cannot be
+        verified, which is no failure. Executors that a plan does not name stay, and so do topologies that it does not
+        change. A plan for other numbers of executors is refused: `headgate storm rebalance` changes them.
     """
-    if refused := rescale_refusals(plan, target.rounds.latest(target.patience).observation().topologies):
+    snapshot = target.latest()
+    if refused := rescale_refusals(plan, snapshot.observation().topologies):
         return Receipt(done=False, level=LEVEL, steps=refused)
-    return _reach(target, plan.assignment)
+    return _reach(target, snapshot, _changes(snapshot, plan.assignment))
+
+
+def _changes(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> dict[str, Slot]:
+    """The part of an assignment that is of topologies which it changes: the others are Nimbus's to repair meanwhile."""
+    parts = [{task: wanted[task] for task in each.executors if task in wanted} for each in snapshot.scheduled]
+    places = snapshot.assignment
+    changed = [part for part in parts if any(places.get(task) != slot for task, slot in part.items())]
+    return {task: slot for part in changed for task, slot in part.items()}
 
 
 def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
@@ -85,24 +98,33 @@ def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
     """
     if not receipt.undo:
         return Receipt(level=LEVEL)
-    return _reach(target, receipt.undo)
+    return _reach(target, target.latest(), receipt.undo)
 
 
-def _reach(target: StormTarget, wanted: Mapping[str, Slot]) -> Receipt:
+def _reach(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) -> Receipt:
     """Wish an assignment, then look twice: at what Nimbus stored, and at what workers report."""
-    snapshot = target.rounds.latest(target.patience)
     before, past = snapshot.assignment, _ending(target, snapshot, wanted)
+    expected = _expected(target, snapshot, wanted)
+    patience = target.storing(snapshot)
     target.rounds.wish(wanted)
     try:
-        stored = target.rounds.until(lambda each: not _astray(each.assignment, each, wanted), target.patience)
+        stored = target.rounds.until(lambda each: not _astray(each.assignment, each, wanted), patience)
     finally:
         # A wish that stays would put executors back that a later repair has placed elsewhere.
         target.rounds.wish({})
-    steps = [_stored(target, wanted, stored)]
+    steps = [_stored(target, wanted, stored, patience)]
     if stored is not None and target.watch is not None:
-        steps.append(_wait_until_alive(target, wanted, past))
+        steps.append(_wait_until_alive(target, target.watch, expected.asked, past))
+        steps += (Step(action="verify", subject=name, message=message) for name, message in expected.unverified)
     undo = FrozenMap({task: slot for task, slot in before.items() if task in wanted})
     return Receipt(done=all(step.done for step in steps), level=LEVEL, steps=tuple(steps), undo=undo)
+
+
+def _expected(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) -> Expected:
+    if target.watch is None:
+        return Expected()
+    reported, alive = target.watch.reported(snapshot), target.watch.alive(snapshot)
+    return expect(snapshot, wanted, reported=reported, alive=alive)
 
 
 def _ending(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) -> frozenset[Life]:
@@ -120,27 +142,46 @@ def _astray(seen: Mapping[str, Slot], snapshot: Snapshot, wanted: Mapping[str, S
     return sorted(task for task, slot in wanted.items() if task in there and seen.get(task) != slot)
 
 
-def _stored(target: StormTarget, wanted: Mapping[str, Slot], stored: Snapshot | None) -> Step:
+def _stored(target: StormTarget, wanted: Mapping[str, Slot], stored: Snapshot | None, patience: float) -> Step:
     if stored is not None:
         return Step(action="assign", subject="nimbus", message=f"round {stored.round} shows {len(wanted)} executors")
-    last = target.rounds.latest(target.patience)
+    last = target.latest()
     astray = _astray(last.assignment, last, wanted)
-    message = f"{len(astray)} executors ({_some(astray)}) are not assigned as asked after {target.patience:.0f} s"
+    message = f"{len(astray)} executors ({_some(astray)}) are not assigned as asked after {patience:.0f} s"
     return Step(action="assign", subject="nimbus", done=False, message=message)
 
 
-def _wait_until_alive(target: StormTarget, wanted: Mapping[str, Slot], past: frozenset[Life]) -> Step:
-    assert target.watch is not None
-    deadline = time.monotonic() + target.patience
+def _wait_until_alive(target: StormTarget, watch: Watch, asked: Mapping[str, Slot], past: frozenset[Life]) -> Step:
+    began = time.monotonic()
     while True:
-        snapshot = target.rounds.latest(target.patience)
-        astray = _astray(target.watch.alive(snapshot, past=past), snapshot, wanted)
+        snapshot = target.latest()
+        astray = _astray(watch.alive(snapshot, past=past), snapshot, asked)
         if not astray:
-            return Step(action="alive", subject="workers", message=f"{len(wanted)} executors are alive where asked")
-        if time.monotonic() > deadline:
-            break
+            return Step(action="alive", subject="workers", message=f"{len(asked)} executors are alive where asked")
+        waited, patience = time.monotonic() - began, target.starting(snapshot)
+        missing = {task: asked[task] for task in astray}
+        # By then Nimbus has dropped every executor that it has no heartbeat of: it knows better than our silence.
+        if waited > snapshot.timing.starting and not _astray(snapshot.assignment, snapshot, missing):
+            return _silent(missing, asked)
+        if waited > patience:
+            started = {slot for life, slot in watch.lives(snapshot).items() if life not in past}
+            return _not_alive(missing, started, patience)
         time.sleep(POLL)
-    message = f"{len(astray)} executors ({_some(astray)}) are not alive where asked after {target.patience:.0f} s"
+
+
+def _silent(missing: Mapping[str, Slot], asked: Mapping[str, Slot]) -> Step:
+    nodes = ", ".join(sorted({slot.node for slot in missing.values()}))
+    message = (
+        f"{len(asked) - len(missing)} executors are alive where asked; {len(missing)} ({_some(sorted(missing))}) run "
+        f"by Nimbus's heartbeats, but do not report: look at the token file and the worker logs on {nodes}"
+    )
+    return Step(action="alive", subject="workers", message=message)
+
+
+def _not_alive(missing: Mapping[str, Slot], started: Collection[Slot], patience: float) -> Step:
+    message = f"{len(missing)} executors ({_some(sorted(missing))}) are not alive where asked after {patience:.0f} s"
+    if count := sum(slot in started for slot in missing.values()):
+        message += f"; the worker processes of {count} have started"
     return Step(action="alive", subject="workers", done=False, message=message)
 
 

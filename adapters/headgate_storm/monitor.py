@@ -11,13 +11,14 @@ from headgate_storm.nimbus.filter_metrics import known_metrics
 
 if TYPE_CHECKING:
     from headgate.model import Observation
+    from headgate_storm.nimbus.snapshot import Snapshot
     from headgate_storm.target import StormTarget
 
 
 def observe(target: StormTarget, window: float) -> Observation:
     """Measure for a window of time, and read the newest round of Nimbus after it.
 
-    Executors are where Nimbus says. Takes the window, and for the first round of Nimbus up to the target's patience.
+    Executors are where Nimbus says, and a note says how old that is. Takes the window, and waits for the first round.
 
     Args:
         target: The cluster.
@@ -27,14 +28,19 @@ def observe(target: StormTarget, window: float) -> Observation:
         The cluster, its topologies, their assignment and metrics; without a watch on workers no metrics.
 
     Raises:
-        EngineError: Nimbus has never asked.
+        EngineError: Nimbus has never asked, or asks no more.
     """
-    snapshot = target.rounds.latest(target.patience)
+    snapshot = target.latest()
     if target.watch is None:
         time.sleep(window)
-        return target.rounds.latest(target.patience).observation()
+        return _dated(target.latest(), target)
     metrics = target.watch.measure(snapshot, window)
-    snapshot = target.rounds.latest(target.patience)
-    seen = snapshot.observation()
+    snapshot = target.latest()
+    seen = _dated(snapshot, target)
     # Measured before the round was read: a topology that was killed meanwhile may be in the metrics alone.
     return attrs.evolve(seen, metrics=known_metrics(metrics, seen))
+
+
+def _dated(snapshot: Snapshot, target: StormTarget) -> Observation:
+    note = f"round {snapshot.round} of Nimbus is {target.rounds.age:.0f} s old"
+    return attrs.evolve(snapshot.observation(), notes=(note,))

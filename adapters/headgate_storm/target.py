@@ -38,6 +38,17 @@ class Watch(Protocol):
             past: Processes that were to end: what they say does not count.
         """
 
+    def reported(self, snapshot: Snapshot) -> frozenset[str]:
+        """Task ids that were reported at any time that is remembered: of them, silence means something.
+
+        Args:
+            snapshot: The round of Nimbus that names them.
+        """
+
+
+FIRST = 90.0
+"""Seconds that the first round of Nimbus is waited for: it may be starting. With less, a loop begins with errors."""
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class StormTarget:
@@ -47,9 +58,26 @@ class StormTarget:
         rounds: The scheduling rounds of Nimbus, by which it is read and told.
         watch: The monitor of workers; None believes Nimbus and measures nothing.
         patience: Seconds that a plan may take to be stored by Nimbus, and again to be alive. With less, a plan fails
-            where workers are slow to start; with more, a failure is noticed later.
+            where workers are slow to start; with more, a failure is noticed later. None is what Nimbus's own settings
+            give them (`Timing`).
     """
 
     rounds: Rounds
     watch: Watch | None = None
-    patience: float = 90.0
+    patience: float | None = None
+
+    def latest(self) -> Snapshot:
+        """The newest round of Nimbus; the first one is waited for.
+
+        Raises:
+            EngineError: Nimbus has never asked, or asks no more.
+        """
+        return self.rounds.latest(FIRST if self.patience is None else self.patience)
+
+    def storing(self, snapshot: Snapshot) -> float:
+        """Seconds that a plan may take to be stored."""
+        return snapshot.timing.storing if self.patience is None else self.patience
+
+    def starting(self, snapshot: Snapshot) -> float:
+        """Seconds that workers may take to start."""
+        return snapshot.timing.starting if self.patience is None else self.patience

@@ -28,6 +28,10 @@ NOBODY = (
     "Nimbus has not asked for {seconds:.0f} s: is it up and the leader, is storm.scheduler "
     "headgate.storm.HeadgateScheduler, and does headgate.endpoint in its storm.yaml name the file of this process?"
 )
+SILENT = (
+    "Nimbus {nimbus} asks no more, its round {number} is {age:.0f} s old: has it lost the lead to another Nimbus, is "
+    "it down, or does headgate.endpoint in its storm.yaml name another file by now? Its log says which"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -152,6 +156,7 @@ class Rounds:
         complete: Callable[[Observation], Observation] = lambda seen: seen,
         top_up: bool = False,
         on_decision: Callable[[Snapshot, RoundDecision], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take who decides, and who is told.
 
@@ -162,6 +167,7 @@ class Rounds:
             complete: Adds what is known of earlier hours; called by the thread that answers.
             top_up: Put executors for which no slot is free into running workers of their topology.
             on_decision: Hears of every round in which something was planned, before Nimbus has the answer.
+            clock: Tells seconds, by which rounds are dated.
         """
         self._schedule = schedule
         self.shadow = shadow
@@ -169,8 +175,10 @@ class Rounds:
         self._complete = complete
         self._top_up = top_up
         self._on_decision = on_decision
+        self._clock = clock
         self._wish: FrozenMap[str, Slot] = FrozenMap()
         self._latest: Snapshot | None = None
+        self._asked = clock()
         self._count = 0
         # Two locks: who wishes or waits must not stand behind a scheduler that plans for seconds.
         self._changed = threading.Condition()
@@ -196,7 +204,7 @@ class Rounds:
 
     def _publish(self, snapshot: Snapshot) -> None:
         with self._changed:
-            self._latest, self._count = snapshot, self._count + 1
+            self._latest, self._count, self._asked = snapshot, self._count + 1, self._clock()
             self._changed.notify_all()
 
     def wish(self, assignment: Mapping[str, Slot]) -> None:
@@ -209,17 +217,25 @@ class Rounds:
         """The newest snapshot, None before the first round."""
         return self._latest
 
+    @property
+    def age(self) -> float:
+        """Seconds since the newest snapshot was answered; before the first round, since this was made."""
+        return self._clock() - self._asked
+
     def latest(self, seconds: float) -> Snapshot:
         """The newest snapshot; the first one is waited for.
 
         Raises:
-            EngineError: Nimbus has never asked, and does not within these seconds.
+            EngineError: Nimbus has never asked, and does not within these seconds; or it asks no more (`Timing`).
         """
         with self._changed:
             self._changed.wait_for(lambda: self._latest is not None, seconds)
             if self._latest is None:
                 raise EngineError(NOBODY.format(seconds=seconds))
-            return self._latest
+            last, age = self._latest, self.age
+            if age > last.timing.silence:
+                raise EngineError(SILENT.format(nimbus=last.nimbus, number=last.round, age=age))
+            return last
 
     def until(self, fulfilled: Callable[[Snapshot], bool], seconds: float) -> Snapshot | None:
         """The first snapshot after this call that fulfils a condition, None if there is none within the seconds.

@@ -28,6 +28,7 @@ from headgate.model import (
     Topology,
 )
 from headgate.model.rates import stream_rates
+from headgate_storm.nimbus.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,6 +76,7 @@ class Snapshot:
         nodes: Supervisors, with what they offer in all.
         scheduled: Topologies.
         blacklisted: Ids of supervisors on hosts of Storm's blacklist, which get no new executors.
+        timing: Nimbus's own settings of time.
     """
 
     nimbus: str
@@ -83,6 +85,7 @@ class Snapshot:
     nodes: tuple[Node, ...]
     scheduled: tuple[Scheduled, ...]
     blacklisted: frozenset[str] = frozenset()
+    timing: Timing = attrs.field(factory=Timing)
 
     @cached_property
     def assignment(self) -> FrozenMap[str, Slot]:
@@ -154,6 +157,7 @@ def _snapshot(data: Mapping[str, Any]) -> Snapshot:
         nodes=tuple(map(_node, data["supervisors"])),
         scheduled=tuple(_scheduled(each, isolation.get(each["name"])) for each in data["topologies"]),
         blacklisted=frozenset(each["id"] for each in data["supervisors"] if each["blacklisted"]),
+        timing=Timing.of(data.get("settings") or {}),
     )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate.model import Metrics
-from headgate_storm.workers.collector import Collector
-from headgate_storm.workers.measures import lives, metrics_of, seen
+from headgate_storm.workers.collector import KEPT, SLOWEST, Collector
+from headgate_storm.workers.measures import lives, metrics_of, seen, task_ids
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -42,6 +42,17 @@ class CollectorWatch:
     def lives(self, snapshot: Snapshot) -> FrozenMap[Life, Slot]:
         """The worker processes that reported in the last `FRESH` seconds, each with its slot."""
         return lives(self.collector.recent(FRESH), snapshot)
+
+    def reported(self, snapshot: Snapshot) -> frozenset[str]:
+        """Task ids in the reports that are kept: up to twenty minutes of a worker that ended since.
+
+        Args:
+            snapshot: The round of Nimbus that names them.
+        """
+        numbers = task_ids(snapshot)
+        last = {each.process: each for each in self.collector.recent(KEPT * SLOWEST)}
+        rows = ((each.topology, row.task) for each in last.values() for row in each.tasks)
+        return frozenset(numbers[row] for row in rows if row in numbers)
 
     def alive(self, snapshot: Snapshot, *, past: Collection[Life] = ()) -> FrozenMap[str, Slot]:
         """Slots in which executors were reported in the last `FRESH` seconds, by task id.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 import numpy as np
 
+from headgate.control.repeated import Repeated, count_again
 from headgate.model import FrozenMap, Slot
 from headgate.problem import Problem
 from headgate.problem.arrays import STEP
@@ -34,6 +35,10 @@ LEAST_GAIN = 0.01
 """Gain that a plan of a traffic-aware scheduler has to have where no other is asked. Rates that were measured differ by
 as much from one window to the next, and on Storm each move restarts two workers; a smaller one moves tasks for noise,
 a larger one leaves traffic between nodes that could be had."""
+COOLDOWN = 30.0
+"""Seconds of the cool-down by default: half the time between two rounds, so that a plan that holds delays none, and a
+failure skips the next. On Storm tuples go to old places for up to 20 s after a move. With less, plans are made on
+figures from before it."""
 DOUBLINGS = 6
 """The cool-down doubles with every failure in a row, at most so often."""
 
@@ -45,7 +50,7 @@ class Guards:
     """
 
     cooldown: float = attrs.field(
-        default=0.0,
+        default=COOLDOWN,
         metadata={
             "help": "Seconds after acting in which no plan is carried out; twice as long after each failure in a row.",
             "least": 0,
@@ -66,6 +71,13 @@ class Guards:
     settle: int = attrs.field(default=1, metadata={"help": "Rounds before a plan is judged.", "least": 1})
     reassert: int = attrs.field(
         default=3, metadata={"help": "How often to ask again while tasks are not where asked.", "least": 0}
+    )
+    give_up: int = attrs.field(
+        default=3,
+        metadata={
+            "help": "Equal failures in a row after which what runs stays until nodes or topologies change.",
+            "least": 1,
+        },
     )
 
 
@@ -90,10 +102,12 @@ class Memory:
         tries: How often it was asked for again.
         trial: The plan that is to be judged.
         regrets: Assignments that were undone, latest last.
+        repeated: The same failure in a row.
     """
 
     acted: float | None = None
     failures: int = 0
+    repeated: Repeated = attrs.field(factory=Repeated)
     asked: FrozenMap[str, Slot] = FrozenMap()
     tries: int = 0
     trial: Trial | None = None
@@ -109,12 +123,19 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
         guards: Thresholds of the guards.
         now: Time in seconds, on the clock of the loop.
     """
-    if done.receipt is None and not (done.outcome == "failed" and done.plan is not None):
+    # A round that failed with a request and without a plan is one whose way back raised.
+    if done.receipt is None and not (done.outcome == "failed" and done.request is not None):
         return memory
+    if done.outcome in ("executed", "asserted"):
+        # What is to be judged is no success yet: a plan that is undone each time would count as one each time.
+        judging = guards.goal is not None and done.outcome == "executed"
+        failures, repeated = (memory.failures, memory.repeated) if judging else (0, Repeated())
+    else:
+        failures, repeated = memory.failures + 1, count_again(memory.repeated, done)
+    memory = attrs.evolve(memory, repeated=repeated)
     if done.outcome == "undone":
         regrets = memory.regrets if memory.trial is None else (*memory.regrets, memory.trial.asked)[-REGRETS:]
-        return Memory(acted=now, failures=memory.failures + 1, regrets=regrets)
-    failures = 0 if done.outcome in ("executed", "asserted") else memory.failures + 1
+        return Memory(acted=now, failures=failures, regrets=regrets, repeated=repeated)
     if done.outcome in ("failed", "rolled-back") or done.plan is None or done.receipt is None:
         return attrs.evolve(memory, acted=now, failures=failures, asked=FrozenMap(), tries=0, trial=None)
     if not done.plan.provenance.scheduler:  # the loop's own reminder
@@ -126,6 +147,7 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
         asked=done.plan.assignment,
         trial=_trial(done, guards),
         regrets=memory.regrets,
+        repeated=repeated,
     )
 
 
@@ -290,7 +312,7 @@ def judged(guards: Guards, memory: Memory, *, number: int) -> Memory:
         number: Number of the round.
     """
     due = memory.trial is not None and number >= memory.trial.round + guards.settle
-    return attrs.evolve(memory, trial=None) if due else memory
+    return attrs.evolve(memory, trial=None, failures=0, repeated=Repeated()) if due else memory
 
 
 def asked_again(request: Request, guards: Guards, memory: Memory) -> list[int]:

@@ -27,6 +27,7 @@ from headgate.control.guards import (
 )
 from headgate.control.journal import NoJournal
 from headgate.control.knowledge import KnowledgeFile
+from headgate.control.repeated import given_up_reason
 from headgate.control.round import Check, Outcome, Round
 from headgate.documents import unstructure
 from headgate.errors import EngineEndedError, HeadgateError
@@ -238,6 +239,8 @@ class Loop:
         seen = {"verdict": verdict, "request": request, "plan": plan}
         if outcome is not None:
             return self._end(outcome, message, **seen)
+        if stop := given_up_reason(request, plan, self._memory.repeated, most=control.guards.give_up):
+            return self._end("held", stop, **seen)
         if wait := wait_reason(request, plan, control.guards, self._memory, now=self._clock(), traffic_aware=aware):
             return self._end("waiting", wait, **seen)
         return self._act(plan, seen)

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.cli.main import headgate
+from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.documents import write
 from headgate.errors import DocumentError, EngineError
@@ -37,7 +38,12 @@ class Declared(FirstFit):
 def loop_on(made, scheduler, **more):
     target = SimTarget(world=World(made, **more))
     host = PluginHost().with_plugin("sim", sim).with_plugin("judge", scheduler)
-    return target, Loop(host, Control(scheduler="judge", engine="sim", window=10.0), target, clock=target.clock)
+    return target, Loop(
+        host,
+        Control(scheduler="judge", engine="sim", window=10.0, guards=Guards(cooldown=0.0)),
+        target,
+        clock=target.clock,
+    )
 
 
 def events(*rows):

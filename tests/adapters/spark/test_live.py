@@ -60,7 +60,9 @@ def target(connection, query):
 
 def loop(target, told, **more):
     host = PluginHost.load(["spark"]).with_plugin("told", told)
-    return Loop(host, Control(scheduler="told", engine="spark", window=0.5, **more), target)
+    return Loop(
+        host, Control(scheduler="told", engine="spark", window=0.5, **{"guards": Guards(cooldown=0.0), **more}), target
+    )
 
 
 def batches(query):

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from headgate.control.guards import Guards
 from headgate.control.journal import FileJournal, read_journal
 from headgate.control.loop import Control, Loop
 from headgate.control.round import Round
@@ -107,7 +108,9 @@ def target(spark, tmp_path):
 @pytest.mark.slow
 def test_the_next_round_plans_without_a_worker_that_died(target, cluster, tmp_path):
     dead = "127.0.0.4"
-    control = Control(scheduler="even", engine="spark", options={"rebalance": True}, window=1.0)
+    control = Control(
+        scheduler="even", engine="spark", options={"rebalance": True}, window=1.0, guards=Guards(cooldown=0.0)
+    )
     loop = Loop(PluginHost.load(), control, target, FileJournal(tmp_path / "journal.jsonl"))
     first = loop.round(replan=True)
     assert first.outcome in ("executed", "unchanged"), first.message

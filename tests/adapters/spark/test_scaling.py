@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import headgate_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, patience, slow_stage
 from headgate.control.autoscale import Fleet
+from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.errors import EngineError
 from headgate.plugins.host import PluginHost
@@ -34,7 +35,13 @@ def target(spark, cluster, tmp_path_factory):
 
 def test_consolidation_empties_a_node_it_goes_and_comes_again(target, cluster):
     """D-Storm packs a small load on fewer nodes; what is empty then is drained until two nodes are left."""
-    control = Control(scheduler="dstorm", engine="spark", window=1.0, fleet=Fleet(minimum=2, maximum=3, idle=1))
+    control = Control(
+        scheduler="dstorm",
+        engine="spark",
+        window=1.0,
+        fleet=Fleet(minimum=2, maximum=3, idle=1),
+        guards=Guards(cooldown=0.0),
+    )
     loop = Loop(PluginHost.load(["spark", "dstorm"]), control, target)
     done = loop.round(replan=True)
     for _ in range(4):

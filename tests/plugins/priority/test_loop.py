@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.model import Observation
 from headgate.plugins.host import PluginHost
@@ -24,7 +25,7 @@ def nodes(machine):
 def test_the_loop_starves_and_restores_by_priority_and_rests_in_between():
     machine = Machine(Observation(cluster=OFF.cluster, topologies=OFF.topologies))
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("dps", dps)
-    loop = Loop(host, Control(scheduler="dps", engine="memory"), machine)
+    loop = Loop(host, Control(scheduler="dps", engine="memory", guards=Guards(cooldown=0.0)), machine)
     outcomes, allocated = [], []
     for topologies in (OFF.topologies, OFF.topologies, ON.topologies, ON.topologies, OFF.topologies):
         machine.seen = attrs.evolve(machine.seen, topologies=topologies)

@@ -4,6 +4,7 @@ import attrs
 import pytest
 
 from headgate.control.autoscale import Fleet, FleetMemory, gave_back, watch
+from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.hooks import Verdict, hookimpl
 from headgate.model import FrozenMap, Observation, Receipt, Step
@@ -30,7 +31,9 @@ def machine(*places, nodes="abc"):
 
 def loop(target, judge, engine=None, *, shadow=False, **fleet):
     host = PluginHost().with_plugin("memory", engine or ElasticEngine()).with_plugin("judge", judge)
-    control = Control(scheduler="judge", engine="memory", fleet=Fleet(**fleet), shadow=shadow)
+    control = Control(
+        scheduler="judge", engine="memory", fleet=Fleet(**fleet), shadow=shadow, guards=Guards(cooldown=0.0, give_up=9)
+    )
     return Loop(host, control, target)
 
 

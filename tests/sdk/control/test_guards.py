@@ -15,6 +15,7 @@ from headgate.control.guards import (
     wait_reason,
 )
 from headgate.control.loop import Control, Loop
+from headgate.control.repeated import Repeated
 from headgate.control.round import Round
 from headgate.hooks import Description, hookimpl
 from headgate.model import Flow, FrozenMap, Metrics, Observation, Reason, Receipt, Scores, TopologySample
@@ -47,7 +48,8 @@ def machine(running=("a", "a"), nodes="ab", **metrics):
 
 def loop(target, judge, clock=None, **guards):
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", judge)
-    control = Control(scheduler="judge", engine="memory", guards=Guards(**guards))
+    # No pause where a test asks for none: its rounds follow at once.
+    control = Control(scheduler="judge", engine="memory", guards=Guards(**{"cooldown": 0.0, **guards}))
     return Loop(host, control, target, clock=clock or Clock())
 
 
@@ -269,7 +271,9 @@ def test_of_assignments_that_were_undone_the_latest_are_remembered():
     for each in asked:
         memory = attrs.evolve(memory, trial=Trial(round=1, before=1.0, asked=each, undo=FrozenMap()))
         memory = remember(memory, undone, Guards(), now=5.0)
-    assert memory == Memory(acted=5.0, failures=10, regrets=tuple(asked[-8:]))
+    assert memory == Memory(
+        acted=5.0, failures=10, regrets=tuple(asked[-8:]), repeated=Repeated(what="undone", times=10)
+    )
     assert remember(Memory(regrets=(asked[0],)), undone, Guards(), now=5.0).regrets == (asked[0],)
 
 
@@ -459,3 +463,70 @@ def test_a_regret_outlives_a_cool_down():
         trial=Trial(round=1, before=1.0, asked=plan.assignment, undo=plan.assignment),
     )
     assert "undone" in wait_reason(made, plan, Guards(), memory, now=1e9)
+
+
+def test_by_default_a_failure_skips_the_next_round():
+    clock, target = Clock(), machine()
+    made = Loop(
+        PluginHost().with_plugin("memory", Engine()).with_plugin("judge", Judge(SPREAD)),
+        Control(scheduler="judge", engine="memory"),
+        target,
+        clock=clock,
+    )
+    target.refuses = True
+    assert made.round().outcome == "rolled-back"
+    clock.now = 59.0
+    assert made.round().outcome == "waiting"
+    clock.now = 60.0
+    assert made.round().outcome == "rolled-back"
+
+
+def test_the_same_failure_three_times_ends_in_hold_until_something_changes():
+    target, judge = machine(), Judge(SPREAD)
+    made = loop(target, judge)
+    target.refuses = True
+    assert [made.round().outcome for _ in range(5)] == ["rolled-back"] * 3 + ["held"] * 2
+    done = made.round()
+    assert done.message == (
+        "3 rounds in a row failed alike (move t): what runs stays until nodes or topologies change, or this is started "
+        "again; 1 moves are not made"
+    )
+    assert target.calls.count("execute") == target.calls.count("rollback") == 3
+    nodes = (*target.seen.cluster.nodes, node("c"))
+    target.seen = attrs.evolve(target.seen, cluster=attrs.evolve(target.seen.cluster, nodes=nodes))
+    assert made.round().outcome == "rolled-back"  # it is tried again, and counted anew
+    target.refuses = False
+    assert made.round().outcome == "executed"
+
+
+def test_a_task_without_a_place_does_not_make_the_same_failure_endless():
+    target, judge = machine(), Judge(PACKED)
+    target.seen = attrs.evolve(target.seen, assignment=FrozenMap({"t/c/0": at("a")}))
+    made = loop(target, judge, give_up=2)
+    target.refuses = True
+    assert [made.round().outcome for _ in range(4)] == ["rolled-back"] * 2 + ["held"] * 2
+
+
+def test_a_way_back_that_raises_is_not_tried_for_ever():
+    target, judge = machine(), Judge(SPREAD)
+    latency(target, 100.0)
+    made = loop(target, judge, goal="latency", worse=0.2)
+    assert made.round().outcome == "executed"
+    latency(target, 200.0)
+    target.broken.add("rollback")
+    judge.replan = False
+    assert [made.round().outcome for _ in range(3)] == ["failed", "quiet", "quiet"]
+    assert target.calls.count("rollback") == 1
+
+
+def test_plans_that_are_undone_each_time_end_in_hold():
+    target, judge = machine(nodes="abcdefgh"), Judge(SPREAD)
+    made = loop(target, judge, goal="latency", worse=0.2)
+    outcomes = []
+    for number in range(1, 6):
+        latency(target, 100.0)
+        judge.node_of = [0, number]
+        outcomes.append(made.round().outcome)
+        latency(target, 200.0)
+        outcomes.append(made.round().outcome)
+    assert outcomes == ["executed", "undone"] * 3 + ["held"] * 4

@@ -8,6 +8,7 @@ import attrs
 import jsonschema
 import pytest
 
+from headgate.control.guards import Guards
 from headgate.control.journal import FileJournal, read_journal
 from headgate.control.loop import Control, Loop, compare_assignments
 from headgate.control.round import Outcome, Round
@@ -32,7 +33,12 @@ def loop(target, judge=None, *others, journal=None, **control):
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", judge or Judge([0, 1]))
     for number, other in enumerate(others):
         host = host.with_plugin(f"other{number}", other)
-    return Loop(host, Control(scheduler="judge", engine="memory", **control), target, journal)
+    return Loop(
+        host,
+        Control(scheduler="judge", engine="memory", **{"guards": Guards(cooldown=0.0), **control}),
+        target,
+        journal,
+    )
 
 
 def babbling():
