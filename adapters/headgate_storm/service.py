@@ -12,6 +12,7 @@ import attrs
 from headgate.control.knowledge import KnowledgeFile
 from headgate.model import Metrics, Request
 from headgate_storm.nimbus.bridge import Bridge
+from headgate_storm.nimbus.claim import claim
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.peers.descriptors import places, raise_limit
@@ -50,6 +51,8 @@ class ServiceSettings:
         samples: Folder for the reports of workers, as Parquet; None writes none.
         knowledge: File or folder of profiles and demands; None knows nothing.
         top_up: Put executors for which no slot is free into running workers of their topology, which restarts these.
+        patience: Seconds that Nimbus may take to store a plan, and workers to start; None is what Nimbus's own settings
+            give them.
     """
 
     endpoint: Path
@@ -59,6 +62,7 @@ class ServiceSettings:
     samples: Path | None = None
     knowledge: Path | None = None
     top_up: bool = False
+    patience: float | None = None
 
     @property
     def token_file(self) -> Path:
@@ -110,9 +114,11 @@ def serve(
 
     Raises:
         DocumentError: There is no such knowledge.
-        EngineError: A port is taken, a file cannot be written, or a library is missing.
+        EngineError: Another process serves this endpoint, a port is taken, a file cannot be written, or a library is
+            missing.
     """
     with contextlib.ExitStack() as stack:
+        stack.enter_context(claim(settings.endpoint))
         collector = _collector(settings, stack)
         watch = CollectorWatch(collector) if collector is not None else None
         rounds = Rounds(
@@ -128,7 +134,7 @@ def serve(
         host.schedule(scheduler, Request(), options)  # the first plan of a process imports half of it: not in a round
         # Last, for its endpoint file lets Nimbus in: all that a round needs is there.
         bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port))
-        target = StormTarget(rounds=rounds, watch=watch)
+        target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience)
         yield Service(target=target, collector=collector, bridge=bridge, settings=settings)
 
 

@@ -67,6 +67,11 @@ def serve() -> None:
     is_flag=True,
     help="Put executors for which no slot is free into running workers of their topology, which restarts these.",
 )
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=1),
+    help="Seconds that Nimbus may take to store a plan, and workers to start; by default as Nimbus's own settings say.",
+)
 @journal_option
 @json_option
 @click.pass_context
@@ -82,6 +87,7 @@ def storm(
     token: Path | None,
     samples: Path | None,
     top_up: bool,
+    patience: float | None,
     journal: Path | None,
     as_json: bool,
     **settings: Any,
@@ -108,6 +114,7 @@ def storm(
         samples=samples,
         knowledge=control.knowledge,
         top_up=top_up,
+        patience=patience,
     )
     bad = _serve(host, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
     context.exit(1 if bad else 0)

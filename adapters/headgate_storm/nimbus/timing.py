@@ -19,6 +19,9 @@ STORING = 60.0
 """Seconds that a plan may take to be stored, beyond the rounds that it takes. With less, a Nimbus that waits for
 ZooKeeper or the code of a topology fails a plan."""
 
+DAY = 86_400
+"""Seconds that a setting may be. With more, a slip of the pen makes the loop wait for weeks."""
+
 
 @attrs.frozen(kw_only=True)
 class Timing:
@@ -38,7 +41,7 @@ class Timing:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
-        """The settings in a round; what is missing there, or no positive number, is Storm's default.
+        """The settings in a round; what is missing there, or no number up to a day, is Storm's default.
 
         Args:
             data: Seconds by the name of Storm's setting; a jar of before sends none.
@@ -50,7 +53,7 @@ class Timing:
             "start": "supervisor.worker.start.timeout.secs",
         }
         found = {field: data.get(name) for field, name in names.items()}
-        return cls(**{field: float(each) for field, each in found.items() if isinstance(each, int) and each > 0})
+        return cls(**{field: float(each) for field, each in found.items() if type(each) is int and 0 < each <= DAY})
 
     @property
     def silence(self) -> float:

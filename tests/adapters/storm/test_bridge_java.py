@@ -16,6 +16,7 @@ from headgate_storm.nimbus.answer import Answer, layouts
 from headgate_storm.nimbus.bridge import Bridge
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.nimbus.snapshot import DESIRED, MINIMUM, Snapshot, read_snapshot
+from headgate_storm.nimbus.timing import Timing
 from headgate_storm.release.artefacts import distribution
 from headgate_storm.release.jar import bridge_jar
 from storm_schemas import valid
@@ -58,6 +59,7 @@ def cluster(jvm: Any) -> Any:
     components = {1: "count", 2: "count", 3: "count", 4: "count", 5: "word", 6: "word"}
     executors = {scheduler.ExecutorDetails(task, task): name for task, name in components.items()}
     conf = storm.utils.Utils.readDefaultConfig()
+    conf["nimbus.task.launch.secs"] = 240
     conf["topology.name"] = "wc"
     topology = scheduler.TopologyDetails("wc-1", conf, builder.createTopology(), 2, executors, "root")
     supervisors = {
@@ -113,6 +115,7 @@ def test_what_nimbus_says_is_read_and_what_is_answered_is_done(
     assert placed == dict.fromkeys(range(1, 5), ("s1", 6700)) | dict.fromkeys((5, 6), ("s2", 6701))
     assert cluster.getStatus("wc-1") == "placed"
     (asked,) = placing.rounds
+    assert asked.timing == Timing(launch=240.0)
     assert [(node.id, node.slots, node.capacity.cpu) for node in asked.nodes] == [
         ("s1", (6700, 6701), 400.0),
         ("s2", (6700, 6701), 400.0),

@@ -86,6 +86,7 @@ CASES = {
     "token": ("secret", lambda seen: seen.settings.token_file.name, "secret"),
     "samples": ("kept", lambda seen: seen.settings.samples.name, "kept"),
     "top-up": (True, lambda seen: seen.settings.top_up, True),
+    "patience": (240.0, lambda seen: seen.settings.patience, 240.0),
     "journal": ("rounds", lambda seen: seen.journal.path.name, "rounds"),
     "json": (True, lambda seen: seen.as_json, True),
     "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -21,6 +22,10 @@ import org.apache.storm.scheduler.TopologyDetails;
 final class Snapshot {
     static final int VERSION = 1;
     private static final String MACHINE = "headgate.machine.type";
+    /** What the process beside Nimbus needs to know how long a plan may take, each in seconds. */
+    private static final List<String> TIMES = List.of(
+        DaemonConfig.NIMBUS_MONITOR_FREQ_SECS, DaemonConfig.NIMBUS_TASK_LAUNCH_SECS,
+        DaemonConfig.NIMBUS_TASK_TIMEOUT_SECS, DaemonConfig.SUPERVISOR_WORKER_START_TIMEOUT_SECS);
 
     private final JsonGenerator json;
     private final Cluster cluster;
@@ -54,6 +59,14 @@ final class Snapshot {
     private void cluster() throws IOException {
         Object isolation = cluster.getConf().get(DaemonConfig.ISOLATION_SCHEDULER_MACHINES);
         json.writeObjectField("isolation", isolation instanceof Map ? isolation : new TreeMap<>());
+        json.writeObjectFieldStart("settings");
+        for (String name : TIMES) {
+            Object seconds = cluster.getConf().get(name);
+            if (seconds instanceof Number) {
+                json.writeNumberField(name, ((Number) seconds).intValue());
+            }
+        }
+        json.writeEndObject();
         json.writeArrayFieldStart("supervisors");
         Map<String, String> racks = cluster.getHostToRack();
         for (SupervisorDetails supervisor : new TreeMap<>(cluster.getSupervisors()).values()) {
