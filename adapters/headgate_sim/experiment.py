@@ -106,16 +106,9 @@ def run(
     host, name = _host(host, scheduler)
     host.options(name, options)
     target = SimTarget(world=World(request, timing=timing, trace=trace, seed=seed))
-    # The printed experiments act in every round, and pay for it in simulated time.
-    control = Control(
-        scheduler=name,
-        engine="sim",
-        options=FrozenMap(options or {}),
-        limits=limits,
-        window=window,
-        guards=Guards(cooldown=0.0),
-    )
-    control = attrs.evolve(control, seed=seed, knowledge=knowledge)
+    control = Control(scheduler=name, engine="sim", options=FrozenMap(options or {}), limits=limits, window=window)
+    # No cool-down: the printed experiments act in every round, and pay for it in simulated time.
+    control = attrs.evolve(control, seed=seed, knowledge=knowledge, guards=Guards(cooldown=0.0))
     kept = None if keep is None else lambda seen: keep(seen, target.now)
     loop = Loop(host, control, target, keep=kept, clock=target.clock)
     outcomes, labels = _rounds(loop, target, duration, interval, on_round)

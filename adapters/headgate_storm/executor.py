@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headgate.model import FrozenMap, Receipt, Step
 from headgate.model.rescale import rescale_differences, rescale_refusals
-from headgate_storm.verification import Expected, expect
+from headgate_storm.workers.verification import Expected, expect
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

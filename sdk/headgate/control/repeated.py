@@ -54,7 +54,7 @@ def given_up_reason(request: Request, plan: Plan, repeated: Repeated, *, most: i
 
 
 def _world(request: Request | None) -> frozenset[tuple[str, ...]]:
-    """What an operator changes: nodes, topologies and their numbers of tasks."""
+    """Nodes, topologies and their numbers of tasks: things that an operator changes."""
     if request is None:
         return frozenset()
     nodes = (("node", each.id) for each in request.cluster.nodes)

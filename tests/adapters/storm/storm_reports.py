@@ -50,10 +50,10 @@ class Worker:
         number: Reports so far. `dropped`: those of them that were never sent.
     """
 
-    def __init__(self, address: tuple[str, int], token: str) -> None:
+    def __init__(self, address: tuple[str, int], token: str, topology: str = "wc") -> None:
         """Connect, and say who calls."""
         self._socket = socket.create_connection(address)
-        exchange(self._socket, derive(token, "wc"), "-", b"wc".hex())
+        exchange(self._socket, derive(token, topology), "-", topology.encode().hex())
         self._rest = b""
         self.number = self.dropped = 0
 

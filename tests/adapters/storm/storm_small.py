@@ -114,7 +114,7 @@ class SmallStorm:
             tasks = sorted(self.workers()[name, slot])
             rows = [[task, 0, 1, 0, 0, 0, 0] for task in tasks if (name, task) not in self.silent]
             if (name, slot) not in self._callers:
-                self._callers[name, slot] = Worker(self.collector, self.token)
+                self._callers[name, slot] = Worker(self.collector, self.token, name)
             caller = self._callers[name, slot]
             head = {"topology": name, "supervisor": slot.node, "port": slot.port, "started": pid}
             with contextlib.suppress(OSError):

@@ -328,18 +328,3 @@ def test_nimbus_restarts_and_asks_again(cluster):
         wait_for("its status", lambda: cluster.status().startswith("Headgate: "))
         after = cluster.settled()
     assert (after.slots, after.workers) == (before.slots, before.workers), cluster.story()
-
-
-def test_a_standby_nimbus_takes_over(cluster):
-    before = cluster.settled()
-    cluster.storm.start_standby_nimbus()
-    with cluster.serve() as service:
-        seen = wait_for("a round", lambda: service.target.rounds.newest).nimbus
-        cluster.storm.kill_nimbus()
-        cluster.storm.start_nimbus()
-        assert service.target.rounds.until(lambda each: each.nimbus != seen, 300), cluster.story()
-        wait_for("the standby", lambda: cluster.storm.gateway.cluster().leader.host == "127.0.0.2")
-        wait_for("its status", lambda: cluster.status().startswith("Headgate: "))
-        after = cluster.settled()
-    assert len(after.nimbus) == 2
-    assert (after.slots, after.workers) == (before.slots, before.workers), cluster.story()

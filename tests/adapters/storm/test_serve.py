@@ -13,10 +13,12 @@ import storm_callers
 from headgate import documents
 from headgate.control.round import Round
 from headgate.errors import EngineError
+from headgate.model import FrozenMap, Plan
+from headgate.plugins.host import PluginHost
 from headgate_storm.nimbus.bridge import Endpoint
 from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.peers.proof import derive
-from headgate_storm.service import HOOKS
+from headgate_storm.service import HOOKS, ServiceSettings, serve
 from plugin_folder import GOOD, install
 from shell import HEADGATE, running
 from storm_cluster import running_cluster, wait_for
@@ -155,15 +157,19 @@ def cluster(java, tmp_path_factory):
     read_or_make_secret(folder / "collector.token")
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
+    # Nobody listens at the second but in the test of the standby: the first has a neighbour that is gone.
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        other = ("127.0.0.1", free.getsockname()[1])
     conf = {
         **HOOKS,
-        "headgate.collector": address,
+        "headgate.collector": [address, "{}:{}".format(*other)],
         "headgate.collector.token.file": str(folder / "collector.token"),
         "headgate.monitor.seconds": 1,
         "nimbus.monitor.freq.secs": 1,
     }
     with running_cluster(folder, conf=conf) as made:
-        made.collector = address
+        made.collector, made.standby = address, other
+        made.token = folder / "collector.token"
         yield made
 
 
@@ -207,6 +213,36 @@ class TestOnACluster:
         assert {each.outcome for each in looped(tmp_path)} <= {"held", "failed"}
         cluster.storm.gateway.kill(name, wait=0)
         assert cluster.state() == before, cluster.story()
+
+    def test_a_standby_nimbus_takes_over_with_a_process_and_figures_of_its_own(self, cluster, tmp_path):
+        before, host = cluster.settled(), PluginHost.load()
+        mine = ServiceSettings(endpoint=tmp_path / "standby.json", collector=cluster.standby, token=cluster.token)
+        first = ("-s", "even", "--collector", cluster.collector, "--token", cluster.token)
+        cluster.storm._own["standby"][1]["headgate.endpoint"] = str(mine.endpoint)
+        with served(tmp_path, *first, file=cluster.endpoint), serve(host, "even", {}, mine) as second:
+            cluster.storm.start_standby_nimbus()
+            wait_for("reports beside the standby", lambda: second.collector.recent(10))
+            assert second.target.rounds.newest is None  # it does not lead
+            cluster.storm.kill_nimbus()
+            cluster.storm.start_nimbus()  # clients ask it who leads
+            wait_for("rounds of the standby", lambda: second.target.rounds.newest)
+            wait_for("the standby", lambda: cluster.storm.gateway.cluster().leader.host == "127.0.0.2")
+            after = cluster.settled()
+            assert len(after.nimbus) == 2
+            assert (after.slots, after.workers) == (before.slots, before.workers), cluster.story()
+            seen = host.observe("storm", second.target, 3.0)
+            assert {each.task for each in seen.metrics.tasks} == set(seen.assignment)
+            # And a move is seen to arrive: without figures, it could not be.
+            task, slot = next(iter(sorted(seen.assignment.items())))
+            target = next(each for each in sorted(set(seen.assignment.values())) if each != slot)
+            plan = Plan(assignment=FrozenMap({**seen.assignment, task: target}))
+            receipt = host.execute("storm", second.target, plan)
+            assert receipt.done, receipt
+            assert [step.action for step in receipt.steps] == ["assign", "alive"]
+            assert "are alive where asked" in receipt.steps[1].message
+            moved = cluster.settled()
+            gone = {port for _, port in before.workers - moved.workers}
+            assert gone == {slot.port, target.port}, cluster.story()
 
 
 def status(cluster, name):

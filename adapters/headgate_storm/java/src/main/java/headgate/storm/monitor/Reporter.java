@@ -22,7 +22,7 @@ final class Reporter implements Runnable {
     private final Settings settings;
     private final Map<Integer, Counts> tasks = new ConcurrentSkipListMap<>();
     private final Report report;
-    private final Wire wire;
+    private final Wires wires;
     private final Thread thread;
     private volatile boolean stopped;
 
@@ -31,7 +31,7 @@ final class Reporter implements Runnable {
         this.settings = settings;
         this.sizes = new Sizes(conf);
         this.report = new Report(context.getStormId(), context.getThisWorkerPort());
-        this.wire = new Wire(settings, context.getStormId());
+        this.wires = new Wires(settings, context.getStormId());
         this.thread = new Thread(this, "headgate-reporter-" + key);
         thread.setDaemon(true);
     }
@@ -55,7 +55,7 @@ final class Reporter implements Runnable {
             if (tasks.isEmpty() && REPORTERS.remove(key, this)) {
                 stopped = true;
                 thread.interrupt();
-                wire.close();
+                wires.close();
             }
         }
     }
@@ -67,7 +67,7 @@ final class Reporter implements Runnable {
             due = Math.max(due + settings.periodMs * 1_000_000, System.nanoTime());
             try {
                 Thread.sleep((due - System.nanoTime()) / 1_000_000);
-                wire.send(report.next(new TreeMap<>(tasks), settings.sample, wire.dropped()));
+                wires.send(report.next(new TreeMap<>(tasks), settings.sample, wires.dropped()));
             } catch (InterruptedException asked) {
                 return;
             } catch (Throwable error) {

@@ -28,7 +28,7 @@ final class Wire {
     private long pauseMs = LEAST_PAUSE_MS;
     private long nextTry = System.nanoTime();
     private long nextComplaint = System.nanoTime();
-    private long dropped;
+    private volatile long dropped; // written by the thread that sends, read by the reporter
 
     Wire(Settings settings, String topology) {
         this.settings = settings;

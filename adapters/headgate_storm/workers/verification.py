@@ -73,7 +73,7 @@ def expect(
 def _why_not(
     scheduled: Scheduled, slot: Slot, *, hooked: bool, mute: Collection[str], new: bool
 ) -> tuple[str, str] | None:
-    """What is silent, and what to look at; None where a report is to be expected."""
+    """The silent topology or node, and the place to look at; None where a report is to be expected."""
     if not hooked:
         return scheduled.topology.id, "no hooks: no worker of this topology has reported"
     if slot.node in mute:
