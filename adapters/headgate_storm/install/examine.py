@@ -15,6 +15,7 @@ from headgate_storm.install.installation import Installation
 from headgate_storm.nimbus.bridge import HOST, Endpoint
 from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import HOOKS, SCHEDULER
+from headgate_storm.workers.addresses import collector_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -173,19 +174,22 @@ def _monitor(conf: Mapping[str, Any]) -> Iterator[Finding]:
             yield _ok(key, "Headgate's is in it")
         else:
             yield _lacking(key, "Headgate's is not in it", f"storm.yaml of supervisors: {key}: {json.dumps(wanted)}")
-    yield _collector(conf.get("headgate.collector"))
+    yield from _collectors(conf.get("headgate.collector"))
     yield _token(conf)
 
 
-def _collector(named: Any) -> Finding:
+def _collectors(named: Any) -> Iterator[Finding]:
     subject = "headgate.collector"
     fix = "start `headgate serve storm --collector HOST:PORT`, and name that address in storm.yaml of supervisors"
-    if not named:
-        return _lacking(subject, "not set: workers report nothing", fix)
-    host, _, port = str(named).rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
-        return _bad(subject, f"{named!r} is no HOST:PORT", fix)
-    return _listening(subject, host, int(port), fix)
+    try:
+        addresses = collector_addresses(named)
+    except ValueError as error:
+        yield _bad(subject, str(error), fix)
+        return
+    if not addresses:
+        yield _lacking(subject, "not set: workers report nothing", fix)
+    for host, port in addresses:  # one beside each Nimbus
+        yield _listening(subject, host, port, fix)
 
 
 def _token(conf: Mapping[str, Any]) -> Finding:

@@ -125,6 +125,16 @@ def test_a_collector_that_is_no_address(named: str) -> None:
     assert conf_of(headgate_collector=named)["headgate.collector"].detail == f"{named!r} is no HOST:PORT"
 
 
+def test_each_of_several_collectors_is_called() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as up, socket.create_server(("127.0.0.1", 0)) as down:
+        ports = [each.getsockname()[1] for each in (up, down)]
+        down.close()
+        named = ", ".join(f"127.0.0.1:{port}" for port in ports)
+        found = [each for each in examine_conf({"headgate.collector": named}) if each.subject == "headgate.collector"]
+    assert [each.status for each in found] == ["ok", "broken"]
+    assert f"127.0.0.1:{ports[1]} does not answer" in found[1].detail
+
+
 def test_the_monitors_keys(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("x")
