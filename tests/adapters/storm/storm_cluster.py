@@ -105,16 +105,16 @@ class Cluster:
         return serve(PluginHost.load(), scheduler, {}, ServiceSettings(endpoint=self.endpoint), **more)
 
 
-def word_count(storm, *, name="word-count", rate=0.05):
+def word_count(storm, *, name="word-count", rate=0.05, conf=None):
     """Submit a small word count: few tuples, little CPU."""
     topology = next(each for each in workloads() if each.name == "word-count").build().topologies[0]
     text = Path(__file__).parents[3].joinpath("LICENSE").read_text()
-    described = describe(topology, roles=ROLES["word-count"], load=Load(cpu=0.1, rate=rate), text=text)
+    described = describe(topology, roles=ROLES["word-count"], load=Load(cpu=0.1, rate=rate), text=text, conf=conf)
     submit_description({**described, "name": name}, storm.client_conf, version=storm.version)
 
 
 @contextlib.contextmanager
-def running_cluster(folder, *, conf=None, supervisors=SMALL, version=RELEASE):
+def running_cluster(folder, *, conf=None, topology_conf=None, supervisors=SMALL, version=RELEASE):
     """A cluster with a word count that `even` spread over its nodes; nobody answers Nimbus any more."""
     endpoint = Path(folder, "endpoint.json")
     asked = {
@@ -129,6 +129,6 @@ def running_cluster(folder, *, conf=None, supervisors=SMALL, version=RELEASE):
     with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version, timeout=PATIENCE) as storm:
         cluster = Cluster(storm, endpoint, "word-count")
         with cluster.serve("even"):
-            word_count(storm)
+            word_count(storm, conf=topology_conf)
             cluster.settled()
         yield cluster

@@ -1,0 +1,169 @@
+"""Deaths at random moments, under Headgate and under Storm alone: no worker restarts that Storm alone lets run.
+
+The witnesses are process ids and what Nimbus stored. Two topologies run: one reports, the other has no hooks and
+Storm's own placement constraints.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+
+import attrs
+import pytest
+
+from headgate_storm.nimbus.secret import read_or_make_secret
+from headgate_storm.service import HOOKS, SCHEDULER
+from storm_cluster import running_cluster, wait_for, word_count
+
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.soak]
+
+DEATHS = {"python": 100, "nimbus": 10, "supervisor": 10}
+SHARE = float(os.environ.get("HEADGATE_DEATHS", "1"))
+"""Part of these deaths that a run has."""
+RAS = "org.apache.storm.scheduler.resource.ResourceAwareScheduler"
+GUARDED, SPREAD = "guarded", "lines"
+CONSTRAINED = {
+    "topology.scheduler.strategy": f"{RAS.rpartition('.')[0]}.strategies.scheduling.ConstraintSolverStrategy",
+    "topology.ras.constraints": {SPREAD: {"maxNodeCoLocationCnt": 1, "incompatibleComponents": []}},
+}
+"""At most one spout a node, as Storm's own scheduler is asked for it."""
+ROUNDS = 3
+"""Seconds, some rounds of Nimbus, in which a late restart would show."""
+
+
+@attrs.frozen
+class Seen:
+    """Processes and places: Nimbus, the slots of each topology, the worker processes with their host and topology."""
+
+    nimbus: frozenset
+    slots: dict
+    workers: frozenset
+
+
+def look(cluster):
+    workers = frozenset((each.pid, each.host, each.topology) for each in cluster.storm.workers() if each.pid)
+    nimbus = frozenset(each.pid for each in cluster.storm.daemons if each.name == "nimbus" and each.alive)
+    slots = {name: cluster.storm.gateway.assignment(name).slots for name in (cluster.name, GUARDED)}
+    return Seen(nimbus, slots, workers)
+
+
+def settled(cluster):
+    """What is seen once each topology has a worker process on every slot, and nothing has changed for a while."""
+    earlier = None
+
+    def found():
+        nonlocal earlier
+        cluster.storm.restart_halted()
+        seen, before = look(cluster), earlier
+        hosts = Counter(host for _, host, _ in seen.workers)
+        wanted = Counter(host_of(cluster, slot[0]) for slots in seen.slots.values() for slot in set(slots.values()))
+        earlier = (seen, before[1] if before and before[0] == seen else time.monotonic())
+        whole = all(seen.slots.values()) and hosts == wanted
+        return seen if whole and time.monotonic() - earlier[1] > ROUNDS else None
+
+    return wait_for("every executor placed, and a process on every slot", found)
+
+
+def host_of(cluster, node):
+    return next((each.host for each in cluster.storm.gateway.cluster().supervisors if each.id == node), node)
+
+
+def broken(cluster, seen):
+    """Nodes on which Nimbus stored more spouts of the guarded topology than it allows."""
+    spouts = {
+        (each.start, each.end) for each in cluster.storm.gateway.topology(GUARDED).executors if each.component == SPREAD
+    }
+    on = Counter(slot[0] for executor, slot in seen.slots[GUARDED].items() if executor in spouts)
+    assert sum(on.values()) == 2
+    return [node for node, count in on.items() if count > 1]
+
+
+class Served:
+    """`headgate serve storm` as a process of its own."""
+
+    def __init__(self, cluster, collector, folder):
+        self.command = [sys.executable, "-m", "headgate", "serve", "storm", "--endpoint", str(cluster.endpoint)]
+        self.command += ["--collector", collector, "--token", str(folder / "token"), "--interval", "5"]
+        self.process, self.log = None, folder / "serve.log"
+
+    def start(self):
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+def free_address():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return "{}:{}".format(*probe.getsockname())
+
+
+@contextmanager
+def cluster_under(scheduler, folder):
+    """Two topologies; the process beside Nimbus if Headgate schedules, None else."""
+    collector, token = free_address(), folder / "token"
+    read_or_make_secret(token)
+    conf = {"nimbus.monitor.freq.secs": 1, **(SCHEDULER if scheduler == "headgate" else {"storm.scheduler": RAS})}
+    hooked = {**HOOKS, "headgate.collector": collector, "headgate.collector.token.file": str(token)}
+    with running_cluster(folder, conf=conf, topology_conf=hooked) as cluster:
+        served = Served(cluster, collector, folder) if scheduler == "headgate" else None
+        if served:
+            served.start()
+        word_count(cluster.storm, name=GUARDED, conf=CONSTRAINED, rate=0.01)
+        settled(cluster)
+        yield cluster, served
+        if served:
+            served.kill()
+
+
+def deaths(cluster, served, kind, seeded):
+    """Let one of a kind die and come back; the hosts whose workers died with it."""
+    if kind == "python":
+        served.kill()
+        served.start()
+        time.sleep(seeded.uniform(0.0, 5.0))
+        return frozenset()
+    if kind == "nimbus":
+        cluster.storm.kill_nimbus()
+        cluster.storm.start_nimbus()
+        return frozenset()
+    host = seeded.choice([spec.host for spec in cluster.storm.supervisors])
+    cluster.storm.kill_supervisor(host, workers=True)
+    time.sleep(seeded.uniform(0.0, 5.0))
+    cluster.storm.start_supervisor(host)
+    return frozenset([host])
+
+
+@pytest.mark.parametrize("scheduler", ["storm", "headgate"])
+def test_deaths_restart_no_worker_elsewhere_and_lose_nothing(java, tmp_path, record_property, scheduler):
+    seeded, found = random.Random(16), Counter()
+    with cluster_under(scheduler, tmp_path) as (cluster, served):
+        before = settled(cluster)
+        assert not broken(cluster, before)
+        for kind, count in DEATHS.items():
+            for _ in range(round(count * SHARE) if served or kind != "python" else 0):
+                hosts = deaths(cluster, served, kind, seeded)
+                after = look(cluster) if kind == "python" else settled(cluster)
+                found[f"deaths of {kind}"] += 1
+                found["Nimbus exits"] += kind != "nimbus" and after.nimbus != before.nimbus
+                found["assignments lost"] += sum(after.slots[n].keys() != before.slots[n].keys() for n in after.slots)
+                lost = {each for each in before.workers - after.workers if each[1] not in hosts}
+                found[f"restarts elsewhere at deaths of {kind}"] += len(lost)
+                found["constraints broken"] += len(broken(cluster, after))
+                before = after
+        sys.stdout.write(f"{scheduler}: {dict(found)}\n")
+        for name, number in found.items():
+            record_property(f"{scheduler}: {name}", number)
+        wrong = {name: number for name, number in found.items() if number and not name.startswith("deaths")}
+        assert scheduler == "storm" or not wrong, (wrong, cluster.story())
