@@ -72,13 +72,19 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
 
     Returns:
         A receipt whose steps are: stored by Nimbus; alive where asked, of what starts anew; and what of it cannot be
-        verified, which is no failure. Executors that a plan does not name stay, and so do topologies that it does not
-        change. A plan for other numbers of executors is refused: `headgate storm rebalance` changes them.
+        verified, which is no failure. Nimbus shows a failure beside the topologies that were to move. Executors that a
+        plan does not name stay, and so do topologies that it does not change. A plan for other numbers of executors is
+        refused: `headgate storm rebalance` changes them.
     """
     snapshot = target.latest()
     if refused := rescale_refusals(plan, snapshot.observation().topologies):
         return Receipt(done=False, level=LEVEL, steps=refused)
-    return _reach(target, snapshot, _changes(snapshot, plan.assignment))
+    wanted = _changes(snapshot, plan.assignment)
+    receipt = _reach(target, snapshot, wanted)
+    why = "; ".join(step.message for step in receipt.steps if not step.done)
+    moved = [each.topology.id for each in snapshot.scheduled if each.executors.keys() & wanted.keys()]
+    target.rounds.say(dict.fromkeys(moved, f"Headgate: its last move failed: {why}") if why else {})
+    return receipt
 
 
 def _changes(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> dict[str, Slot]:

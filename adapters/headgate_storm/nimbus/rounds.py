@@ -138,6 +138,12 @@ def _address(snapshot: Snapshot, slot: Slot) -> str:
     return f"{snapshot.hosts.get(slot.node, slot.node)}:{slot.port}"
 
 
+def _tell(answer: Answer, snapshot: Snapshot, said: Mapping[str, str]) -> Answer:
+    there = {each.topology.id for each in snapshot.scheduled}
+    known = {name: text for name, text in said.items() if name in there}
+    return attrs.evolve(answer, status=FrozenMap({**known, **answer.status}))
+
+
 def _describe(layout: Layout) -> str:
     executors = sum(len(each) // 2 for each in layout.values())
     nodes = len({slot.node for slot in layout})
@@ -177,6 +183,7 @@ class Rounds:
         self._on_decision = on_decision
         self._clock = clock
         self._wish: FrozenMap[str, Slot] = FrozenMap()
+        self._said: FrozenMap[str, str] = FrozenMap()
         self._latest: Snapshot | None = None
         self._asked = clock()
         self._count = 0
@@ -195,7 +202,7 @@ class Rounds:
             with self._changed:
                 wish = self._wish
             decision = decide(snapshot, wish, self._metrics(), self._schedule, self._complete, top_up=self._top_up)
-            answer = Answer(mode="own") if self.shadow else decision.answer
+            answer = Answer(mode="own") if self.shadow else _tell(decision.answer, snapshot, self._said)
             # Shows the assignment before this answer: what Nimbus made of it is in the next round.
             self._publish(snapshot)
             if decision.request is not None and self._on_decision is not None:
@@ -211,6 +218,10 @@ class Rounds:
         """Ask for an assignment, slot by task id, in place of what was wished before; {} wishes nothing."""
         with self._changed:
             self._wish = FrozenMap(assignment)
+
+    def say(self, sentences: Mapping[str, str]) -> None:
+        """Show sentences by topology id in Nimbus, in place of those of before, where a round itself has none."""
+        self._said = FrozenMap(sentences)
 
     @property
     def newest(self) -> Snapshot | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headgate.model import FrozenMap, Slot
     from headgate_storm.nimbus.snapshot import Snapshot
     from headgate_storm.workers.measures import Life
+    from headgate_storm.workers.reports import Report
 
 FRESH = 25.0
 """Seconds after which a task that nobody reported is not taken to be alive: two reports at the slowest pace. With less,
@@ -44,14 +45,19 @@ class CollectorWatch:
         return lives(self.collector.recent(FRESH), snapshot)
 
     def reported(self, snapshot: Snapshot) -> frozenset[str]:
-        """Task ids in the reports that are kept: up to twenty minutes of a worker that ended since.
+        """Task ids in the first and the last report that are kept of each process, up to twenty minutes after its end.
 
         Args:
             snapshot: The round of Nimbus that names them.
         """
         numbers = task_ids(snapshot)
-        last = {each.process: each for each in self.collector.recent(KEPT * SLOWEST)}
-        rows = ((each.topology, row.task) for each in last.values() for row in each.tasks)
+        first: dict[Life, Report] = {}
+        last: dict[Life, Report] = {}
+        for each in self.collector.recent(KEPT * SLOWEST):
+            first.setdefault(each.process, each)
+            last[each.process] = each
+        ends = (*first.values(), *last.values())  # those between would name the same tasks a hundred times
+        rows = ((each.topology, row.task) for each in ends for row in each.tasks)
         return frozenset(numbers[row] for row in rows if row in numbers)
 
     def alive(self, snapshot: Snapshot, *, past: Collection[Life] = ()) -> FrozenMap[str, Slot]:

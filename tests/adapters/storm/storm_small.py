@@ -28,6 +28,7 @@ class SmallStorm:
         pids: Process by topology and slot; a restart gives another one.
         deaf: Topologies without hooks. `mute`: nodes on which no worker may report. `silent`: tasks without a report.
         broken: Nodes on which no worker starts.
+        status: Sentences by topology in the last answer.
         settings: Nimbus's own, in seconds.
     """
 
@@ -44,7 +45,9 @@ class SmallStorm:
         self.settings = {"nimbus.monitor.freq.secs": 1, "nimbus.task.launch.secs": 1, "nimbus.task.timeout.secs": 1}
         self.settings["supervisor.worker.start.timeout.secs"] = 1
         self.moves = 0
+        self._before: dict[tuple[str, Slot], frozenset[int]] = {}
         self.asking = True
+        self.status: dict[str, str] = {}
         self._numbers = itertools.count(1)
         self._pids = itertools.count(100)
         self._callers: dict[tuple[str, Slot], Worker] = {}
@@ -82,6 +85,7 @@ class SmallStorm:
         return round_text(offered, made, number=next(self._numbers), settings=self.settings)
 
     def _apply(self, answer: dict[str, Any]) -> None:
+        self.status = answer["status"]
         for name, workers in answer.get("topologies", {}).items():
             for node, port, flat in workers:
                 for task in flat[::2]:
@@ -95,9 +99,13 @@ class SmallStorm:
             sets.setdefault((name, slot), set()).add(task)
         return {worker: frozenset(tasks) for worker, tasks in sets.items()}
 
+    def restart(self, name: str) -> None:
+        """Let the supervisors start the workers of a topology once more."""
+        self._before = {worker: tasks for worker, tasks in self._before.items() if worker[0] != name}
+
     def _supervise(self) -> None:
         now = self.workers()
-        before = getattr(self, "_before", {})
+        before = self._before
         for worker in before.keys() | now.keys():
             if before.get(worker) != now.get(worker):
                 self.pids.pop(worker, None)

@@ -133,6 +133,14 @@ def test_a_worker_that_does_not_start_is_a_failure_and_says_so(world):
     receipt = world.carry_out(patience=1.0)
     assert not receipt.done
     assert "2 executors (wc/x/0, wc/x/1) are not alive where asked after 1 s" in messages(receipt)
+    eventually(lambda: "wc" in world.storm.status)
+    assert world.storm.status["wc"].startswith("Headgate: its last move failed: 2 executors (wc/x/0, wc/x/1)")
+    assert "old" not in world.storm.status
+    world.storm.broken.clear()
+    world.storm.restart("wc")
+    wanted = {**world.target.latest().assignment, "wc/x/0": S1}
+    assert world.host.execute("storm", world.target, Plan(assignment=FrozenMap(wanted))).done
+    eventually(lambda: "wc" not in world.storm.status)
 
 
 def test_a_process_that_started_and_does_not_report_all_is_said(world):
