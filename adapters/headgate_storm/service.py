@@ -78,6 +78,14 @@ class Service:
     bridge: Bridge
     collector: Collector | None
     settings: ServiceSettings
+    samples: SampleWriter | None = None
+
+    def counts(self) -> dict[str, int]:
+        """Counts beside the rounds, by name: the collector's tally, and reports that samples have lost."""
+        found = attrs.asdict(self.collector.tally) if self.collector is not None else {}
+        if self.samples is not None:
+            found["unwritten reports"] = self.samples.lost
+        return found
 
     def nimbus_conf(self) -> dict[str, Any]:
         """Settings that `storm.yaml` of Nimbus has to hold."""
@@ -129,13 +137,14 @@ def serve(
             top_up=settings.top_up,
             on_decision=on_decision,
         )
+        samples = None
         if collector is not None and settings.samples is not None:
-            stack.enter_context(SampleWriter(collector, settings.samples, rounds))
+            samples = stack.enter_context(SampleWriter(collector, settings.samples, rounds))
         host.schedule(scheduler, Request(), options)  # the first plan of a process imports half of it: not in a round
         # Last, for its endpoint file lets Nimbus in: all that a round needs is there.
         bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port))
         target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience)
-        yield Service(target=target, collector=collector, bridge=bridge, settings=settings)
+        yield Service(target=target, collector=collector, bridge=bridge, settings=settings, samples=samples)
 
 
 def _collector(settings: ServiceSettings, stack: contextlib.ExitStack) -> Collector | None:

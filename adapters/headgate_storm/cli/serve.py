@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headgate.cli.control import journal_option, loop_settings, make_journal, run_rounds, show_round
+from headgate.cli.control import journal_option, loop_settings, make_journal, run_rounds
 from headgate.cli.host import plugins
 from headgate.cli.output import json_option, say
 from headgate.cli.request import option_option
+from headgate.cli.screen import Screen
 from headgate.cli.settings import Configured
 from headgate.control.settings import Pace, make
+from headgate_storm.cli.records import Records
 
 if TYPE_CHECKING:
     from headgate.control.journal import Journal
     from headgate.control.loop import Control
     from headgate.plugins.host import PluginHost
-    from headgate_storm.nimbus.rounds import RoundDecision
-    from headgate_storm.nimbus.snapshot import Snapshot
     from headgate_storm.service import Service, ServiceSettings
 
 
@@ -126,17 +126,23 @@ def _serve(
     """Serve and run the loop until there were enough rounds or a signal comes; the number of bad rounds."""
     # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
     from headgate.control.loop import Loop
+    from headgate.control.outbox import Outbox
     from headgate_storm.service import serve
 
-    def record(snapshot: Snapshot, decision: RoundDecision) -> None:
-        _record(snapshot, decision, journal, as_json=as_json)
-
-    with serve(host, control.scheduler, control.options, where, shadow=control.shadow, on_decision=record) as service:
-        _introduce(service, control)
-        if not pace.replan and not host.has(control.scheduler, "headgate_analyse"):
-            say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
-            threading.Event().wait()  # until a signal: the bridge answers rounds from threads of its own
-        return run_rounds(Loop(host, control, service.target, journal), pace, as_json=as_json)
+    with Outbox("headgate-screen") as shown, Outbox("headgate-journal") as written:
+        records = Records(journal, written, Screen(shown, as_json=as_json))
+        with (
+            records.logging(),
+            serve(host, control.scheduler, control.options, where, shadow=control.shadow, on_decision=records.answered)
+            as service,
+        ):  # fmt: skip
+            records.count = service.counts
+            _introduce(service, control)
+            if not pace.replan and not host.has(control.scheduler, "headgate_analyse"):
+                say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
+                threading.Event().wait()  # until a signal: the bridge answers rounds from threads of its own
+            loop = Loop(host, control, service.target, records.journal, counts=records.counts)
+            return run_rounds(loop, pace, as_json=as_json, show=records.show)
 
 
 def _introduce(service: Service, control: Control) -> None:
@@ -153,28 +159,3 @@ def _introduce(service: Service, control: Control) -> None:
 def _yaml(conf: dict[str, Any]) -> str:
     """Settings as lines of YAML, each value as JSON, which YAML contains."""
     return "\n".join(f"  {key}: {json.dumps(value)}" for key, value in conf.items())
-
-
-def _record(snapshot: Snapshot, decision: RoundDecision, journal: Journal, *, as_json: bool) -> None:
-    """Show and journal a round of Nimbus in which executors were placed."""
-    # numpy and cattrs cost 0.2 s, which the list of commands does not need.
-    from headgate.control.round import Round
-    from headgate.documents import unstructure
-
-    answer = decision.answer
-    message = f"Nimbus has {len(snapshot.unassigned)} executors without a slot"
-    if answer.mode == "hold":
-        done = Round(number=snapshot.round, outcome="held", message=f"{message}: {answer.reason}", notes=decision.notes)
-    else:
-        texts = "; ".join(f"{topology}: {text}" for topology, text in sorted(answer.status.items()))
-        message = f"{message}; {texts}"
-        done = Round(
-            number=snapshot.round,
-            outcome="answered",
-            message=message,
-            plan=decision.plan,
-            request=decision.request,
-            notes=decision.notes,
-        )
-    journal.append(unstructure(done))
-    show_round(done, as_json=as_json)

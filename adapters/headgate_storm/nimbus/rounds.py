@@ -7,6 +7,7 @@ for that, and no worker restarts (see `headgate_storm.nimbus.fill`).
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import defaultdict
@@ -24,6 +25,7 @@ from headgate_storm.nimbus.snapshot import Scheduled, Snapshot, read_snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+LOG = logging.getLogger("headgate.storm.rounds")
 NOBODY = (
     "Nimbus has not asked for {seconds:.0f} s: is it up and the leader, is storm.scheduler "
     "headgate.storm.HeadgateScheduler, and does headgate.endpoint in its storm.yaml name the file of this process?"
@@ -172,7 +174,8 @@ class Rounds:
             metrics: What was measured last.
             complete: Adds what is known of earlier hours; called by the thread that answers.
             top_up: Put executors for which no slot is free into running workers of their topology.
-            on_decision: Hears of every round in which something was planned, before Nimbus has the answer.
+            on_decision: Hears of every round in which something was planned. The answer waits for it, and leaves
+                whatever it raises.
             clock: Tells seconds, by which rounds are dated.
         """
         self._schedule = schedule
@@ -205,9 +208,13 @@ class Rounds:
             answer = Answer(mode="own") if self.shadow else _tell(decision.answer, snapshot, self._said)
             # Shows the assignment before this answer: what Nimbus made of it is in the next round.
             self._publish(snapshot)
+            made = answer.text(snapshot)
             if decision.request is not None and self._on_decision is not None:
-                self._on_decision(snapshot, decision)
-            return answer.text(snapshot)
+                try:
+                    self._on_decision(snapshot, decision)
+                except Exception as error:  # noqa: BLE001 - a plan that is made is answered with, whoever hears of it
+                    LOG.warning("round %d is not recorded: %s: %s", snapshot.round, type(error).__name__, error)
+            return made
 
     def _publish(self, snapshot: Snapshot) -> None:
         with self._changed:

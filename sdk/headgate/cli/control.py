@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headgate.cli.output import emit, say
+from headgate.cli.output import console
 from headgate.control.settings import Pace, Setting, settings_of
 from headgate.interrupts import check
 
@@ -42,12 +42,19 @@ def make_journal(path: Path | None) -> Journal:
         DocumentError: The file cannot be written.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headgate.control.journal import FileJournal, NoJournal
+    from headgate.control.journal import LARGEST, FileJournal, NoJournal
 
-    return FileJournal(path) if path else NoJournal()
+    return FileJournal(path, largest=LARGEST) if path else NoJournal()
 
 
-def run_rounds(loop: Loop, pace: Pace, *, as_json: bool, wait: Callable[[float], None] = time.sleep) -> int:
+def run_rounds(
+    loop: Loop,
+    pace: Pace,
+    *,
+    as_json: bool,
+    wait: Callable[[float], None] = time.sleep,
+    show: Callable[[Round], None] | None = None,
+) -> int:
     """Run and show rounds until there were enough or the application ended; the number of bad ones.
 
     Args:
@@ -55,6 +62,7 @@ def run_rounds(loop: Loop, pace: Pace, *, as_json: bool, wait: Callable[[float],
         pace: How many rounds, and how far apart.
         as_json: Show each as one line of JSON.
         wait: Lets the seconds between two rounds pass: an engine may have a clock of its own.
+        show: Shows each in another way.
     """
     count = bad = 0
     while pace.rounds is None or count < pace.rounds:
@@ -62,7 +70,10 @@ def run_rounds(loop: Loop, pace: Pace, *, as_json: bool, wait: Callable[[float],
             wait(pace.interval)
         done = loop.round(replan=pace.replan)
         check()
-        show_round(done, as_json=as_json)
+        if show is None:
+            show_round(done, as_json=as_json)
+        else:
+            show(done)
         bad += done.outcome in BAD
         count += 1
         if done.outcome == "ended":
@@ -77,15 +88,29 @@ def show_round(done: Round, *, as_json: bool) -> None:
         done: The round.
         as_json: True for JSON, on stdout alone.
     """
+    message, data = round_text(done, as_json=as_json)
+    click.echo(message, err=True, nl=False)
+    click.echo(data, nl=False)
+
+
+def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
+    """A round as text for stderr and for stdout.
+
+    Args:
+        done: The round.
+        as_json: True for JSON, on stdout alone.
+    """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headgate.cli.tables import moves_table
     from headgate.documents import unstructure
 
     if as_json:
-        click.echo(json.dumps(unstructure(done), ensure_ascii=False, allow_nan=False))
-        return
-    say(f"round {done.number}: {done.outcome}: {done.message}")
-    for line in (*done.warnings, *done.notes):
-        say(f"  {line}")
-    if done.plan is not None and done.plan.moves:
-        emit(None, moves_table(done.plan), as_json=False)
+        return "", json.dumps(unstructure(done), ensure_ascii=False, allow_nan=False) + "\n"
+    lines = (f"round {done.number}: {done.outcome}: {done.message}", *(f"  {each}" for each in done.warnings))
+    message = "".join(f"{line}\n" for line in (*lines, *(f"  {each}" for each in done.notes)))
+    if done.plan is None or not done.plan.moves:
+        return message, ""
+    screen = console()
+    with screen.capture() as captured:
+        screen.print(moves_table(done.plan))
+    return message, captured.get()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
+from headgate.control.counts import Counts
 from headgate.control.guards import (
     Guards,
     Memory,
@@ -30,7 +31,7 @@ from headgate.control.knowledge import KnowledgeFile
 from headgate.control.repeated import given_up_reason
 from headgate.control.round import Check, Outcome, Round
 from headgate.documents import unstructure
-from headgate.errors import EngineEndedError, HeadgateError
+from headgate.errors import DocumentError, EngineEndedError, HeadgateError
 from headgate.model import FrozenMap, Limits, Observation, Plan, Receipt, Request, Slot, Status
 from headgate.model.validate import check_request
 from headgate.problem import Problem
@@ -115,6 +116,7 @@ class Loop:
         journal: Journal | None = None,
         *,
         keep: Callable[[Observation], None] | None = None,
+        counts: Callable[[], Mapping[str, int]] = dict,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Remember what to use; nothing is called yet.
@@ -125,6 +127,7 @@ class Loop:
             target: The engine's handle.
             journal: Where rounds are recorded.
             keep: Is given every observation, and raises nothing.
+            counts: Reads what the adapter counts beside the rounds; see `headgate.control.counts`.
             clock: Tells seconds for the guards.
 
         Raises:
@@ -137,6 +140,8 @@ class Loop:
         self._journal = journal or NoJournal()
         self._clock = clock
         self._number = 0
+        self._unwritten = 0
+        self._counts = Counts(counts)
         self._knowledge = KnowledgeFile(control.knowledge)
         self._memory = Memory()
         self._notes: tuple[str, ...] = ()
@@ -144,20 +149,21 @@ class Loop:
         self._nodes = FleetMemory()
 
     def round(self, *, replan: bool = False) -> Round:
-        """Do one round and record it.
+        """Do one round and record it; where the journal cannot be written, a note says so, and the next round comes.
 
         Args:
             replan: Plan even when the scheduler's own analysis sees no need.
-
-        Raises:
-            DocumentError: The journal cannot be written.
         """
         self._number += 1
         self._notes = ()
-        done = self._scale(self._attempt(replan=replan))
+        done = self._counts.add(self._scale(self._attempt(replan=replan)))
         self._memory = remember(self._memory, done, self._control.guards, now=self._clock())
         record = unstructure(done)
-        self._journal.append(record)
+        try:
+            self._journal.append(record)
+        except DocumentError as error:
+            self._unwritten += 1
+            done = attrs.evolve(done, notes=(*done.notes, f"{error}; {self._unwritten} rounds are not in it"))
         for failure in self._host.on_round(record):
             LOG.warning("%s", failure)
         return done

@@ -7,7 +7,7 @@ from typing import Literal
 import attrs
 
 from headgate.hooks import Verdict
-from headgate.model import Plan, Receipt, Request
+from headgate.model import FrozenMap, Plan, Receipt, Request
 
 Outcome = Literal[
     "quiet",
@@ -49,7 +49,8 @@ class Round:
     """Record of a round in the journal: observation, decision, actions.
 
     `request` is everything the scheduler was given, so that the plan can be made again; `notes` are what the monitor
-    said beyond figures; `scaling` is what was done to add or drain nodes, None if nothing was.
+    said beyond figures; `scaling` is what was done to add or drain nodes, None if nothing was. `counts` are what the
+    adapter counts beside the rounds since it started, by name: reports that it refused, records that it lost.
     """
 
     number: int
@@ -63,3 +64,4 @@ class Round:
     check: Check = Check()
     notes: tuple[str, ...] = ()
     scaling: Receipt | None = None
+    counts: FrozenMap[str, int] = FrozenMap()

@@ -309,6 +309,17 @@ def test_shadow_plans_and_leaves_the_round_to_storm():
     assert len(heard[0].plan.assignment) == 4
 
 
+def test_a_round_is_answered_whatever_its_listener_raises():
+    def full(*_):
+        raise OSError("No space left on device")
+
+    rounds = Rounds(scheduler(), on_decision=full)
+    answer = json.loads(rounds.answer(round_text([supervisor("a")], [word_count()])))
+    assert answer["mode"] == "assign"
+    assert len(answer["topologies"]["wc"]) == 1
+    assert rounds.newest is not None
+
+
 def test_who_waits_for_nimbus_is_told_what_to_look_at():
     with pytest.raises(EngineError, match=r"does headgate\.endpoint in"):
         Rounds(scheduler()).latest(0.01)

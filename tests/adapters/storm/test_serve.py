@@ -31,11 +31,11 @@ pytestmark = pytest.mark.slow
 
 
 @contextlib.contextmanager
-def served(folder, *options, file=None, **environment):
+def served(folder, *options, file=None, program=(HEADGATE,), **environment):
     """The process, and a function that asks it a round."""
     file = file or folder / "endpoint.json"
     words = ("serve", "storm", "--endpoint", file, "--journal", folder / "journal", *options)
-    with running(*words, folder=folder, **environment) as (process, _):
+    with running(*words, folder=folder, program=program, **environment) as (process, _):
         wait_for("its endpoint", lambda: file.exists() or process.poll() is not None)
         yield process, lambda text: ask(Endpoint.read(file), text)
 
@@ -49,6 +49,11 @@ def journal(folder):
     return [documents.structure(json.loads(line), Round) for line in lines if line]
 
 
+def written_by_now(folder):
+    """The journal, which is written after the answer."""
+    return wait_for("a record", lambda: (folder / "journal").exists() and journal(folder))
+
+
 def new(**more):
     return round_text([supervisor("a"), supervisor("b")], [word_count(**more)])
 
@@ -60,7 +65,7 @@ def test_rounds_are_answered_journalled_and_shown(tmp_path):
         assert sorted(task for _, _, flat in answer["topologies"]["wc"] for task in flat) == [1, 1, 2, 2, 3, 3, 4, 4]
         assert asked(new(slots=[("a", 6700)], assignment=[0] * 4))["topologies"] == {}
         shown = json.loads(process.stdout.readline())
-        (written,) = journal(tmp_path)  # a round in which nothing was planned is none
+        (written,) = written_by_now(tmp_path)  # a round in which nothing was planned is none
         assert shown["outcome"] == written.outcome == "answered"
         assert len(written.plan.assignment) == 4
         assert written.request.cluster.nodes[0].id == "a"
@@ -73,7 +78,7 @@ def test_shadow_plans_and_journals_and_leaves_the_round_to_storm(tmp_path):
     with served(tmp_path, "-s", "even", "--shadow") as (_, asked):
         answer = asked(new())
         assert (answer["mode"], answer["topologies"]) == ("own", {})
-        (written,) = journal(tmp_path)
+        (written,) = written_by_now(tmp_path)
         assert len(written.plan.assignment) == 4
 
 
@@ -82,7 +87,7 @@ def test_options_come_from_a_file(tmp_path):
     config.write_text('[serve.storm]\nscheduler = "even"\nshadow = true\n')
     with served(tmp_path, "--config", config) as (_, asked):
         assert asked(new())["mode"] == "own"
-        (written,) = journal(tmp_path)
+        (written,) = written_by_now(tmp_path)
         assert written.plan.provenance.scheduler == "even"
     config.write_text('[serve.storm]\nschedular = "even"\n')
     with served(tmp_path, "--config", config) as (process, _):
@@ -148,6 +153,63 @@ def test_topping_up_is_asked_for_and_says_what_it_restarts(tmp_path):
             assert words in answer["status"]["wc"]
             process.send_signal(signal.SIGTERM)
             process.wait(60)
+
+
+def test_a_full_disk_holds_up_no_round(tmp_path):
+    """Beyond a size no file takes a byte, as on a full disk; the journal and the samples come to it at once."""
+    full = ("prlimit", "--fsize=1000", HEADGATE)
+    keep = ("--collector", "127.0.0.1:0", "--samples", tmp_path / "samples", "--json")
+    with served(tmp_path, "-s", "even", *keep, program=full) as (process, asked):
+        for _ in range(5):
+            assert len(asked(new())["topologies"]) == 1
+        rounds = [json.loads(process.stdout.readline()) for _ in range(5)]
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 128 + signal.SIGTERM
+        said = process.stderr.read()
+    assert (tmp_path / "journal").stat().st_size == 1000
+    assert "cannot be written: File too large" in said
+    assert "Traceback" not in said
+    assert "rounds are not in it" in rounds[-1]["notes"][-1]
+    assert rounds[-1]["counts"]["unjournalled"] >= 3
+    assert any("more unjournalled" in each for done in rounds for each in done["warnings"])
+
+
+@pytest.mark.parametrize("loop", [(), ("--replan", "--interval", "0", "--window", "0.1")], ids=["answers", "loop"])
+def test_a_terminal_that_nobody_reads_holds_up_no_round(tmp_path, loop):
+    """A pipe takes 64 KB; more than a hundred rounds of 4 KB and more are answered beyond that."""
+    with served(tmp_path, "-s", "even", "--json", *loop) as (process, asked):
+        for _ in range(150):
+            assert len(asked(new())["topologies"]) == 1
+        journalled = wait_for("records of the last rounds", lambda: full_pipe(tmp_path))
+        assert journalled.counts["unshown"] > 0
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 128 + signal.SIGTERM
+        assert "Traceback" not in process.stderr.read()
+
+
+def full_pipe(folder):
+    """A record of a round in which others had not been shown."""
+    return next((each for each in journal(folder) if each.counts["unshown"]), None)
+
+
+def test_what_the_collector_refuses_is_in_the_record_and_warned_of(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with served(tmp_path, "-s", "even", "--json", "--collector", f"127.0.0.1:{port}") as (process, asked):
+        asked(new())
+        assert json.loads(process.stdout.readline())["counts"]["refused"] == 0
+        for _ in range(3):
+            with contextlib.suppress(ConnectionError), socket.create_connection(("127.0.0.1", port)) as stranger:
+                stranger.sendall(b"let me in\n" * 100)
+                while stranger.recv(4096):
+                    pass
+        asked(new())
+        shown = json.loads(process.stdout.readline())
+        assert shown["counts"]["refused"] == 3
+        assert shown["warnings"] == ["since the last round: 3 more refused"]
+        records = wait_for("both records", lambda: len(found := journal(tmp_path)) == 2 and found)
+        assert records[-1].counts["refused"] == 3
 
 
 @pytest.fixture(scope="module")

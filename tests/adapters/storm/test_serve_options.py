@@ -57,7 +57,7 @@ def seen(monkeypatch, tmp_path):
             made.control, made.journal = control, journal
             super().__init__(host, control, target, journal, **more)
 
-    def run_rounds(_loop, pace, *, as_json):
+    def run_rounds(_loop, pace, *, as_json, show):
         made.pace, made.as_json = pace, as_json
         return 0
 
@@ -87,7 +87,7 @@ CASES = {
     "samples": ("kept", lambda seen: seen.settings.samples.name, "kept"),
     "top-up": (True, lambda seen: seen.settings.top_up, True),
     "patience": (240.0, lambda seen: seen.settings.patience, 240.0),
-    "journal": ("rounds", lambda seen: seen.journal.path.name, "rounds"),
+    "journal": ("rounds", lambda seen: seen.journal.journal.path.name, "rounds"),
     "json": (True, lambda seen: seen.as_json, True),
     "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),
     "max-moves": (1, lambda seen: seen.control.limits.max_moves, 1),

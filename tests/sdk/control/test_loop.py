@@ -14,6 +14,7 @@ from headgate.control.loop import Control, Loop, compare_assignments
 from headgate.control.round import Outcome, Round
 from headgate.documents import dumps, loads, restore
 from headgate.documents.schema import schema_of
+from headgate.errors import DocumentError
 from headgate.model import Limits, Metrics, Observation, TaskSample
 from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit
@@ -29,7 +30,7 @@ def machine(**more):
     return Machine(seen, **more)
 
 
-def loop(target, judge=None, *others, journal=None, **control):
+def loop(target, judge=None, *others, journal=None, counts=dict, **control):
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", judge or Judge([0, 1]))
     for number, other in enumerate(others):
         host = host.with_plugin(f"other{number}", other)
@@ -38,6 +39,7 @@ def loop(target, judge=None, *others, journal=None, **control):
         Control(scheduler="judge", engine="memory", **{"guards": Guards(cooldown=0.0), **control}),
         target,
         journal,
+        counts=counts,
     )
 
 
@@ -120,6 +122,32 @@ def test_a_listener_that_breaks_is_logged_and_forgotten(caplog):
     with caplog.at_level(logging.WARNING, "headgate"):
         assert loop(machine(), Judge([0, 1]), Listener(broken=True)).round().outcome == "executed"
     assert "listener broke" in caplog.text
+
+
+class FullDisk:
+    """A journal that is there no more."""
+
+    def append(self, record):
+        raise DocumentError("", "the journal j cannot be written: No space left on device")
+
+
+def test_a_journal_that_cannot_be_written_is_a_note_and_the_rounds_go_on():
+    made = loop(machine(), journal=FullDisk())
+    first, second = made.round(), made.round()
+    assert (first.outcome, second.outcome) == ("executed", "unchanged")
+    assert first.notes[-1].endswith("No space left on device; 1 rounds are not in it")
+    assert second.notes[-1].endswith("; 2 rounds are not in it")
+
+
+def test_what_an_adapter_counts_is_in_each_record_and_a_warning_as_it_grows():
+    now = {"received": 5, "refused": 0}
+    made = loop(machine(), counts=lambda: dict(now))
+    assert made.round().warnings == ("slots are not enforced",)
+    now.update(received=9, refused=3)
+    done = made.round()
+    assert done.counts == {"received": 9, "refused": 3}
+    assert done.warnings == ("since the last round: 3 more refused",)
+    assert made.round().warnings == ()
 
 
 def test_a_decision_is_made_again_from_the_journal_byte_for_byte(tmp_path):

@@ -16,8 +16,8 @@ from headgate.errors import DocumentError
 from headgate.model import Limits
 
 TABLE = {each.name: each for each in settings_of(Control, Pace)}
-NO_SETTINGS = {"scheduler", "engine", "options", "limits", "guards", "seed"}
-"""Fields of `Control` that a command has parameters for, or that are tables themselves."""
+NO_SETTINGS = {"scheduler", "engine", "options", "limits", "guards", "seed", "restarts"}
+"""Fields that a command has parameters for, that are tables themselves, or that an adapter sets."""
 
 
 def test_every_field_of_the_loop_is_a_setting():
