@@ -24,16 +24,16 @@ TWO = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=400.0, memory_mb=2048.0, 
 
 
 def hooked_storm(
-    collector: Collector, token_file: Path, version: str, *, hooks: bool = True, seconds: int = 1
+    collector: Collector, token_file: Path, version: str, *, hooks: bool = True, seconds: int = 1, **more: Any
 ) -> LocalStorm:
-    """Two supervisors whose workers report to a collector, if they have the hooks."""
+    """Two supervisors whose workers report to a collector, if they have the hooks; `more` is said to all daemons."""
     where: dict[str, Any] = {
         "headgate.collector": "{}:{}".format(*collector.address),
         "headgate.collector.token.file": str(token_file),
         "headgate.monitor.seconds": seconds,
         "storm.messaging.netty.max_wait_ms": 200,
     }
-    conf = {**where, **(HOOKS if hooks else {})}
+    conf = {**where, **(HOOKS if hooks else {}), **more}
     return LocalStorm(TWO, conf=conf, extlib=(bridge_jar(),), version=version)
 
 
@@ -71,7 +71,9 @@ class Tally:
     def _submit(self, main: str, name: str, *arguments: str) -> None:
         self.counts_folder.mkdir(exist_ok=True)
         words = [name, str(self.counts_folder), *arguments]
-        submit_jar(self._jar(), main, words, self.storm.client_conf, version=self.storm.version)
+        # A client without Headgate's jar, whose storm.yaml names no class of it.
+        conf = {key: value for key, value in self.storm.client_conf.items() if "credential" not in key}
+        submit_jar(self._jar(), main, words, conf, version=self.storm.version)
 
     def _jar(self) -> Path:
         jar = self.folder / "tally.jar"

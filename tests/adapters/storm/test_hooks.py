@@ -52,14 +52,22 @@ def round_of(storm: LocalStorm, name: str) -> Snapshot:
     return read_snapshot(round_text([supervisor(node, ports=each) for node, each in ports.items()], [whole]))
 
 
+HANDED_OUT = {
+    "nimbus.autocredential.plugins.classes": ["headgate.storm.monitor.TopologyToken"],
+    "topology.auto-credentials": ["headgate.storm.monitor.TopologyToken"],
+}
+"""Nimbus hands the topology its token: the topology is submitted with credentials, as all are on a secured cluster."""
+
+
 def test_reports_are_what_the_topology_counted(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
     with ExitStack() as listening:
         collector = listening.enter_context(Collector(token=TOKEN))
-        with hooked_storm(collector, file, RELEASE) as storm:
+        with hooked_storm(collector, file, RELEASE, **HANDED_OUT) as storm:
             tally = Tally(storm, tmp_path)
             tally.submit("tally", tuples=TUPLES, rate=500)
+            file.unlink()  # Nimbus has read it, and no worker has to
             wait_for("all tuples", lambda: sum(tally.counts().values()) == 4 * TUPLES)
             own = tally.counts()
             whole = wait_for("all reports", lambda: all_reports(collector, own))

@@ -9,6 +9,9 @@ import java.util.TreeMap;
 import org.apache.storm.Config;
 import org.apache.storm.Constants;
 import org.apache.storm.StormSubmitter;
+import org.apache.storm.generated.Credentials;
+import org.apache.storm.generated.SubmitOptions;
+import org.apache.storm.generated.TopologyInitialStatus;
 import org.apache.storm.spout.SpoutOutputCollector;
 import org.apache.storm.task.OutputCollector;
 import org.apache.storm.task.TopologyContext;
@@ -44,7 +47,9 @@ public final class TallyTopology {
         conf.put(Config.TOPOLOGY_TICK_TUPLE_FREQ_SECS, 1);
         conf.put(Config.TOPOLOGY_COMPONENT_RESOURCES_ONHEAP_MEMORY_MB, 48.0);
         conf.putAll(new ObjectMapper().readValue(arguments[5], Map.class));
-        StormSubmitter.submitTopology(arguments[0], conf, builder.createTopology());
+        SubmitOptions options = new SubmitOptions(TopologyInitialStatus.ACTIVE);
+        options.set_creds(new Credentials(Map.of("test", "as on a secured cluster")));
+        StormSubmitter.submitTopology(arguments[0], conf, builder.createTopology(), options);
     }
 
     static final class Spout extends BaseRichSpout {
