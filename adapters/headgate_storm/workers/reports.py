@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 
 from headgate.errors import DocumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 VERSION = 1
 """Version of the report lines. A higher one asks for a newer jar on the workers, whose lines are refused until then."""
@@ -155,8 +152,8 @@ def _report(data: dict[str, Any], received: float) -> Report:
     return Report(
         received=received,
         topology=_text(data["topology"]),
-        supervisor=data["supervisor"] and _text(data["supervisor"]),
-        host=data["host"] and _text(data["host"]),
+        supervisor=None if data["supervisor"] is None else _text(data["supervisor"]),
+        host=None if data["host"] is None else _text(data["host"]),
         port=_count(data["port"]),
         started=_count(data["started"]),
         number=_count(data["number"]),
@@ -176,13 +173,19 @@ def _report(data: dict[str, Any], received: float) -> Report:
     )
 
 
-def _rows(kind: Callable[..., Any], rows: list[list[Any]], unknown: int = 7) -> tuple[Any, ...]:
-    """Rows of whole numbers; from column `unknown` on one may be null."""
-    for row in rows:
-        for column, value in enumerate(row):
-            if not ((type(value) is int and 0 <= value <= MOST) or (value is None and column >= unknown)):
-                raise ValueError("a row with something else than a count")
-    return tuple(kind(*row) for row in rows)
+def _rows(kind: Any, rows: list[list[Any]], unknown: int = 7) -> tuple[Any, ...]:
+    """Rows of whole numbers, as a `NamedTuple` each; from column `unknown` on one may be null."""
+    if not {type(rows), *map(type, rows)} <= {list}:
+        raise TypeError("rows that are no lists")
+    # By columns: C looks at the numbers of each, where a loop over rows would take a step of Python for every number.
+    columns = tuple(zip(*rows, strict=True))
+    if len(columns) != len(kind._fields) and rows:
+        raise ValueError(f"rows that have other columns than {kind._fields}")
+    for number, column in enumerate(columns):
+        known = [value for value in column if value is not None] if number >= unknown else column
+        if set(map(type, known)) - {int} or (known and not 0 <= min(known) <= max(known) <= MOST):
+            raise ValueError(f"a row without a count as {kind._fields[number]}")
+    return tuple(map(kind._make, rows))
 
 
 def _text(value: Any) -> str:

@@ -268,9 +268,15 @@ def test_an_id_without_bounds_is_a_document_error(value: object) -> None:
     with pytest.raises(DocumentError):
         read_report(report_line(topology=value), 0.0)
     for name in ("supervisor", "host"):
-        if value:
-            with pytest.raises(DocumentError):
-                read_report(report_line(**{name: value}), 0.0)
+        with pytest.raises(DocumentError):
+            read_report(report_line(**{name: value}), 0.0)
+
+
+@pytest.mark.parametrize("rows", ["", {}, None, 7, [{}], ["1234"], [[1]], [[1, 2, 3, 4], [1, 2, 3]], [[1] * 9], [[]]])
+def test_rows_of_another_form_are_a_document_error(rows: object) -> None:
+    for name in ROWS:
+        with pytest.raises(DocumentError):
+            read_report(report_line(**{name: rows}), 0.0)
 
 
 def test_the_largest_numbers_give_figures() -> None:
