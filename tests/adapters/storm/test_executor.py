@@ -14,7 +14,9 @@ from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate_storm.demo.experiment import ServedCluster, experiment
 from headgate_storm.executor import restarted
+from headgate_storm.install.submit import submit_description
 from headgate_storm.local.cluster import SupervisorSpec
+from headgate_storm.local.smoke_topology import all_run
 from headgate_storm.workload.describe import describe
 from storm_cluster import RELEASE
 from storm_words import eventually
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 A, B, C, D = (Slot("n", port) for port in range(4))
 NODES = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=200.0, memory_mb=2048.0, slots=2) for last in (71, 72, 73))
-NAME = "moved"
+NAME, UNHOOKED = "moved", "unhooked"
 TASK = Resources(cpu=10, memory=64)
 TOPOLOGY = Topology(
     id=NAME,
@@ -68,6 +70,12 @@ def stored(cluster: ServedCluster) -> dict[str, Slot]:
 
 def processes(cluster: ServedCluster) -> dict[int, int]:
     return {each.port: each.pid for each in cluster.storm.workers() if each.pid}
+
+
+def processes_of(cluster: ServedCluster) -> dict[str, set[int]]:
+    """Worker processes by the name of their topology."""
+    workers = [(each.topology.rsplit("-", 2)[0], each.pid) for each in cluster.storm.workers() if each.pid]
+    return {name: {pid for owner, pid in workers if owner == name} for name, _ in workers}
 
 
 def carry_out(cluster: ServedCluster, assignment: dict[str, Slot]) -> Receipt:
@@ -173,3 +181,28 @@ class TestRealCluster:
         assert stored(running) == before
         everything = running.service.target
         eventually(lambda: dict(everything.watch.alive(everything.rounds.latest(5))) == before)  # type: ignore[union-attr]
+
+    def test_a_topology_without_hooks_costs_nobody_a_move(self, running: ServedCluster) -> None:
+        target, conf = running.service.target, {"topology.auto.task.hooks": [], "topology.metrics.reporters": []}
+        described = describe(attrs.evolve(TOPOLOGY, id=UNHOOKED, workers=1), conf=conf)
+        submit_description(described, running.storm.client_conf, version=RELEASE)
+        eventually(lambda: all_run(running.storm, UNHOOKED))
+        before, workers = target.latest().assignment, processes_of(running)
+        (task,) = [name for name in before if name.startswith(NAME) and name.endswith("/out/0")]
+        other = next(slot for name, slot in sorted(before.items()) if name.startswith(NAME) and slot != before[task])
+        receipt = carry_out(running, {**before, task: other})
+        assert receipt.done, receipt
+        assert [step.action for step in receipt.steps] == ["assign", "alive"]
+        assert receipt.steps[1].message.endswith("alive where asked"), receipt
+        assert processes_of(running)[UNHOOKED] == workers[UNHOOKED]
+        # And one that moves the silent topology is carried out, stays, and says what it does not know.
+        now = target.latest().assignment
+        one = min(slot for name, slot in now.items() if name.startswith(UNHOOKED))
+        there = {name: one if name.startswith(UNHOOKED) else slot for name, slot in now.items()}
+        receipt = carry_out(running, there)
+        assert receipt.done, receipt
+        (unseen,) = [step.message for step in receipt.steps if step.action == "verify"]
+        assert "cannot be verified: no hooks" in unseen
+        eventually(lambda: processes_of(running).get(UNHOOKED, set()).isdisjoint(workers[UNHOOKED]))
+        eventually(lambda: len(processes_of(running).get(UNHOOKED, ())) == 1)
+        assert dict(target.latest().assignment) == there
