@@ -193,6 +193,13 @@ def _crowds(request: Request) -> Plan:
     return problem.plan(np.where(problem.current < 0, problem.current.max(initial=-1), problem.current))
 
 
+def _overlooks(request: Request) -> Plan:
+    """Plan as if there were no constraints."""
+    plain = tuple(attrs.evolve(each, constraints=()) for each in request.topologies)
+    free = attrs.evolve(request, topologies=plain)
+    return Problem.of(free).plan(_fitting(free))
+
+
 def _writes_map(request: Request) -> Plan:
     """Force its way into a frozen mapping."""
     dict.__setitem__(request.assignment, "no/such/0", Slot("n0", 6700))
@@ -286,6 +293,7 @@ BEASTS = {
     "restless": _beast(_restless, "move-limit", "move-limit"),
     "uproots": _beast(_uproots, "fixed", "fixed"),
     "crowds": _beast(_crowds, "restart", "restarts"),
+    "overlooks": _beast(_overlooks, "constraint", "constraints"),
     "writes-map": _beast(_writes_map, "mutation", "pure"),
     "sets-field": _beast(_sets_field, "mutation", "pure"),
     "prints": _beast(_prints, "", "silent"),

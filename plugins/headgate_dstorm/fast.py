@@ -76,6 +76,7 @@ class _Machine:
 
     def __init__(self, problem: Problem, options: Options, groups: Groups, room: Room, node: int) -> None:
         self._options, self._groups, self._room, self._node = options, groups, room, node
+        self._constrained = problem.constraints is not None
         self._whole = problem.capacity[node]
         # what a machine has nothing of is never its critical resource
         self._capacity = np.where(self._whole > 0, self._whole, np.inf)[:, None]
@@ -236,6 +237,9 @@ class _Machine:
         """Those groups of which one more task fits (line 9)."""
         groups, room, node = self._groups, self._room, self._node
         some = some[(groups.demand[:, some] <= room.free[node][:, None]).all(axis=0)]
+        if self._constrained:
+            admitted = [room.admits(groups.heads[group], node) for group in some.tolist()]
+            some = some[np.array(admitted, dtype=bool)]
         if room.free_slots[node] > 0:
             open_to: NDArray[np.int64] = some[groups.opens[some]]
             return open_to

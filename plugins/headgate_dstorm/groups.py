@@ -139,7 +139,10 @@ def _starts(problem: Problem, free: NDArray[np.int64], streams: Streams) -> NDAr
     """Positions among the free tasks at which a group starts: each that differs from the one before."""
     flows = np.diff(problem.traffic.symmetric.indptr)[free] > 0
     differs = np.append(np.ones(min(1, len(free)), dtype=bool), flows[1:] | flows[:-1])
-    for key in (streams.segment, problem.topology, problem.heap, *problem.demand.T):
+    keys = (streams.segment, problem.topology, problem.heap, *problem.demand.T)
+    if problem.constraints is not None:  # these bind components
+        keys += (problem.component,)
+    for key in keys:
         differs[1:] |= key[free][1:] != key[free][:-1]
     return np.flatnonzero(differs)
 

@@ -81,7 +81,7 @@ def least_traffic(problem: Problem, options: Options, budget: Budget, others: Ma
         node_of = min(partial, key=lambda each: _worth(problem, each))
         return _no_placement(problem, node_of, "it is proven that no placement holds every task")
     candidates = [each for each in (problem.current, found.node_of, greedy) if each is not None]
-    node_of = min(candidates, key=lambda each: _worth(problem, each))
+    node_of = min(map(problem.mend, candidates), key=lambda each: _worth(problem, each))
     own = _bounded(problem, node_of, found, sound=sound) if found.searched else _not_searched(problem, node_of)
     best = min([own, *others.values()], key=_order)
     if best is own:
@@ -138,6 +138,9 @@ def _not_searched(problem: Problem, node_of: NDArray[np.int64]) -> Plan:
 
 def _bounded(problem: Problem, node_of: NDArray[np.int64], found: Placed, *, sound: bool) -> Plan:
     said = "proven optimum" if found.proven and sound else "best found so far"
+    if problem.constraints is not None and not _reaches(problem, node_of, found):
+        # the search knows no constraints: its bound holds for all placements, those that they allow included
+        said = "best found so far, not proven: constraints are kept, but not searched"
     plan = plan_within_limit(problem, node_of, said)
     if plan.status is not Status.OK:
         return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
@@ -146,6 +149,11 @@ def _bounded(problem: Problem, node_of: NDArray[np.int64], found: Placed, *, sou
     value = found.bound / problem.traffic.scale
     reached = found.proven and plan.scores.inter_node <= value
     return attrs.evolve(plan, bound=Bound(figure="inter_node", value=value, proven=reached))
+
+
+def _reaches(problem: Problem, node_of: NDArray[np.int64], found: Placed) -> bool:
+    """Check whether a placement of all tasks that keeps the constraints has no more traffic than a proven bound."""
+    return found.proven and bool((node_of >= 0).all()) and problem.traffic.inter_node(node_of) <= found.bound
 
 
 def _no_placement(problem: Problem, node_of: NDArray[np.int64], said: str) -> Plan:

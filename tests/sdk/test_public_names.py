@@ -20,6 +20,7 @@ PUBLIC = (
     "headgate.model.load",
     "headgate.model.rescale",
     "headgate.problem",
+    "headgate.problem.constraints",
     "headgate.problem.packing",
     "headgate.problem.profiles",
     "headgate.problem.room",

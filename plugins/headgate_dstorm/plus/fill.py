@@ -36,6 +36,8 @@ def fill(problem: Problem, *, ended: Callable[[], bool] = bool) -> NDArray[np.in
     rank = np.empty(problem.m, dtype=np.int64)
     rank[by_availability(problem)] = np.arange(problem.m)
     room, demand, heap = problem.room(), problem.demand.tolist(), problem.heap.tolist()
+    # constraints bind components: tasks of two of them are not alike then
+    alike = problem.component.tolist() if problem.constraints is not None else [0] * problem.n
     used = np.zeros(problem.m, dtype=bool)
     used[problem.fixed[problem.fixed >= 0]] = True
     whole = sorted(problem.request.topologies, key=lambda each: each.id)
@@ -49,7 +51,7 @@ def fill(problem: Problem, *, ended: Callable[[], bool] = bool) -> NDArray[np.in
         for task in _order(problem, topology, whole[topology]):
             if ended():
                 return room.node_of
-            known = full[(heap[task], *demand[task])]
+            known = full[(alike[task], heap[task], *demand[task])]
             node = _first_near(room, task, near, known)
             if node is None:
                 node = _first(room, task, demand[task], here, order)

@@ -190,11 +190,14 @@ def _steps(problem: Problem) -> int:
 
 
 def _running(problem: Problem) -> Candidate | None:
-    """Placement that runs, None if some task runs nowhere or a node is overloaded."""
-    return _candidate(problem, "running", problem.current) if problem.n and runs(problem) else None
+    """Placement that runs, None if some task runs nowhere, a node is overloaded or a hard constraint is broken."""
+    if not problem.n or not runs(problem) or problem.breaks(problem.current):
+        return None
+    return _candidate(problem, "running", problem.current)
 
 
 def _candidate(problem: Problem, origin: str, node_of: NDArray[np.int64]) -> Candidate:
+    node_of = problem.mend(node_of)
     placed = node_of[node_of >= 0]
     return Candidate(
         origin=origin,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.problem.workers import Workers
+from headgate_dstorm.plus.constraint_limits import ConstraintLimits
 from headgate_dstorm.plus.heap_limits import HeapLimits
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class AnnealingState:
         workers = Workers(problem)
         self._heaps = None if workers.plain else HeapLimits(self, workers)
         self._mark = np.empty(problem.m, dtype=np.int64)
+        self._limits = None if problem.constraints is None else ConstraintLimits(problem, problem.constraints, node_of)
 
     def _pulls(self, placed: Ints) -> Floats:
         """Sum over the tasks on each node of what a task of each segment exchanges with them."""
@@ -109,6 +111,8 @@ class AnnealingState:
         fits: Flags = (self.of_topology[there, self.problem.topology[task]] > 0) | (self.slots_left[there] > 0)
         for need, free in zip(self.problem.demand.T, self.free.T, strict=True):
             fits &= need[task] <= free[there]
+        if self._limits is not None:
+            fits &= self._limits.allowed(task, there)
         return fits
 
     def plenty(self, nodes: Ints) -> Flags:
@@ -150,7 +154,7 @@ class AnnealingState:
         return first
 
     def change(self, task: Ints, there: Ints, other: Ints) -> Flags:
-        """Make changes on different nodes, `other` being -1 for a move; say which ones heap limits allow.
+        """Make changes on different nodes, `other` being -1 for a move; say which heap limits and constraints allow.
 
         Args:
             task: Task of each change, int64 (c,).
@@ -160,6 +164,9 @@ class AnnealingState:
         allowed = np.ones(len(task), dtype=bool)
         if self._heaps is not None:
             allowed = self._heaps.allow(task, there, other)
+        if self._limits is not None:
+            allowed = self._limits.change(task, there, other, allowed, self)
+        if not allowed.all():
             task, there, other = task[allowed], there[allowed], other[allowed]
         both = other >= 0
         here = self.node_of[task]

@@ -15,7 +15,7 @@ from headgate.documents.convert import converter
 from headgate.documents.schema import schema_id
 from headgate.documents.strict_json import parse
 from headgate.errors import DocumentError
-from headgate.model import Flow, Observation, Profile, Request, Stream
+from headgate.model import Constraint, Flow, FrozenMap, Observation, Profile, Request, Stream
 from headgate.model.validate import check_places, check_request
 
 if TYPE_CHECKING:
@@ -183,6 +183,7 @@ def _sorted(request: Request) -> Request:
                 each,
                 components=_by(each.components, "id"),
                 streams=_by(each.streams, *(field.name for field in attrs.fields(Stream))),
+                constraints=_by(map(_ordered, each.constraints), "key"),
             )
             for each in _by(request.topologies, "id")
         ),
@@ -195,6 +196,12 @@ def _sorted(request: Request) -> Request:
         ),
         profiles=_by(request.profiles, *(field.name for field in attrs.fields(Profile))),
     )
+
+
+def _ordered(constraint: Constraint) -> Constraint:
+    """The constraint with its components and values in order."""
+    labels = {name: tuple(sorted(values)) for name, values in constraint.labels.items()}
+    return attrs.evolve(constraint, components=tuple(sorted(constraint.components)), labels=FrozenMap(labels))
 
 
 def _by(values: Iterable[T], *names: str) -> tuple[T, ...]:

@@ -1,6 +1,7 @@
 """The words every part of Headgate speaks: immutable values, Storm's terms where Storm has one."""
 
 from headgate.model.cluster import Cluster, Node, Slot
+from headgate.model.constraint import Constraint, ConstraintKind, Scope
 from headgate.model.frozen import FrozenMap, Resources
 from headgate.model.metrics import Flow, Metrics, NodeSample, TaskSample, TopologySample
 from headgate.model.plan import (
@@ -28,6 +29,8 @@ __all__ = [
     "Bound",
     "Cluster",
     "Component",
+    "Constraint",
+    "ConstraintKind",
     "Flow",
     "FrozenMap",
     "Kind",
@@ -45,6 +48,7 @@ __all__ = [
     "Receipt",
     "Request",
     "Resources",
+    "Scope",
     "Scores",
     "Slot",
     "Status",

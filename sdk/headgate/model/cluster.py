@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from headgate.model.frozen import Resources
+from headgate.model.frozen import FrozenMap, Resources
 
 
 @attrs.frozen(order=True)
@@ -34,7 +34,8 @@ class Slot:
 class Node:
     """A Storm supervisor or a Spark worker host.
 
-    `capacity` is what it offers to tasks, `slots` are the ports of its worker processes, `price` is per hour.
+    `capacity` is what it offers to tasks, `slots` are the ports of its worker processes, `price` is per hour. `zone` is
+    a domain of failures above the rack, `labels` are values by name that constraints may ask for.
     """
 
     id: str
@@ -42,6 +43,8 @@ class Node:
     slots: tuple[int, ...] = (0,)
     host: str | None = None
     rack: str | None = None
+    zone: str | None = None
+    labels: FrozenMap[str, str] = FrozenMap()
     machine_type: str | None = None
     price: float | None = None
 

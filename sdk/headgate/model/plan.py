@@ -85,6 +85,7 @@ class Scores:
         unplaced: Tasks without a slot.
         throughput: Tuples/s that all tasks of profiled components together process at the highest input rate that
             overloads no node, by the profiles; None without profiles, or where one does not cover its node.
+        penalty: Weight of the soft constraints that are broken: of each its weight, times the tasks that break it.
     """
 
     unit: str = "tuples/s"
@@ -100,6 +101,7 @@ class Scores:
     moves: int = 0
     unplaced: int = 0
     throughput: float | None = None
+    penalty: float = 0.0
 
 
 @attrs.frozen(kw_only=True)

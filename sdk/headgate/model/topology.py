@@ -6,6 +6,7 @@ import enum
 
 import attrs
 
+from headgate.model.constraint import Constraint
 from headgate.model.frozen import Resources
 
 
@@ -92,6 +93,7 @@ class Topology:
         worker_heap: MB of heap that one worker process may have; None means no limit.
         desired_nodes: Nodes it would like to use; minimum_nodes it must have.
         isolated_nodes: Hosts to keep for this topology alone (`isolation.scheduler.machines`); None shares.
+        constraints: Where its tasks may run, and beside which others.
     """
 
     id: str
@@ -105,6 +107,7 @@ class Topology:
     desired_nodes: int | None = None
     minimum_nodes: int | None = None
     isolated_nodes: int | None = None
+    constraints: tuple[Constraint, ...] = ()
 
     def tasks(self) -> tuple[Task, ...]:
         """Every task, by component id and index: the order of indices in all arrays."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.errors import DocumentError, pointer
-from headgate.model import Kind, Slot
+from headgate.model import ConstraintKind, Kind, Slot
+from headgate.model.constraint import COUNTED
 from headgate.model.rates import stream_rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from headgate.model import Request, Topology
+    from headgate.model import Constraint, Request, Topology
 
 MAX_TASKS = 500_000
 """More tasks than this in one request are taken for a mistake."""
@@ -22,6 +23,9 @@ MAX_AMOUNT = 1e15
 GROUPINGS = frozenset(
     {"shuffle", "fields", "local-or-shuffle", "partial-key", "all", "global", "direct", "none", "custom"}
 )
+
+NODE_LABELS = frozenset({"node", "host", "rack", "zone", "machine_type"})
+"""Names of labels that stand for a node's own fields."""
 
 
 def check_request(request: Request) -> None:
@@ -39,6 +43,9 @@ def check_request(request: Request) -> None:
         _amounts(node.capacity.items(), *where, "capacity")
         _amount(node.price, *where, "price")
         _unique(node.slots, "slot", *where, "slots")
+        for name in node.labels:
+            if name in NODE_LABELS:
+                raise DocumentError(pointer(*where, "labels", name), f"{name!r} is a field of the node: state it there")
     _unique((topology.id for topology in request.topologies), "topology", "topologies")
     for index, topology in enumerate(request.topologies):
         _check_topology(topology, index)
@@ -79,6 +86,28 @@ def _check_topology(topology: Topology, index: int) -> None:
         _amount(getattr(topology, name), *where, name)
     _check_components(topology, *where)
     _check_streams(topology, *where)
+    names = {component.id for component in topology.components}
+    for number, constraint in enumerate(topology.constraints):
+        _check_constraint(constraint, names, topology.id, *where, "constraints", number)
+
+
+def _check_constraint(constraint: Constraint, names: set[str], topology: str, *at: str | int) -> None:
+    for index, name in enumerate(constraint.components):
+        _known(name, names, f"component of {topology!r}", *at, "components", index)
+    _unique(constraint.components, "component", *at, "components")
+    _amount(constraint.weight, *at, "weight")
+    kind, limit = constraint.kind, constraint.limit
+    if kind is ConstraintKind.AT_MOST and (limit is None or limit < 1):
+        raise DocumentError(pointer(*at, "limit"), f"{limit!r} is no limit: at_most needs a whole number of 1 or more")
+    if kind is not ConstraintKind.AT_MOST and limit is not None:
+        raise DocumentError(pointer(*at, "limit"), f"{kind} takes no limit; at_most does")
+    if kind in COUNTED and constraint.labels:
+        raise DocumentError(pointer(*at, "labels"), f"{kind} takes no labels; only_on, never_on and prefer do")
+    if kind not in COUNTED and not constraint.labels:
+        raise DocumentError(pointer(*at, "labels"), f"{kind} needs labels")
+    for name, values in constraint.labels.items():
+        if not values:
+            raise DocumentError(pointer(*at, "labels", name), f"label {name!r} has no value")
 
 
 def _check_components(topology: Topology, *where: str | int) -> None:

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.model import Request, Slot, Task
+from headgate.problem.constraints import constraints_of
 from headgate.problem.traffic import Traffic
 
 if TYPE_CHECKING:
     from headgate.model import FrozenMap
+    from headgate.problem.constraints import Constraints
     from headgate.problem.packing import Packing
 
 STEP = 2.0**-20
@@ -100,6 +102,11 @@ class Arrays:
         They depend on nothing else: `headgate.problem.workers` keeps them for whoever counts workers next.
         """
         return {}
+
+    @cached_property
+    def constraints(self) -> Constraints | None:
+        """Placement constraints as arrays, None where the request has none."""
+        return constraints_of(self)
 
     @cached_property
     def components(self) -> tuple[tuple[str, str], ...]:

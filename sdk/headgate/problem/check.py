@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.model import FrozenMap, MoveKind, Plan, Reason, Slot, Status
+from headgate.problem.broken import new_breaches
 from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, load_at
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
     Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its
     heap limit; no node is overloaded, at the end or after any move (a node or worker that was overloaded before may
     stay so, but takes nothing); fixed tasks stay; without `limits.restarts` the tasks of each running worker are the
-    same; moves lead from the running assignment to the planned one, within the move limit.
+    same; moves lead from the running assignment to the planned one, within the move limit; no hard constraint is
+    broken that the running assignment keeps.
 
     Args:
         problem: The request as arrays.
@@ -56,6 +58,7 @@ def _violations(problem: Arrays, plan: Plan) -> Iterable[Reason]:
     yield from _fixed(problem, plan)
     yield from _restarts(problem, plan)
     yield from _moves(problem, plan)
+    yield from new_breaches(problem, plan.assignment)
 
 
 def _malformed(plan: object) -> str:

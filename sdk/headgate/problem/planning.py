@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.model import FrozenMap, Plan, Reason, Status
+from headgate.problem.broken import new_breaches
+from headgate.problem.mend import mend, stand
 from headgate.problem.moves import order_moves
+from headgate.problem.relaxation import constraint_reason
 from headgate.problem.room import Room
 from headgate.problem.score import score
 from headgate.problem.slots import assign_slots
@@ -15,10 +18,15 @@ from headgate.problem.slots import assign_slots
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from headgate.model import Slot
     from headgate.problem.arrays import Arrays
+    from headgate.problem.moves import Route
 
 SHOWN = 5
 """Unplaced tasks that get a reason of their own; one more reason counts the others."""
+
+ROUNDS = 3
+"""Times that tasks without a slot, for constraints within workers, look for another node."""
 
 
 def make_plan(
@@ -44,13 +52,10 @@ def make_plan(
     if problem.n and (node_of.min() < -1 or node_of.max() >= problem.m):
         raise ValueError(f"node_of holds {node_of.min()}..{node_of.max()}, the nodes are 0..{problem.m - 1}")
     node_of = np.where(problem.fixed >= 0, problem.fixed, node_of)
-    target, reasons = assign_slots(problem, node_of, worker_of)
-    reasons = _unplaced(problem, node_of, decided) + reasons
-    route = order_moves(problem, target)
+    node_of, reasons, route = _routed(problem, node_of, worker_of, decided)
     if route.dropped and problem.request.limits.max_moves is not None:
         reasons += [_limited(problem, route.dropped)]
-    ids = problem.task_ids
-    assignment = FrozenMap({ids[task]: slot for task, slot in sorted(route.slots.items())})
+    assignment = _assignment(problem, route)
     complete = len(assignment) == problem.n
     if not complete and not reasons:
         reasons = [_no_way(problem, len(assignment))]
@@ -65,10 +70,77 @@ def make_plan(
     )
 
 
-def _unplaced(problem: Arrays, node_of: NDArray[np.int64], decided: tuple[Reason, ...]) -> list[Reason]:
+def _routed(
+    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+) -> tuple[NDArray[np.int64], list[Reason], Route]:
+    """The decision that is carried out, mended where it breaks a constraint; why tasks are left; and the way there."""
+    if problem.constraints is None:
+        return _route(problem, node_of, worker_of, decided)
+    found = mend(problem, node_of, _left_out(problem, decided))
+    for _ in range(ROUNDS if problem.constraints.workers else 0):
+        moved = _to_free_slots(problem, found, assign_slots(problem, found, worker_of)[0])
+        if (moved == found).all():
+            break
+        found = moved
+    routed = _route(problem, found, worker_of, decided)
+    broken = _broken(problem, routed[2])
+    # A limit on moves may cut the way short where a constraint is broken: then what runs stays.
+    if broken and (problem.current >= 0).any():
+        found = stand(problem, found)
+        routed = _route(problem, found, worker_of, decided)
+        broken = _broken(problem, routed[2])
+    # What no worker can hold together is found only with the slots: then what is new of it is left.
+    new = problem.constraints.bound[problem.component] & (problem.current < 0)
+    while broken and (found[new] >= 0).any():
+        left = new & np.array([each in broken for each in problem.topology_ids], dtype=bool)[problem.topology]
+        found = np.where(left if (found[left] >= 0).any() else new, -1, found)
+        routed = _route(problem, found, worker_of, decided)
+        broken = _broken(problem, routed[2])
+    return routed
+
+
+def _broken(problem: Arrays, route: Route) -> set[str]:
+    """Topologies of which a way ends in a new breach of a hard constraint."""
+    return {reason.subject for reason in new_breaches(problem, _assignment(problem, route))}
+
+
+def _route(
+    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+) -> tuple[NDArray[np.int64], list[Reason], Route]:
+    target, reasons = assign_slots(problem, node_of, worker_of)
+    return node_of, _unplaced(problem, node_of, decided) + reasons, order_moves(problem, target)
+
+
+def _assignment(problem: Arrays, route: Route) -> FrozenMap[str, Slot]:
+    return FrozenMap({problem.task_ids[task]: slot for task, slot in sorted(route.slots.items())})
+
+
+def _left_out(problem: Arrays, decided: tuple[Reason, ...]) -> NDArray[np.bool_]:
+    """Tasks of the topologies that a scheduler left out on purpose, bool (n,)."""
     subjects = {reason.subject for reason in decided}
     known = np.array([topology in subjects for topology in problem.topology_ids], dtype=bool)
-    missing = [task for task in np.flatnonzero(node_of < 0).tolist() if not known[problem.topology[task]]]
+    return known[problem.topology] if problem.n else np.zeros(0, dtype=bool)
+
+
+def _to_free_slots(problem: Arrays, node_of: NDArray[np.int64], target: dict[int, Slot]) -> NDArray[np.int64]:
+    """Move tasks for which constraints within workers leave no slot on their node to nodes with a free one."""
+    lost = [task for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist() if task not in target]
+    room, left = Room(problem), problem.slots.copy()
+    for slot in set(target.values()):
+        left[problem.node_index[slot.node]] -= 1
+    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
+        room.place(task, int(node_of[task]))
+    for task in lost:
+        room.remove(task)
+        fits = room.fits(task) & (left > 0)
+        there = int(np.where(fits, left, -1).argmax()) if fits.any() else int(node_of[task])
+        room.place(task, there)
+        left[there] -= 1
+    return room.node_of.copy()
+
+
+def _unplaced(problem: Arrays, node_of: NDArray[np.int64], decided: tuple[Reason, ...]) -> list[Reason]:
+    missing = np.flatnonzero((node_of < 0) & ~_left_out(problem, decided)).tolist()
     if not missing:
         return list(decided)
     room = Room(problem)
@@ -108,12 +180,23 @@ def _no_worker(problem: Arrays, task: int, wide: NDArray[np.bool_], room: Room) 
     """Say why a task is not on any of the `wide` nodes, which have the capacity for it."""
     name = problem.task_ids[task]
     both = wide & room.has_worker(task)
+    if both.any() and problem.constraints is not None and not (both & room.open_to(task)).any():
+        return constraint_reason(problem, problem.constraints, task, room.node_of)
+    if both.any() and (rules := _in_workers(problem, task)):
+        message = f"{name} finds no worker where a constraint allows it: {rules}; more heap or slots, or relax it"
+        return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
     if both.any():
         message = f"{name} has room on node {problem.node_ids[int(both.argmax())]}, but the scheduler did not place it"
         return Reason(code="declined", subject=name, message=message)
     node = problem.node_ids[int(wide.argmax())]
     message = f"{name} needs a slot or heap in a worker; the nodes with the capacity for it, as {node}, have neither"
     return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
+
+
+def _in_workers(problem: Arrays, task: int) -> str:
+    """Hard constraints within workers that bind a task."""
+    rules = () if problem.constraints is None else problem.constraints.workers
+    return "; ".join(str(rule.constraint) for rule in rules if rule.group[int(problem.component[task])] >= 0)
 
 
 def _limited(problem: Arrays, dropped: int) -> Reason:

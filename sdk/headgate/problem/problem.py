@@ -8,7 +8,9 @@ import attrs
 import numpy as np
 
 from headgate.problem.arrays import Arrays
+from headgate.problem.broken import breaks_on_nodes
 from headgate.problem.build import build
+from headgate.problem.mend import mend
 from headgate.problem.planning import make_plan
 from headgate.problem.room import Room
 
@@ -44,6 +46,25 @@ class Problem(Arrays):
         """The capacity and slots that are left, with every fixed task in its place."""
         return Room(self)
 
+    def mend(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move tasks that break a constraint to nodes where they do not, as `plan` does; see `headgate.problem.mend`.
+
+        Args:
+            node_of: Node index of each task, int64 (n,), -1 for a task without one.
+
+        Returns:
+            Node index of each task, int64 (n,); the same array where the request has no constraints.
+        """
+        return mend(self, node_of)
+
+    def breaks(self, node_of: NDArray[np.int64]) -> bool:
+        """Check whether a decision on nodes breaks a hard constraint, whatever runs.
+
+        Args:
+            node_of: Node index of each task, int64 (n,), -1 for a task without one.
+        """
+        return breaks_on_nodes(self, node_of, fresh=True)
+
     def plan(
         self,
         node_of: NDArray[np.int64] | Sequence[int],
@@ -53,6 +74,9 @@ class Problem(Arrays):
         worker_of: NDArray[np.int64] | Sequence[int] | None = None,
     ) -> Plan:
         """Turn a decision on nodes into a plan: slots, ordered moves, scores, and reasons where it is infeasible.
+
+        What would break a hard constraint goes to another node first, or is left out; what breaks a soft one goes where
+        it does not, if there is room (`mend`).
 
         Args:
             node_of: Node index of each task, shape (n,), -1 where nothing fits. Fixed tasks stay in any case.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headgate.problem.constraints import DomainCounts
 from headgate.problem.workers import TOO_MANY, Workers
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.problem.arrays import Arrays
+    from headgate.problem.constraints import Constraints
 
 UNKNOWN = -1
 """Nobody has asked yet how many workers more a heap needs on a node."""
@@ -26,11 +28,20 @@ class Room:
     A topology needs one slot on each node it uses, and more where its worker's heap limit asks for them, by the rule
     of `headgate.problem.workers`: slots are counted for the tasks that are on a node, in whatever order they came. So
     where every task was placed on a node that `fits`, `Problem.plan(room.node_of)` gives every task a slot. Fixed tasks
-    are placed from the start, in the workers in which they run.
+    are placed from the start, in the workers in which they run. A node that a hard constraint closes to a task does
+    not fit it either.
     """
 
-    def __init__(self, problem: Arrays) -> None:
+    def __init__(self, problem: Arrays, constraints: Constraints | None = None) -> None:
+        """Place the fixed tasks.
+
+        Args:
+            problem: The request as arrays.
+            constraints: Constraints in place of the request's own.
+        """
         self._problem = problem
+        rules = constraints or problem.constraints
+        self._counts = None if rules is None else DomainCounts(rules, problem.component)
         self.free: NDArray[np.float64] = problem.capacity.copy()
         """float64 (m, r): capacity not yet taken."""
         self.free_slots: NDArray[np.int64] = problem.slots.copy()
@@ -49,6 +60,8 @@ class Room:
         fits = self.has_worker(task)
         for resource, need in enumerate(self._problem.demand[task].tolist()):
             fits &= self.free[:, resource] >= need
+        if self._counts is not None:
+            fits &= self._counts.open_to(task, self.free)
         return fits
 
     def fits_on(self, task: int, node: int) -> bool:
@@ -58,7 +71,26 @@ class Room:
             task: Index of the task.
             node: Index of the node.
         """
-        return all(map(le, self._demand[task], self.free[node].tolist())) and self._workers.fit(task, node)
+        return (
+            all(map(le, self._demand[task], self.free[node].tolist()))
+            and self._workers.fit(task, node)
+            and self.admits(task, node)
+        )
+
+    def admits(self, task: int, node: int) -> bool:
+        """Check whether no hard constraint closes the node to the task, whatever room it has.
+
+        Args:
+            task: Index of the task.
+            node: Index of the node.
+        """
+        return self._counts is None or self._counts.admits(task, node, self.free)
+
+    def open_to(self, task: int) -> NDArray[np.bool_]:
+        """Nodes that no hard constraint closes to the task, whatever room they have, bool (m,)."""
+        if self._counts is None:
+            return np.ones(self._problem.m, dtype=bool)
+        return self._counts.open_to(task, self.free)
 
     def takes(self, topology: int, heap: float, node: int) -> bool:
         """Check whether the slots of a node suffice for one more task of a topology, with a heap of its tasks.
@@ -105,15 +137,22 @@ class Room:
         self.free[node] -= self._problem.demand[task]
         self._workers.add(task, node)
         self._recount(task, node)
+        if self._counts is not None:
+            self._counts.change(task, node)
 
     def place_alike(self, tasks: Sequence[int], node: int) -> int:
         """Place tasks one after the other as long as they fit on the node: how many were placed.
 
         Args:
-            tasks: Tasks of one topology, one demand and one heap, none of them fixed; at least one.
+            tasks: Tasks of one topology, one demand and one heap, none of them fixed; at least one. They are of one
+                component where constraints bind it.
             node: Index of the node.
         """
         count = len(tasks)
+        if self._counts is not None:
+            count = min(count, self._counts.left_for(tasks[0], node)) if self.admits(tasks[0], node) else 0
+            if not count:
+                return 0
         for need, free in zip(self._demand[tasks[0]], self.free[node].tolist(), strict=True):
             if need > free:
                 return 0
@@ -124,6 +163,8 @@ class Room:
             self.node_of[tasks[:count]] = node
             self.free[node] -= count * self._problem.demand[tasks[0]]
             self._recount(tasks[0], node)
+            if self._counts is not None:
+                self._counts.change(tasks[0], node, count)
         return count
 
     def remove(self, task: int) -> None:
@@ -133,6 +174,8 @@ class Room:
         self.free[node] += self._problem.demand[task]
         self._workers.remove(task, node)
         self._recount(task, node)
+        if self._counts is not None:
+            self._counts.change(task, node, -1)
 
     def _recount(self, task: int, node: int) -> None:
         workers, topology = self._workers, self._topology[task]

@@ -8,6 +8,7 @@ import numpy as np
 
 from headgate.model import FrozenMap, Scores, Slot
 from headgate.problem.arrays import STEP
+from headgate.problem.broken import penalty
 from headgate.problem.profiles import FULL, Profiled, load_at, throughput
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
         moves=_moves(problem, assignment),
         unplaced=problem.n - len(assignment),
         throughput=throughput(problem, node_of),
+        penalty=penalty(problem, assignment),
     )
 
 

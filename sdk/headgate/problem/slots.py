@@ -10,6 +10,7 @@ import numpy as np
 
 from headgate.model import Reason, Slot
 from headgate.problem.packing import pack
+from headgate.problem.worker_rules import WorkerRules
 from headgate.problem.workers import Workers
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ def assign_slots(
     packing = _Packing(problem, running, worker_of)
     for node in sorted(by_node):
         workers, proven = packing.fewest_restarts(by_node[node], node, len(ports[node]))
+        if packing.rules:
+            workers = packing.separated(workers, node, len(ports[node]))
+            here = {task for worker in workers for task in worker.tasks}
+            if len(here) < len(by_node[node]) and len(workers) <= len(ports[node]):
+                reasons.append(_shared(problem, node, len(by_node[node]) - len(here), len(ports[node])))
         if len(workers) > len(ports[node]):
             reasons.append(_too_few(problem.node_ids[node], len(workers), len(ports[node]), proven=proven))
             continue
@@ -125,6 +131,7 @@ class _Packing:
         rule = Workers(problem)
         self._limit, self._held = rule.limit, rule.ports
         self._still = problem.request.limits.max_moves == 0
+        self.rules = WorkerRules(problem)
 
     def fewest_restarts(self, tasks: list[int], node: int, ports: int) -> tuple[list[_Worker], bool]:
         """Workers for the tasks of a node: of the ways to pack them, the gentlest for which its ports suffice.
@@ -141,6 +148,53 @@ class _Packing:
                     return workers, True
         # Keeping running workers needs too many ports: fall back on the packing that `Room` counted with, which holds.
         return self._anew(tasks)
+
+    def separated(self, workers: list[_Worker], node: int, ports: int) -> list[_Worker]:
+        """Workers as constraints within them ask: what may not be where it is goes to another one, or to a new one.
+
+        A task for which no port is left is in none. What runs in a worker stays there where no running task may move.
+        """
+        rest: list[tuple[_Worker, int]] = []
+        for worker in workers:
+            tasks, worker.tasks, worker.used = worker.tasks, [], 0.0
+            for task in sorted(tasks, key=lambda each: (not self._stays_in(each, worker, node), each)):
+                if self.rules.allow(worker.tasks, task) or self._must_stay(task, worker, node):
+                    worker.add(task, self._heap[task])
+                else:
+                    rest.append((worker, task))
+        found = self._joined([each for each in workers if each.tasks], node)
+        for worker, task in rest:
+            mine = [each for each in found if each.kind[0] == worker.kind[0]]
+            open_to = (each for each in mine if each.has_room(self._heap[task]) and self.rules.allow(each.tasks, task))
+            goes = next((each for each in open_to if not (self._still and each.port is not None)), None)
+            if goes is None and len(found) < ports:
+                goes = _Worker((worker.kind[0], ANY), worker.limit)
+                found.append(goes)
+            if goes is not None:
+                goes.add(task, self._heap[task])
+        return found
+
+    def _stays_in(self, task: int, worker: _Worker, node: int) -> bool:
+        return self._current[task] == node and self._running[task] == worker.port
+
+    def _must_stay(self, task: int, worker: _Worker, node: int) -> bool:
+        return self._stays_in(task, worker, node) and (self._still or self._fixed[task])
+
+    def _joined(self, workers: list[_Worker], node: int) -> list[_Worker]:
+        """Workers with each set that has to be in one worker in the one that has most of it, if its heap suffices."""
+        for tasks in self.rules.sets([task for worker in workers for task in worker.tasks]):
+            homes = [worker for worker in workers if set(worker.tasks) & set(tasks)]
+            if len(homes) < 2 or any(self._must_stay(task, worker, node) for worker in homes for task in worker.tasks):
+                continue
+            home = max(homes, key=lambda each: len(set(each.tasks) & set(tasks)))
+            if home.used + sum(self._heap[task] for task in tasks if task not in home.tasks) > home.limit:
+                continue
+            for worker in homes:
+                for task in [each for each in worker.tasks if each in tasks and worker is not home]:
+                    worker.tasks.remove(task)
+                    worker.used -= self._heap[task]
+                    home.add(task, self._heap[task])
+        return [worker for worker in workers if worker.tasks]
 
     def _numbers(self, tasks: list[int]) -> Iterator[dict[int, int]]:
         """Worker of each task by number: as the scheduler asked, then fewer and fewer a topology, at last undecided."""
@@ -247,6 +301,14 @@ def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) 
     free = iter(sorted((port for port in ports if port not in kept), key=lambda port: (port in used, port)))
     for worker in sorted((each for each in workers if each.port is None), key=lambda each: min(each.tasks)):
         worker.port = next(free)
+
+
+def _shared(problem: Arrays, node: int, lost: int, have: int) -> Reason:
+    name = problem.node_ids[node]
+    message = (
+        f"node {name} has {have} slots: constraints within workers leave {lost} of its tasks without one; add slots"
+    )
+    return Reason(code="constraint", subject=name, message=message, resource="slots", need=float(have + 1), have=have)
 
 
 def _too_few(node: str, need: int, have: int, *, proven: bool) -> Reason:

@@ -11,6 +11,8 @@ import attrs
 from headgate.model import (
     Cluster,
     Component,
+    Constraint,
+    ConstraintKind,
     Flow,
     FrozenMap,
     Kind,
@@ -20,11 +22,13 @@ from headgate.model import (
     NodeSample,
     Request,
     Resources,
+    Scope,
     Slot,
     Stream,
     TaskSample,
     Topology,
 )
+from headgate.model.constraint import COUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,6 +134,38 @@ def build_topology(dice: Dice, number: int = 0, size: Size = MEDIUM) -> Topology
         worker_heap=dice.pick((None, None, heaviest, 2 * heaviest)),
         workers=dice.number(1, 3),
         priority=dice.number(0, 2),
+    )
+
+
+def constrained(dice: Dice, request: Request) -> Request:
+    """The request with labels and zones on its nodes, and constraints on its topologies.
+
+    Args:
+        dice: Source of choices.
+        request: The request.
+    """
+    nodes = tuple(
+        attrs.evolve(node, zone=dice.pick((None, "z0", "z1")), labels=FrozenMap(disk=dice.pick(("hdd", "ssd"))))
+        for node in request.cluster.nodes
+    )
+    topologies = tuple(
+        attrs.evolve(each, constraints=tuple(_constraint(dice, each) for _ in range(dice.number(0, 3))))
+        for each in request.topologies
+    )
+    return attrs.evolve(request, cluster=Cluster(nodes=nodes), topologies=topologies)
+
+
+def _constraint(dice: Dice, topology: Topology) -> Constraint:
+    kind = dice.pick(tuple(ConstraintKind))
+    label = dice.pick((("disk", "ssd"), ("rack", "r0"), ("node", "n0"), ("zone", "z1")))
+    return Constraint(
+        kind=kind,
+        components=tuple(part.id for part in topology.components if dice.number(0, 1)),
+        scope=dice.pick(tuple(Scope)),
+        limit=dice.number(1, 3) if kind is ConstraintKind.AT_MOST else None,
+        labels=FrozenMap() if kind in COUNTED else FrozenMap({label[0]: (label[1],)}),
+        hard=dice.pick((True, True, False)),
+        weight=dice.pick((1.0, 5.0)),
     )
 
 

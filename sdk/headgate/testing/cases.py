@@ -8,7 +8,7 @@ import random
 import attrs
 
 from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
-from headgate.testing.build import SMALL, SeededDice, Size, build_request
+from headgate.testing.build import SMALL, SeededDice, Size, build_request, constrained
 from headgate.testing.odd import odd_requests
 
 COUNT = 40
@@ -22,8 +22,8 @@ class Cases:
     """Requests to judge a scheduler by.
 
     Attributes:
-        mixed: Of every kind: what runs already, metrics, limits, the corners (nothing to place, nowhere to go), and
-            odd ones (`headgate.testing.odd`).
+        mixed: Of every kind: what runs already, metrics, limits, the corners (nothing to place, nowhere to go),
+            constraints, and odd ones (`headgate.testing.odd`).
         small: At most 8 tasks on 3 nodes, nothing runs yet: every placement can be tried.
     """
 
@@ -40,6 +40,8 @@ def make_cases(seed: int = 0, count: int = COUNT) -> Cases:
     """
     dice = SeededDice(random.Random(seed))
     mixed = [build_request(dice) for _ in range(count)]
+    bound = SeededDice(random.Random(f"constraints {seed}"))
+    mixed += [constrained(bound, build_request(bound)) for _ in range(count)]
     small = [build_request(dice, SMALL, fresh=True) for _ in range(count)]
     return Cases(
         mixed=(*corners(), *odd_requests(), *mixed, build_request(dice, BIG), chain(50, 20)), small=tuple(small)

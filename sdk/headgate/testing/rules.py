@@ -16,10 +16,12 @@ import numpy as np
 from headgate.documents import dumps, loads
 from headgate.errors import OptionError
 from headgate.model import FrozenMap, Limits, MoveKind, Plan, Status
+from headgate.model.rescale import rescaled
 from headgate.problem import Problem
 from headgate.problem.profiles import throughput
 from headgate.testing.brute import placeable
 from headgate.testing.capabilities import CAPABILITIES
+from headgate.testing.constraints import broken_constraints
 from headgate.testing.replay import replay
 from headgate.testing.rule import SkipRule, Violation, cut_off, held, rule, whole_rule
 from headgate.testing.variants import doubled, moved, renamed, roomier, shuffled
@@ -79,6 +81,22 @@ moves = held("moves", "The moves lead from the running assignment to the planned
 move_limit = held("move-limit", "At most limits.max_moves running tasks move.", "move-limit")
 fixed = held("fixed", "A running task that is not movable stays on its node.", "fixed")
 restarts = held("restarts", "Without limits.restarts the tasks of each running worker stay the same.", "restart")
+
+
+@rule("constraints", "No plan breaks a hard constraint that what runs keeps.")
+def constraints(host: PluginHost, name: str, request: Request) -> str:
+    """Look for a plan that the host held for it, and count the constraints of the others anew.
+
+    Args:
+        host: The installed plugins.
+        name: Name of the scheduler.
+        request: The request.
+    """
+    plan = host.schedule(name, request)
+    if plan.status is Status.HELD:
+        return next((each.message for each in plan.reasons if each.code == "constraint"), "")
+    broken = broken_constraints(rescaled(request, plan), plan.assignment)
+    return f"{name} breaks {broken[0]}" if broken else ""
 
 
 @rule("silent", "It prints nothing.")
@@ -214,7 +232,7 @@ def idempotent(host: PluginHost, name: str, request: Request) -> str:
     plan = host.schedule(name, free)
     if plan.status is not Status.OK:
         return ""
-    again = host.schedule(name, attrs.evolve(free, assignment=plan.assignment))
+    again = host.schedule(name, attrs.evolve(rescaled(free, plan), assignment=plan.assignment))
     return f"{name} makes {len(again.moves)} more moves from where its own plan leads" if again.moves else ""
 
 
@@ -293,6 +311,8 @@ def keeps(host: PluginHost, name: str, request: Request) -> str:
     problem = Problem.of(request, measured=plan.measured)
     if request.limits.max_moves is None or (problem.current < 0).any() or plan.status is not Status.OK:
         return ""
+    if problem.breaks(problem.current):  # to keep a constraint may cost traffic
+        return ""
     if plan.input_rate is not None:
         now, then = throughput(problem, problem.current) or 0.0, plan.scores.throughput or 0.0
         return f"{name} processes {then:g} tuples/s, what runs {now:g}" if then < now * (1 - TOLERANCE) else ""
@@ -342,6 +362,7 @@ RULES: tuple[Rule, ...] = (
     move_limit,
     fixed,
     restarts,
+    constraints,
     reasons,
     order,
     processes,

@@ -63,23 +63,37 @@ def _smaller(request: Request) -> Iterator[Request]:
         metrics = attrs.evolve(request.metrics, nodes=samples)
         yield attrs.evolve(request, cluster=attrs.evolve(request.cluster, nodes=nodes), metrics=metrics)
     for topology in request.topologies:
-        for part in topology.components:
-            for less in _less(topology, part):
-                yield _with(request, [less if each is topology else each for each in request.topologies])
+        for less in _lesser(topology):
+            yield _with(request, [less if each is topology else each for each in request.topologies])
     for task in request.assignment:
         rest = {other: slot for other, slot in request.assignment.items() if other != task}
         yield attrs.evolve(request, assignment=FrozenMap(rest))
+
+
+def _lesser(topology: Topology) -> Iterator[Topology]:
+    """The topology with a constraint or a component less, or with fewer tasks of one."""
+    for constraint in topology.constraints:
+        yield attrs.evolve(topology, constraints=tuple(each for each in topology.constraints if each != constraint))
+    for part in topology.components:
+        yield from _less(topology, part)
 
 
 def _less(topology: Topology, part: Component) -> Iterator[Topology]:
     """The topology without a component, and with fewer tasks of it."""
     components = tuple(each for each in topology.components if each is not part)
     streams = tuple(each for each in topology.streams if part.id not in (each.source, each.target))
-    yield attrs.evolve(topology, components=components, streams=streams)
+    kept = tuple(attrs.evolve(one, components=_but(one.components, part.id)) for one in topology.constraints)
+    pairs = zip(kept, topology.constraints, strict=True)
+    named = tuple(new for new, old in pairs if new.components or not old.components)
+    yield attrs.evolve(topology, components=components, streams=streams, constraints=named)
     # Halving gets small fast, one less finds the exact number.
     for count in {part.parallelism // 2, part.parallelism - 1} - {0, part.parallelism}:
         fewer = attrs.evolve(part, parallelism=count)
         yield attrs.evolve(topology, components=tuple(fewer if each is part else each for each in topology.components))
+
+
+def _but(names: tuple[str, ...], gone: str) -> tuple[str, ...]:
+    return tuple(name for name in names if name != gone)
 
 
 def _with(request: Request, topologies: list[Topology]) -> Request:

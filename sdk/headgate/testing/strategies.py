@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from headgate.testing.build import MEDIUM, Size, build_cluster, build_request, build_topology
+from headgate.testing.build import MEDIUM, Size, build_cluster, build_request, build_topology, constrained
 
 try:
     from hypothesis import strategies as st
@@ -48,8 +48,10 @@ def _topologies(draw: DrawFn, size: Size) -> Topology:
 
 
 @st.composite
-def _requests(draw: DrawFn, size: Size, *, fresh: bool) -> Request:
-    return build_request(_Drawn(draw), size, fresh=fresh)
+def _requests(draw: DrawFn, size: Size, *, fresh: bool, bound: bool) -> Request:
+    dice = _Drawn(draw)
+    request = build_request(dice, size, fresh=fresh)
+    return constrained(dice, request) if bound else request
 
 
 def clusters(size: Size = MEDIUM) -> SearchStrategy[Cluster]:
@@ -62,11 +64,12 @@ def topologies(size: Size = MEDIUM) -> SearchStrategy[Topology]:
     return _topologies(size)
 
 
-def requests(size: Size = MEDIUM, *, fresh: bool = False) -> SearchStrategy[Request]:
+def requests(size: Size = MEDIUM, *, fresh: bool = False, bound: bool = False) -> SearchStrategy[Request]:
     """Valid requests.
 
     Args:
         size: Their bounds; `headgate.testing.build.SMALL` is small enough to try every placement.
         fresh: Nothing runs yet, nothing is measured, nothing is limited.
+        bound: Most topologies have constraints.
     """
-    return _requests(size, fresh=fresh)
+    return _requests(size, fresh=fresh, bound=bound)

@@ -12,6 +12,8 @@ from headgate.model import FrozenMap, Node, Request, Resources, Slot
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headgate.model import Constraint
+
 T = TypeVar("T")
 
 
@@ -28,7 +30,12 @@ def shuffled(request: Request, seed: int) -> Request:
         return tuple(dice.sample(values, len(values)))
 
     topologies = [
-        attrs.evolve(each, components=mixed(each.components), streams=mixed(each.streams))
+        attrs.evolve(
+            each,
+            components=mixed(each.components),
+            streams=mixed(each.streams),
+            constraints=mixed(tuple(attrs.evolve(one, components=mixed(one.components)) for one in each.constraints)),
+        )
         for each in request.topologies
     ]
     metrics = request.metrics
@@ -93,13 +100,25 @@ def renamed(request: Request, rename: Callable[[str], str]) -> Request:
         rename: Makes the new id of an id.
     """
     nodes = tuple(attrs.evolve(node, id=rename(node.id), host=node.host or node.id) for node in request.cluster.nodes)
+    topologies = tuple(
+        attrs.evolve(each, constraints=tuple(_renamed(one, rename) for one in each.constraints))
+        for each in request.topologies
+    )
     samples = tuple(attrs.evolve(sample, node=rename(sample.node)) for sample in request.metrics.nodes)
     return attrs.evolve(
         request,
         cluster=attrs.evolve(request.cluster, nodes=nodes),
+        topologies=topologies,
         assignment=moved(request.assignment, rename),
         metrics=attrs.evolve(request.metrics, nodes=samples),
     )
+
+
+def _renamed(constraint: Constraint, rename: Callable[[str], str]) -> Constraint:
+    labels = {
+        name: tuple(map(rename, values)) if name == "node" else values for name, values in constraint.labels.items()
+    }
+    return attrs.evolve(constraint, labels=FrozenMap(labels))
 
 
 def moved(assignment: FrozenMap[str, Slot], rename: Callable[[str], str]) -> FrozenMap[str, Slot]:

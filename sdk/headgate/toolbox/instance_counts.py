@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.model import NO_PROFILES, FrozenMap, Reason, Request, Status
+from headgate.model import NO_PROFILES, Constraint, ConstraintKind, FrozenMap, Reason, Request, Status
 from headgate.model.rescale import with_instances
 from headgate.problem import Problem
 from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, unprofiled_load
@@ -67,7 +68,7 @@ class InstanceCounts:
         on_node = [room.topologies_on(node) for node in range(problem.m)]
         return cls(
             request=request,
-            profiled=_rows(profiled, parts),
+            profiled=_rows(profiled, parts, _allowed(problem, fixed)),
             parts=parts,
             free=FULL - unprofiled_load(problem, profiled, room.node_of),
             need=np.hstack([_largest(problem, parts)[:, 1:], heap_need]),
@@ -97,9 +98,36 @@ class InstanceCounts:
         """
         total = counts.sum(axis=1)
         chosen = FrozenMap(dict(zip(self.names(), total.tolist(), strict=True)))
-        problem = Problem.of(with_instances(self.request, chosen, priced=True))
+        problem = Problem.of(self._on_profiled(with_instances(self.request, chosen, priced=True)))
         plan = problem.plan(self._nodes(problem, counts), explanation)
         return self._sustained(problem, attrs.evolve(plan, parallelism=chosen), factor)
+
+    def _on_profiled(self, request: Request) -> Request:
+        """The request with constraints to machines with a profile, where its own may make tasks move."""
+        if self._problem.constraints is None:
+            return request
+        kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for each in request.profiles:
+            kinds[each.topology, each.component].append(each.machine_type)
+        topologies = [
+            attrs.evolve(
+                topology,
+                constraints=(
+                    *topology.constraints,
+                    *(
+                        Constraint(
+                            kind=ConstraintKind.ONLY_ON,
+                            components=(component,),
+                            labels=FrozenMap(machine_type=tuple(sorted(types))),
+                        )
+                        for (owner, component), types in sorted(kinds.items())
+                        if owner == topology.id
+                    ),
+                ),
+            )
+            for topology in request.topologies
+        ]
+        return attrs.evolve(request, topologies=tuple(topologies))
 
     def _sustained(self, problem: Problem, plan: Plan, factor: float) -> Plan:
         """The plan at the highest rate that it sustains up to a factor: a move limit may have left tasks behind."""
@@ -151,6 +179,8 @@ class InstanceCounts:
         name = self.names()[row]
         if not self.profiled.covers[row].any():
             message = f"{name} has no profile for any machine type of the cluster; profile it on one of them"
+            if Profiled.of(self.request).covers[self.parts[row]].any():
+                message = f"{name} has profiles only for machines where a constraint forbids it"
             return Reason(code="profile", subject=name, message=message, resource="profiles", need=1.0, have=0.0)
         best = self.room[self.profiled.covers[row]].max(axis=0, initial=0.0)
         short = np.flatnonzero(best < self.need[row])
@@ -213,12 +243,19 @@ def _largest(problem: Problem, parts: NDArray[np.int64]) -> NDArray[np.float64]:
     return found[parts]
 
 
-def _rows(profiled: Profiled, parts: NDArray[np.int64]) -> Profiled:
+def _allowed(problem: Problem, fixed: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Nodes that constraints on labels leave to each component, and those of tasks that may not move, bool (c, m)."""
+    if problem.constraints is None:
+        return np.ones((len(problem.components), problem.m), dtype=bool)
+    return np.asarray(problem.constraints.allowed | (counts_of(problem, fixed) > 0), dtype=np.bool_)
+
+
+def _rows(profiled: Profiled, parts: NDArray[np.int64], allowed: NDArray[np.bool_]) -> Profiled:
     return attrs.evolve(
         profiled,
         e=profiled.e[parts],
         met=profiled.met[parts],
-        covers=profiled.covers[parts],
+        covers=(profiled.covers & allowed)[parts],
         covered=profiled.covered[parts],
         gain=profiled.gain[parts],
     )
