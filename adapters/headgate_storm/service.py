@@ -81,8 +81,10 @@ class Service:
     samples: SampleWriter | None = None
 
     def counts(self) -> dict[str, int]:
-        """Counts beside the rounds, by name: the collector's tally, and reports that samples have lost."""
+        """Counts beside the rounds, by name: the tallies of both ports, and reports that samples have lost."""
         found = attrs.asdict(self.collector.tally) if self.collector is not None else {}
+        callers = attrs.asdict(self.bridge.callers, filter=lambda each, _: each.name != "answered")
+        found |= {f"bridge {name}": count for name, count in callers.items()}
         if self.samples is not None:
             found["unwritten reports"] = self.samples.lost
         return found

@@ -7,6 +7,7 @@ makes room for the next. They cost no thread. A system without file descriptors 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import threading
@@ -29,6 +30,9 @@ all at once push each other out before they could prove anything."""
 BACKLOG = 1024
 """Callers that may wait to be let in: all workers of a cluster call at once when a collector starts again. With
 fewer, the system refuses some of them, which try again later."""
+SILENCE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+"""Seconds of silence after which the system asks whether a peer's machine is still there, seconds between questions,
+and questions. With more, peers whose machine lost its power or its network hold places for longer."""
 STARVED = 0.1
 """Seconds for which nobody is let in after the system had no descriptor. With more, Nimbus waits longer in its round;
 with far less, the wait costs a core."""
@@ -170,6 +174,7 @@ class PeerServer:
                 self._starve(error)
                 return
             self._starving = False
+            _keep_alive(caller)
             arrival = self._loop.create_task(self._loop.connect_accepted_socket(lambda: Peer(self), caller))
             self._arriving.add(arrival)
             arrival.add_done_callback(self._arrived)
@@ -217,6 +222,14 @@ class PeerServer:
         """Count a connection out."""
         self._strangers.pop(peer, None)
         self._peers.discard(peer)
+
+
+def _keep_alive(caller: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # it was gone before it was let in
+        caller.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in SILENCE.items():
+            if hasattr(socket, option):  # Linux has all three, macOS calls the first one by another name
+                caller.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
 class Peer(asyncio.Protocol):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+import subprocess
 import threading
 import time
 from contextlib import ExitStack, closing
@@ -308,3 +310,14 @@ def test_strangers_take_no_place_of_a_worker(monkeypatch: pytest.MonkeyPatch) ->
             stack.callback(client.close)
         until(lambda: collector.tally.received == 3)
         until(lambda: collector.tally.refused >= 32)
+
+
+@pytest.mark.skipif(shutil.which("ss") is None, reason="needs ss")
+def test_the_system_looks_whether_a_silent_worker_is_still_there(collector: Collector) -> None:
+    with closing(call(collector)) as client:
+        client.sendall(report_line())
+        until(lambda: collector.tally.received == 1)
+        ports = (collector.address[1], client.getsockname()[1])
+        sockets = f"sport = :{ports[0]} and dport = :{ports[1]}"
+        shown = subprocess.run(["ss", "-tnoH", sockets], capture_output=True, text=True, check=True).stdout
+    assert "timer:(keepalive," in shown

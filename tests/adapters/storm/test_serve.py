@@ -117,6 +117,7 @@ def test_strangers_at_both_ports_take_no_round_and_no_place_of_a_worker(tmp_path
     with socket.create_server(("127.0.0.1", 0)) as free:
         collector = free.getsockname()
     words = ("serve", "storm", "-s", "even", "--collector", "{}:{}".format(*collector), "--endpoint", "endpoint.json")
+    words += ("--journal", "journal")
     with running(*words, folder=tmp_path, program=LIMITED) as (process, _), contextlib.ExitStack() as stack:
         file = tmp_path / "endpoint.json"
         wait_for("its endpoint", file.exists)
@@ -136,6 +137,8 @@ def test_strangers_at_both_ports_take_no_round_and_no_place_of_a_worker(tmp_path
             worker.settimeout(0.2)
             with pytest.raises(TimeoutError):  # its connection stands
                 worker.recv(1)
+        wait_for("counts", lambda: (records := journal(tmp_path)) and records[-1].counts.get("bridge refused", 0) > 900)
+        assert journal(tmp_path)[-1].counts["refused"] > 900
         process.send_signal(signal.SIGTERM)
         process.wait(120)
         assert "768 workers can report at a time: `ulimit -n` is 1024" in process.stderr.read()
