@@ -28,6 +28,11 @@ SHARE = 0.7
 PLANS = 6
 """Plans of a round at most. With more, more topologies that do not fit are tried apart from each other; the deadline
 bounds all of them together."""
+PART = 0.5
+"""Part of the time that is left which one plan of several topologies may take. With more, a slow scheduler leaves less
+for the others to be planned again without one that does not fit; with less, its plans are worse."""
+ENOUGH = 0.1
+"""Part of the time that has to be left for another plan. With less, it would hardly begin."""
 CLOSED = Limits(restarts=False)
 
 
@@ -78,7 +83,8 @@ def fill(
     """
     waiting = frozenset(task for each in scheduled for task in each.executors if task not in seen.assignment)
     new = {each.topology.id: each for each in scheduled if each.executors and waiting >= each.executors.keys()}
-    planner = _Planner(with_lost_slots(seen), schedule, clock() + seconds, clock)
+    part = PART if len({_topology(task) for task in waiting}) > 1 else 1.0
+    planner = _Planner(with_lost_slots(seen), schedule, seconds=seconds, part=part, clock=clock)
     search = _Search(planner, new, waiting)
     found = search.run()
     if found is None:
@@ -118,18 +124,24 @@ class _Planner:
     """Asks the scheduler, within one deadline for all questions."""
 
     def __init__(
-        self, seen: Observation, schedule: Callable[[Request], Plan], end: float, clock: Callable[[], float]
+        self,
+        seen: Observation,
+        schedule: Callable[[Request], Plan],
+        *,
+        seconds: float,
+        part: float,
+        clock: Callable[[], float],
     ) -> None:
         self.seen = seen
-        self._schedule, self._end, self._clock = schedule, end, clock
+        self._schedule, self._clock = schedule, clock
+        self._seconds, self._end, self._part = seconds, clock() + seconds, part
         self.request: Request | None = None
         self.plan: Plan | None = None
         self.held = ""
-        self.longest = 0.0
 
     def has_time(self) -> bool:
-        """Check whether a question as long as the longest so far would end in time."""
-        return self._end - self._clock() > self.longest
+        """Check whether there is time for another plan."""
+        return self._end - self._clock() > ENOUGH * self._seconds
 
     def ask(
         self,
@@ -145,9 +157,9 @@ class _Planner:
             slots: Where executors are taken to run beside those that do.
             limits: Limits; the deadline is what is left of the time.
         """
-        began, out = self._clock(), frozenset(without)
+        out = frozenset(without)
         seen = attrs.evolve(self.seen, assignment=FrozenMap({**self.seen.assignment, **slots}))
-        limits = attrs.evolve(limits, deadline=max(self._end - began, 0.001))
+        limits = attrs.evolve(limits, deadline=max(self._part * (self._end - self._clock()), 0.001))
         self.request = Request.of(_without(seen, out), limits=limits)
         self.plan = None
         try:
@@ -155,8 +167,6 @@ class _Planner:
         except HeadgateError as error:
             self.held = str(error)
             return None
-        finally:
-            self.longest = max(self.longest, self._clock() - began)
         if self.plan.status is Status.HELD:
             self.held = "; ".join(reason.message for reason in self.plan.reasons)
             return None

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import random
 import threading
+from collections import Counter
 
 import attrs
 import pytest
@@ -15,6 +17,7 @@ from headgate.model.rates import stream_rates
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.profiles import Profiled
+from headgate_storm.nimbus.fill import fill
 from headgate_storm.nimbus.rounds import Rounds, decide, grant
 from headgate_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology, word_count
@@ -205,6 +208,53 @@ def test_without_a_free_port_the_lost_executor_waits(name):
     _, answer = ask(round_text([node], [there]), schedule=scheduler(name, options), top_up=True)
     assert executors(answer) == {A0: [1, 1, 2, 2, 3, 3, 4, 4]}
     assert answer["status"]["wc"].endswith("; to top up, restarts the worker on one.example:6700")
+
+
+def test_a_slow_scheduler_has_time_left_for_what_fits():
+    """One that takes all the time that it is given, as a search does: the topology that fits starts all the same."""
+    now = [0.0]
+
+    def slow(request):
+        now[0] += request.limits.deadline
+        return scheduler()(request)
+
+    many = [number for task in range(1, 11) for number in (task, task)]
+    snapshot = read_snapshot(
+        round_text([supervisor("n", cpu=60.0)], [topology("a", component("x", many)), word_count()])
+    )
+    seen = snapshot.observation()
+    done = fill(seen, snapshot.scheduled, slow, seconds=3.5, clock=lambda: now[0])
+    assert sorted(done.slots) == sorted(TASKS)
+    assert done.left_out.keys() == {"a"}
+    assert now[0] <= 3.5
+
+
+@pytest.mark.parametrize("name", [each for each in SCHEDULERS if each not in ("isolation", "sps-v2")])
+def test_where_storm_s_even_scheduler_places_what_a_dead_worker_ran_so_do_all(name):
+    """Its rule: executors that are lost go to free slots, if there is one and the topology has fewer workers than it
+    asks for; what lives stays. Room is plenty, and no topology has nodes of its own: no other rule is in the way."""
+    options, dice, met = {"counts": "given"} if name == "hetero" else {}, random.Random(7), Counter()
+    for _ in range(20):
+        nodes = [supervisor(f"n{at}", ports=tuple(range(6700, 6700 + dice.randint(1, 3)))) for at in range(3)]
+        slots = [(each["id"], port) for each in nodes for port in each["ports"]]
+        dice.shuffle(slots)
+        (mine, *rest), alive = slots, [0, *(dice.choice((0, -1)) for _ in range(2)), -1]
+        others = rest[: dice.choice((len(rest), dice.randrange(len(rest))))]
+        full = len(others) == len(rest)
+        them = [
+            topology(f"o{at}", component("x", [1, 1]), slots=[slot], assignment=[0]) for at, slot in enumerate(others)
+        ]
+        there = word_count(slots=[mine], assignment=alive, workers=3)
+        _, answer = ask(round_text(nodes, [there, *them]), schedule=scheduler(name, options))
+        met["full" if full else "placed"] += 1
+        if full:
+            assert answer["topologies"] == {}
+            continue
+        found = executors(answer)
+        assert answer["topologies"].keys() == {"wc"}
+        assert sorted(task for flat in found.values() for task in flat[::2]) == [1, 2, 3, 4]
+        assert found[mine] == [task for task, at in enumerate(alive, 1) if at == 0 for _ in range(2)]
+    assert min(met["placed"], met["full"]) > 3, met
 
 
 def test_topping_up_comes_after_free_ports():
