@@ -23,7 +23,7 @@ from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.service import HOOKS, SCHEDULER
 from storm_cluster import running_cluster, wait_for, word_count
 
-pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.soak]
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.soak, pytest.mark.timeout(7200)]
 
 DEATHS = {"python": 100, "nimbus": 10, "supervisor": 10}
 SHARE = float(os.environ.get("HEADGATE_DEATHS", "1"))
