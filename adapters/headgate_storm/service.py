@@ -150,9 +150,9 @@ def serve(
 
 
 def _collector(settings: ServiceSettings, stack: contextlib.ExitStack) -> Collector | None:
+    limit = raise_limit()
     if settings.collector is None:
         return None
-    limit = raise_limit()
     workers = places(limit, CLIENTS)
     if workers < CLIENTS:
         LOG.warning("%d workers can report at a time: `ulimit -n` is %d, a descriptor for each", workers, limit)
