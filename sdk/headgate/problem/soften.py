@@ -52,10 +52,12 @@ class _Softening:
         self._rules = constraints.soft_counted
         # soft rules counted as if they were hard, each by itself, tell where one is broken
         self._each = [
-            DomainCounts(attrs.evolve(constraints, allowed=np.ones(size, dtype=bool), counted=(rule,), of=_of(rule.group)),
-                   problem.component)
+            DomainCounts(
+                attrs.evolve(constraints, allowed=np.ones(size, dtype=bool), counted=(rule,), of=_of(rule.group)),
+                problem.component,
+            )
             for rule in self._rules
-        ]  # fmt: skip
+        ]
         self._labels = np.zeros(size)
         for label in constraints.soft_labels:
             self._labels[np.ix_(label.member, ~label.nodes)] += label.constraint.weight
