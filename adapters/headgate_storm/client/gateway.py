@@ -134,6 +134,12 @@ class NimbusGateway:
         with self._nimbus(name) as nimbus:
             return TopologyInfo.of(self._read(nimbus.getTopologyInfoByName(name)))
 
+    def nimbus_conf(self) -> dict[str, Any]:
+        """The settings of the Nimbus that leads, its defaults included."""
+        with self._nimbus("its settings") as nimbus:
+            conf: dict[str, Any] = json.loads(nimbus.getNimbusConf())
+            return conf
+
     def topology_conf(self, name: str) -> dict[str, Any]:
         """The settings of a topology as Nimbus stored them, those of the cluster included."""
         with self._nimbus(name) as nimbus:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import zipfile
@@ -11,14 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.errors import EngineError
 from headgate.hooks import Finding
+from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.install.hooks import StoredSettings, examine_hooks, examine_workers
 from headgate_storm.install.installation import Installation
+from headgate_storm.install.security import examine_security, nimbus_addresses
 from headgate_storm.nimbus.bridge import HOST, Endpoint
 from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import HOOKS, SCHEDULER
+from headgate_storm.service import SCHEDULER
 from headgate_storm.workers.addresses import collector_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from headgate.engines.java import Java
 
 OLDEST, NEWEST = (2, 6), (2, 8)
 """Releases that the jar is tested with, the patch level left out."""
@@ -36,6 +40,23 @@ def examine(home: Path) -> tuple[Finding, ...]:
     except EngineError as error:
         return (_bad("Storm", str(error), "name the folder that Storm was unpacked to, its $STORM_HOME"),)
     return (_release(installation), *examine_jars(installation), *_configuration(installation))
+
+
+def examine_settings(
+    installation: Installation, conf: Mapping[str, Any], stored: StoredSettings | None
+) -> Iterator[Finding]:
+    """Findings on what a `storm.yaml` says, on what it names, and on what Nimbus has stored.
+
+    Args:
+        installation: The installation of this machine.
+        conf: Its `storm.yaml`.
+        stored: What Nimbus has, None where it was not asked.
+    """
+    yield from examine_conf(conf)
+    yield from examine_hooks(conf, stored)
+    extlib = installation.home / "extlib"
+    yield from examine_workers(extlib, conf, stored, jar=bool(_with_headgate(installation, "extlib")))
+    yield from examine_security(conf)
 
 
 def _ok(subject: str, detail: str) -> Finding:
@@ -110,14 +131,29 @@ def _configuration(installation: Installation) -> Iterator[Finding]:
         return
     yield _ok("Java", f"{java.version} ({java.program})")
     yield _ok("storm.yaml", str(installation.conf_file))
-    yield from examine_conf(conf)
+    try:
+        stored = _stored(installation, conf, java)
+    except EngineError as error:
+        stored = None
+        yield _lacking("Nimbus", f"{error} What it stored with topologies is not known", "ask again when it leads")
+    yield from examine_settings(installation, conf, stored)
+
+
+def _stored(installation: Installation, conf: Mapping[str, Any], java: Java) -> StoredSettings:
+    """Ask Nimbus, if anybody listens where it should: Storm's client would wait for minutes."""
+    where = nimbus_addresses(conf)
+    if not any(_listening("Nimbus", host, port, "").status == "ok" for host, port in where):
+        raise EngineError(f"no Nimbus answers at {', '.join(f'{host}:{port}' for host, port in where)}.")
+    with NimbusGateway(installation.home / "lib", conf, java=java.program) as nimbus:
+        return StoredSettings.ask(nimbus)
 
 
 def examine_conf(conf: Mapping[str, Any]) -> Iterator[Finding]:
     """Findings on what a `storm.yaml` says, and on the files and addresses that it names."""
     yield _scheduler(conf)
     yield _endpoint(conf.get("headgate.endpoint"))
-    yield from _monitor(conf)
+    yield from _collectors(conf.get("headgate.collector"))
+    yield _token(conf)
 
 
 def _scheduler(conf: Mapping[str, Any]) -> Finding:
@@ -164,18 +200,6 @@ def _listening(subject: str, host: str, port: int, fix: str) -> Finding:
     except OSError as error:
         return _bad(subject, f"{host}:{port} does not answer: {error.strerror or error}", fix)
     return _ok(subject, f"{host}:{port} answers")
-
-
-def _monitor(conf: Mapping[str, Any]) -> Iterator[Finding]:
-    """Settings by which workers report; without all of them nothing is measured, and schedulers plan as declared."""
-    for key, wanted in HOOKS.items():
-        found = conf.get(key) or []
-        if all(each in found for each in wanted):
-            yield _ok(key, "Headgate's is in it")
-        else:
-            yield _lacking(key, "Headgate's is not in it", f"storm.yaml of supervisors: {key}: {json.dumps(wanted)}")
-    yield from _collectors(conf.get("headgate.collector"))
-    yield _token(conf)
 
 
 def _collectors(named: Any) -> Iterator[Finding]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headgate.plugins.host import PluginHost
-from headgate_storm.install.examine import MEMBER, examine, examine_conf, examine_jars
+from headgate_storm.install.examine import MEMBER, examine, examine_conf, examine_jars, examine_settings
+from headgate_storm.install.hooks import StoredSettings, examine_hooks
 from headgate_storm.install.installation import Installation
 from headgate_storm.local.cluster import LocalStorm
 from headgate_storm.nimbus.bridge import Endpoint
@@ -43,6 +44,17 @@ def put(jar: Path, content: str = "class") -> Path:
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr(MEMBER, content)
     return jar
+
+
+HOOK, REPORTERS = HOOKS
+GRAPHITE = {"class": "org.acme.Graphite", "report.period": 10}
+
+
+def settings_of(
+    home: Path, conf: dict[str, Any], nimbus: dict[str, Any] | None = None, **topologies: dict[str, Any]
+) -> dict[str, Finding]:
+    stored = None if nimbus is None else StoredSettings(nimbus=nimbus, topologies=topologies)
+    return {each.subject: each for each in examine_settings(Installation.at(home), conf, stored)}
 
 
 def jars(home: Path) -> tuple[Finding, ...]:
@@ -85,8 +97,6 @@ def test_an_empty_configuration_lacks_everything() -> None:
     assert {name: each.status for name, each in found.items()} == {
         "storm.scheduler": "broken",
         "headgate.endpoint": "broken",
-        "topology.auto.task.hooks": "missing",
-        "topology.metrics.reporters": "missing",
         "headgate.collector": "missing",
         "headgate.collector.token.file": "missing",
     }
@@ -138,11 +148,74 @@ def test_each_of_several_collectors_is_called() -> None:
 def test_the_monitors_keys(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("x")
-    found = {each.subject: each for each in examine_conf({**HOOKS, "headgate.collector.token.file": str(token)})}
-    assert {found[name].status for name in HOOKS} == {"ok"}
+    found = {each.subject: each for each in examine_conf({"headgate.collector.token.file": str(token)})}
+    assert {each.status for each in examine_hooks(HOOKS, None)} == {"ok"}
+    assert {each.status for each in examine_hooks({}, None)} == {"missing"}
     assert found["headgate.collector.token.file"].fix == f"chmod 600 {token}"
     token.chmod(0o600)
     assert conf_of(**{"headgate.collector.token.file": str(token)})["headgate.collector.token.file"].status == "ok"
+
+
+def test_hooks_without_the_jar_are_broken_whoever_names_them(home: Path) -> None:
+    for conf, nimbus in ((dict(HOOKS), None), ({}, dict(HOOKS)), (dict(HOOKS), {})):
+        found = settings_of(home, conf, nimbus)["hooks"]
+        assert found.status == "broken"
+        assert "will not start here" in found.detail
+        assert f"headgate storm jar -o {home / 'extlib'}" in found.fix
+    assert "hooks" not in settings_of(home, {}, {})
+    put(home / "extlib" / "a.jar")
+    assert "hooks" not in settings_of(home, dict(HOOKS), dict(HOOKS))
+
+
+def test_a_list_of_nimbuss_own_wins_and_is_kept_in_the_list_to_write(home: Path) -> None:
+    found = settings_of(home, dict(HOOKS), {REPORTERS: [GRAPHITE]})
+    assert found[HOOK].status == "ok"
+    assert found[REPORTERS].status == "missing"
+    assert "Nimbus has a list of its own, which wins" in found[REPORTERS].detail
+    where, _, written = found[REPORTERS].fix.partition(f"{REPORTERS}: ")
+    assert where == "storm.yaml of every Nimbus: "
+    assert json.loads(written) == [GRAPHITE, *HOOKS[REPORTERS]]
+    merged = settings_of(home, dict(HOOKS), {REPORTERS: json.loads(written)})
+    assert merged[REPORTERS].status == "ok"
+
+
+def test_a_list_of_the_supervisors_is_kept_too(home: Path) -> None:
+    fix = settings_of(home, {HOOK: ["org.acme.Hook"]})[HOOK].fix
+    assert fix == f'storm.yaml of supervisors: {HOOK}: ["org.acme.Hook", "{HOOKS[HOOK][0]}"]'
+
+
+def test_topologies_that_lose_or_keep_the_hooks_are_named(home: Path) -> None:
+    put(home / "extlib" / "a.jar")
+    topologies: dict[str, dict[str, Any]] = {"own": {HOOK: ["org.acme.Hook"]}, "plain": {}, "hooked": dict(HOOKS)}
+    found = settings_of(home, dict(HOOKS), {}, **topologies)
+    assert found["topology own"].detail.startswith("reports nothing")
+    assert '["org.acme.Hook", "headgate.storm.monitor.TaskHook"]' in found["topology own"].fix
+    assert not {"topology plain", "topology hooked"} & set(found)
+    assert found["topologies"].status == "ok"
+    assert "stored with the hooks: hooked;" in found["topologies"].detail
+    # the keys are gone from every storm.yaml: what is stored still names them
+    assert "hooked" in settings_of(home, {}, {}, **topologies)["topologies"].detail
+    (home / "extlib" / "a.jar").unlink()
+    gone = settings_of(home, {}, {}, **topologies)["topologies"]
+    assert (gone.status, "hooked" in gone.detail) == ("broken", True)
+
+
+def test_settings_of_a_secured_cluster(home: Path, tmp_path: Path) -> None:
+    jaas = tmp_path / "jaas.conf"
+    digest = "org.apache.storm.security.auth.digest.DigestSaslTransportPlugin"
+    conf: dict[str, Any] = {"storm.thrift.transport": digest}
+    assert "java.security.auth.login.config" in settings_of(home, conf)["storm.thrift.transport"].fix
+    conf["java.security.auth.login.config"] = str(jaas)
+    assert "cannot be read" in settings_of(home, conf)["storm.thrift.transport"].detail
+    jaas.touch()
+    assert settings_of(home, conf)["storm.thrift.transport"].status == "ok"
+    assert settings_of(home, {"nimbus.thrift.client.use.tls": True})["nimbus.thrift.client.use.tls"].status == "missing"
+    shown = settings_of(home, {"headgate.collector.token": "hidden"})["headgate.collector.token"]
+    assert (shown.status, "hidden" in str(shown)) == ("broken", False)
+    as_user: dict[str, Any] = {"supervisor.run.worker.as.user": True, "headgate.collector.token.file": "/t"}
+    assert settings_of(home, as_user)["supervisor.run.worker.as.user"].status == "broken"
+    as_user["topology.auto-credentials"] = ["headgate.storm.monitor.TopologyToken"]
+    assert "supervisor.run.worker.as.user" not in settings_of(home, as_user)
 
 
 def test_the_command_names_the_findings(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""Settings of a secured cluster: which of them Headgate works with, and what it needs for that."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headgate.hooks import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+JAAS = "java.security.auth.login.config"
+TRANSPORT = "storm.thrift.transport"
+TLS = "nimbus.thrift.client.use.tls"
+SECRET = "headgate.collector.token"  # noqa: S105 - the name of a setting
+SECRET_FILE = f"{SECRET}.file"
+AS_USER = "supervisor.run.worker.as.user"
+CREDENTIALS = "topology.auto-credentials"
+CREDENTIAL = "headgate.storm.monitor.TopologyToken"
+"""The plugin by which Nimbus hands each topology its token, so that workers read no file."""
+DIGEST = "org.apache.storm.security.auth.digest.DigestSaslTransportPlugin"
+PLAIN = "org.apache.storm.security.auth.SimpleTransportPlugin"
+TLS_STORE = "nimbus.thrift.tls.client.truststore.path"
+
+
+def nimbus_addresses(conf: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default where it says nothing."""
+    key, otherwise = ("nimbus.thrift.tls.port", 0) if conf.get(TLS) else ("nimbus.thrift.port", 6627)
+    return tuple((str(host), int(conf.get(key) or otherwise)) for host in conf.get("nimbus.seeds") or ["localhost"])
+
+
+def examine_security(conf: Mapping[str, Any]) -> Iterator[Finding]:
+    """Findings on settings of a secured cluster; none on a cluster without."""
+    if conf.get(TRANSPORT, PLAIN) != PLAIN:
+        yield _login(conf)
+    if conf.get(TLS):
+        yield _tls(conf)
+    if conf.get(SECRET):
+        yield Finding(
+            subject=SECRET,
+            status="broken",
+            detail="a secret in storm.yaml of Nimbus is stored with every topology, and its UI and API show it",
+            fix=f"a new secret, and its file named as {SECRET_FILE}",
+        )
+    if conf.get(AS_USER) is True and conf.get(SECRET_FILE) and CREDENTIAL not in (conf.get(CREDENTIALS) or ()):
+        yield Finding(
+            subject=AS_USER,
+            status="broken",
+            detail=f"workers run as those who submitted them, who cannot read {conf[SECRET_FILE]}: the collector "
+            "refuses them, and nothing is measured",
+            fix=f'storm.yaml of Nimbus: {CREDENTIALS} and nimbus.autocredential.plugins.classes: ["{CREDENTIAL}"]',
+        )
+
+
+def _login(conf: Mapping[str, Any]) -> Finding:
+    """Storm's client logs in by a JAAS file; the one of `storm.yaml` is the only one that a command is given."""
+    plugin = str(conf[TRANSPORT])
+    named = conf.get(JAAS)
+    if not named:
+        detail = f"{plugin} without a login: `headgate storm` and this command cannot ask Nimbus"
+        return Finding(subject=TRANSPORT, status="missing", detail=detail, fix=f'storm.yaml: {JAAS}: "/FILE"')
+    file = Path(str(named))
+    if not os.access(file, os.R_OK):
+        detail = f"{file}, the login for {plugin}, cannot be read: `headgate storm` cannot ask Nimbus"
+        return Finding(subject=TRANSPORT, status="missing", detail=detail, fix="ask again as a user who can read it")
+    tested = "" if plugin == DIGEST else "; Headgate is tested with DIGEST-MD5 only"
+    return Finding(subject=TRANSPORT, status="ok", detail=f"{plugin}, with {file}{tested}")
+
+
+def _tls(conf: Mapping[str, Any]) -> Finding:
+    store = conf.get(TLS_STORE)
+    if store and os.access(str(store), os.R_OK):
+        return Finding(subject=TLS, status="ok", detail=f"certificates in {store}; Headgate is not tested with TLS")
+    detail = f"{store or 'no store of certificates'} cannot be read: `headgate storm` cannot ask Nimbus"
+    return Finding(subject=TLS, status="missing", detail=detail, fix=f'storm.yaml: {TLS_STORE}: "/FILE", readable')
