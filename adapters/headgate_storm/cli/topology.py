@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sysconfig
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import click
 from headgate.cli.host import plugins
 from headgate.errors import EngineError
 from headgate_storm.cli.profile import storm
+from headgate_storm.install.unit import systemd_unit
 
 __all__ = ["storm"]
 
@@ -206,6 +208,20 @@ def jar(output: Path, *, as_json: bool) -> None:
 
     file = hand_out(output)
     click.echo(json.dumps({"jar": str(file)}) if as_json else str(file))
+
+
+@storm.command()
+@click.argument("arguments", nargs=-1, metavar="-- [SERVE ARGUMENTS]...")
+@click.option("--user", default="storm", show_default=True, help="The user that Nimbus runs as.")
+def unit(arguments: tuple[str, ...], user: str) -> None:
+    """Print a systemd unit for `headgate serve storm`, with its limits and restarts.
+
+    SERVE ARGUMENTS are those of `headgate serve storm`, after --; without --endpoint it is that of the page.
+    """
+    named = any(each.partition("=")[0] == "--endpoint" for each in arguments)
+    endpoint = () if named else ("--endpoint", "/var/lib/headgate/endpoint.json")
+    program = str(Path(sysconfig.get_path("scripts"), "headgate"))
+    click.echo(systemd_unit(user, (program, "serve", "storm", *endpoint, *arguments)), nl=False)
 
 
 def _nimbus(home: Path | None) -> NimbusGateway:

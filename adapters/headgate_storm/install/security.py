@@ -26,7 +26,7 @@ TLS_STORE = "nimbus.thrift.tls.client.truststore.path"
 
 
 def nimbus_addresses(conf: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
-    """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default where it says nothing."""
+    """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default otherwise."""
     key, otherwise = ("nimbus.thrift.tls.port", 0) if conf.get(TLS) else ("nimbus.thrift.port", 6627)
     return tuple((str(host), int(conf.get(key) or otherwise)) for host in conf.get("nimbus.seeds") or ["localhost"])
 

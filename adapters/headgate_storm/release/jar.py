@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -31,6 +32,8 @@ SOURCES = Path(__file__).parents[1] / "java" / "src" / "main" / "java"
 """Headgate's Java sources, which a wheel has too."""
 BUILT = Path(__file__).parents[1] / "headgate-storm.jar"
 """Headgate's classes, in an installed wheel that was built where there was a JDK."""
+HANDED_OUT = re.compile(r"headgate-storm-[0-9a-f]{12}\.jar")
+"""Name of the jar of any Headgate."""
 BYTECODE = 11
 """Storm 2.6 runs on Java 11, Storm 2.8 on Java 17; classes for the older one serve both."""
 COMPILER = Artefact("org.eclipse.jdt", "ecj", "3.33.0")
@@ -61,7 +64,7 @@ def bridge_jar(version: str = STORM, *, cache: Path | None = None) -> Path:
 
 
 def hand_out(folder: Path) -> Path:
-    """Copy the jar into a folder, all or nothing; returns the copy.
+    """Copy the jar into a folder, all or nothing, and remove those of other Headgates there; returns the copy.
 
     Raises:
         EngineError: There is none, see `bridge_jar`, or the folder cannot be written.
@@ -74,6 +77,10 @@ def hand_out(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(jar, draft)
         draft.replace(copy)
+        # Only now, so that one is always there. A daemon that runs keeps the file that it has open.
+        for older in folder.iterdir():
+            if HANDED_OUT.fullmatch(older.name) and older != copy:
+                older.unlink(missing_ok=True)
     except OSError as error:
         raise EngineError(f"{copy} cannot be written: {error.strerror}") from None
     finally:
