@@ -28,6 +28,7 @@ from headgate.model import (
     Topology,
 )
 from headgate.model.rates import stream_rates
+from headgate_storm.nimbus.constraints import constraints_of
 from headgate_storm.nimbus.timing import Timing
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         desired_nodes=_nodes(conf, DESIRED, isolated),
         minimum_nodes=_nodes(conf, MINIMUM),
         isolated_nodes=isolated,
+        constraints=constraints_of(conf, known),
     )
     topology = _assumed(topology)
     pairs = [(task, pair) for each in components for task, pair in _executors(data["id"], each)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.problem.constraints import DomainCounts
+from headgate.problem.worker_rules import WorkerNeeds
 from headgate.problem.workers import TOO_MANY, Workers
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Room:
         self._problem = problem
         rules = constraints or problem.constraints
         self._counts = None if rules is None else DomainCounts(rules, problem.component)
+        self._needs = WorkerNeeds(problem) if rules is not None and rules.workers else None
         self.free: NDArray[np.float64] = problem.capacity.copy()
         """float64 (m, r): capacity not yet taken."""
         self.free_slots: NDArray[np.int64] = problem.slots.copy()
@@ -62,6 +64,9 @@ class Room:
             fits &= self.free[:, resource] >= need
         if self._counts is not None:
             fits &= self._counts.open_to(task, self.free)
+        if self._needs is not None:
+            for node in np.flatnonzero(fits).tolist():
+                fits[node] = self._needs.admit(task, node)
         return fits
 
     def fits_on(self, task: int, node: int) -> bool:
@@ -75,6 +80,7 @@ class Room:
             all(map(le, self._demand[task], self.free[node].tolist()))
             and self._workers.fit(task, node)
             and self.admits(task, node)
+            and (self._needs is None or self._needs.admit(task, node))
         )
 
     def admits(self, task: int, node: int) -> bool:
@@ -139,6 +145,8 @@ class Room:
         self._recount(task, node)
         if self._counts is not None:
             self._counts.change(task, node)
+        if self._needs is not None:
+            self._needs.change(task, node)
 
     def place_alike(self, tasks: Sequence[int], node: int) -> int:
         """Place tasks one after the other as long as they fit on the node: how many were placed.
@@ -153,6 +161,8 @@ class Room:
             count = min(count, self._counts.left_for(tasks[0], node)) if self.admits(tasks[0], node) else 0
             if not count:
                 return 0
+        if self._needs is not None:  # workers are counted task by task
+            return self._place_singly(tasks[:count], node)
         for need, free in zip(self._demand[tasks[0]], self.free[node].tolist(), strict=True):
             if need > free:
                 return 0
@@ -167,6 +177,13 @@ class Room:
                 self._counts.change(tasks[0], node, count)
         return count
 
+    def _place_singly(self, tasks: Sequence[int], node: int) -> int:
+        for number, task in enumerate(tasks):
+            if not self.fits_on(task, node):
+                return number
+            self.place(task, node)
+        return len(tasks)
+
     def remove(self, task: int) -> None:
         """Take a placed task off its node: all is as if it had never come."""
         node = int(self.node_of[task])
@@ -176,6 +193,8 @@ class Room:
         self._recount(task, node)
         if self._counts is not None:
             self._counts.change(task, node, -1)
+        if self._needs is not None:
+            self._needs.change(task, node, -1)
 
     def _recount(self, task: int, node: int) -> None:
         workers, topology = self._workers, self._topology[task]

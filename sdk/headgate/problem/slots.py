@@ -199,6 +199,11 @@ class _Packing:
     def _numbers(self, tasks: list[int]) -> Iterator[dict[int, int]]:
         """Worker of each task by number: as the scheduler asked, then fewer and fewer a topology, at last undecided."""
         asked = self._asked
+        if self.rules:
+            mine_by: dict[int, list[int]] = defaultdict(list)
+            for task in tasks:
+                mine_by[self._topology[task]].append(task)
+            yield {task: number for mine_of in mine_by.values() for task, number in self.rules.numbers(mine_of).items()}
         if asked is not None:
             mine: dict[int, set[int]] = defaultdict(set)
             decided = [task for task in tasks if asked[task] >= 0]

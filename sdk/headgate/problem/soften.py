@@ -51,11 +51,9 @@ class _Softening:
         size = constraints.allowed.shape
         self._rules = constraints.soft_counted
         # soft rules counted as if they were hard, each by itself, tell where one is broken
+        plain = attrs.evolve(constraints, allowed=np.ones(size, dtype=bool))
         self._each = [
-            DomainCounts(
-                attrs.evolve(constraints, allowed=np.ones(size, dtype=bool), counted=(rule,), of=_of(rule.group)),
-                problem.component,
-            )
+            DomainCounts(attrs.evolve(plain, counted=(rule,), of=_of(rule.group)), problem.component)
             for rule in self._rules
         ]
         self._labels = np.zeros(size)

@@ -1,0 +1,100 @@
+"""Storm's own constraints as constraints of the model, and the cases of its constraint solver's tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from headgate import PluginHost
+from headgate.model import (
+    Cluster,
+    Component,
+    ConstraintKind,
+    Kind,
+    Node,
+    Request,
+    Resources,
+    Scope,
+    Status,
+    Stream,
+    Topology,
+)
+from headgate.testing.constraints import broken_constraints
+from headgate_storm.nimbus.constraints import constraints_of
+
+PAIRS = [["spout", "b0"], ["b2", "spout"], ["b1", "b2"], ["b1", "b0"], ["b1", "spout"]]
+PARTS = frozenset({"spout", "b0", "b1", "b2", "b3"})
+
+
+def said(conf):
+    return [str(each) for each in constraints_of(conf, PARTS)]
+
+
+def test_both_forms_of_incompatible_components_are_read():
+    by_component = {"b1": {"incompatibleComponents": ["b2", "spout"]}, "b2": {"incompatibleComponents": "b1"}}
+    assert said({"topology.ras.constraints": by_component}) == [
+        "b1, b2 apart on every worker",
+        "b1, spout apart on every worker",
+    ]
+    assert len(said({"topology.ras.constraints": PAIRS})) == 5
+
+
+def test_limits_of_a_supervisor():
+    conf = {
+        "topology.ras.constraints": {"b1": {"maxNodeCoLocationCnt": "2"}, "b2": {"maxNodeCoLocationCnt": 0}},
+        "topology.spread.components": ["b1", "b0"],
+    }
+    assert said(conf) == ["at most 1 of b0 a node", "at most 2 of b1 a node"]
+
+
+def test_nodes_that_are_liked_and_not_are_soft():
+    conf = {"topology.scheduler.favored.nodes": ["h1"], "topology.scheduler.unfavored.nodes": ["h1", "h2"]}
+    liked, shunned = constraints_of(conf, PARTS)
+    assert (liked.kind, liked.labels, liked.is_hard) == (ConstraintKind.PREFER, {"host": ("h1",)}, False)
+    assert (shunned.kind, shunned.labels, shunned.is_hard) == (ConstraintKind.NEVER_ON, {"host": ("h2",)}, False)
+
+
+def test_one_executor_or_component_a_worker():
+    (one,) = constraints_of({"topology.ras.one.executor.per.worker": True}, PARTS)
+    assert (one.kind, one.scope, one.limit) == (ConstraintKind.AT_MOST, Scope.WORKER, 1)
+    (apart,) = constraints_of({"topology.ras.one.component.per.worker": True}, PARTS)
+    assert (apart.kind, apart.scope) == (ConstraintKind.APART, Scope.WORKER)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [7, "b0", ["b0"], [["b0"]], [["b0", 1]], {"b0": 1}, {"b0": {"incompatibleComponents": 4}}, {"x": {}}, None],
+)
+def test_a_mistake_is_left_out(value):
+    assert said({"topology.ras.constraints": value, "topology.spread.components": value if value == 7 else None}) == []
+
+
+def solver_case(bolts, limit):
+    """The topology and cluster of TestConstraintSolverStrategy: 4 supervisors with 2 slots, 4 spouts, 4 bolts."""
+    conf = {"topology.ras.constraints": PAIRS, "topology.spread.components": ["spout"]}
+    if limit > 1:
+        conf["topology.ras.constraints"] = {
+            "spout": {"maxNodeCoLocationCnt": limit, "incompatibleComponents": ["b0", "b1", "b2"]},
+            "b1": {"incompatibleComponents": ["b0", "b2"]},
+        }
+    need = Resources(cpu=10.0, memory=100.0)
+    spout = Component(id="spout", kind=Kind.SPOUT, parallelism=4, demand=need, rate=1.0)
+    parts = (spout, *(Component(id=f"b{number}", parallelism=bolts, demand=need) for number in range(4)))
+    topology = Topology(
+        id="t",
+        components=parts,
+        streams=tuple(Stream(source="spout", target=f"b{number}") for number in range(4)),
+        constraints=constraints_of(conf, PARTS),
+    )
+    nodes = tuple(
+        Node(id=f"s{number}", capacity=Resources(cpu=120.0, memory=1200.0), slots=(0, 1)) for number in range(4)
+    )
+    return Request(cluster=Cluster(nodes=nodes), topologies=(topology,))
+
+
+@pytest.mark.parametrize("scheduler", ["resource-aware", "dstorm", "dstorm-plus", "even"])
+@pytest.mark.parametrize(("bolts", "limit"), [(3, 1), (3, 2), (11, 2)])
+def test_cases_of_storms_constraint_solver(scheduler, bolts, limit):
+    request = solver_case(bolts, limit)
+    plan = PluginHost.load().schedule(scheduler, request)
+    assert plan.status is Status.OK, plan.reasons
+    assert broken_constraints(request, plan.assignment) == ()
