@@ -230,7 +230,9 @@ def idempotent(host: PluginHost, name: str, request: Request) -> str:
     limits = attrs.evolve(request.limits, max_moves=None, restarts=True)
     free = attrs.evolve(request, limits=limits) if limits != request.limits else request
     plan = host.schedule(name, free)
-    if plan.status is not Status.OK:
+    rules = Problem.of(free).constraints
+    # Workers that constraints divide may be divided otherwise where some run: that is the core's decision.
+    if plan.status is not Status.OK or (rules is not None and rules.workers):
         return ""
     again = host.schedule(name, attrs.evolve(rescaled(free, plan), assignment=plan.assignment))
     return f"{name} makes {len(again.moves)} more moves from where its own plan leads" if again.moves else ""
