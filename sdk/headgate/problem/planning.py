@@ -9,7 +9,7 @@ import numpy as np
 from headgate.model import FrozenMap, Plan, Reason, Status
 from headgate.problem.broken import new_breaches
 from headgate.problem.mend import mend, stand
-from headgate.problem.moves import order_moves
+from headgate.problem.moves import Route, order_moves
 from headgate.problem.relaxation import constraint_reason
 from headgate.problem.room import Room
 from headgate.problem.score import score
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from headgate.model import Slot
     from headgate.problem.arrays import Arrays
-    from headgate.problem.moves import Route
 
 SHOWN = 5
 """Unplaced tasks that get a reason of their own; one more reason counts the others."""
@@ -96,6 +95,10 @@ def _routed(
         found = np.where(left if (found[left] >= 0).any() else new, -1, found)
         routed = _route(problem, found, worker_of, decided)
         broken = _broken(problem, routed[2])
+    if broken:  # workers that run would be divided anew, and not as constraints ask: all that runs keeps its slot
+        running, ids = problem.request.assignment, problem.task_ids
+        slots = {task: running[ids[task]] for task in np.flatnonzero(problem.current >= 0).tolist()}
+        return problem.current, _unplaced(problem, problem.current, decided), Route(moves=(), slots=slots)
     return routed
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import attrs
 import numpy as np
 import pytest
@@ -32,6 +34,7 @@ from headgate.model import (
 )
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
+from headgate.testing.build import SeededDice, build_request, constrained
 from headgate.testing.constraints import broken_constraints
 from headgate.testing.strategies import requests
 
@@ -302,3 +305,12 @@ class TestDocuments:
         node = Node(id="n", capacity=Resources(), labels=FrozenMap(rack="r0"))
         with pytest.raises(DocumentError, match="state it there"):
             Problem.of(Request(cluster=Cluster(nodes=(node,))))
+
+
+@pytest.mark.parametrize("seed", [10870, 17365, 26182, 31286])
+@pytest.mark.parametrize("scheduler", ["even", "dstorm"])
+def test_workers_that_run_and_cannot_be_divided_anew_stay(seed, scheduler):
+    dice = SeededDice(random.Random(seed))
+    request = constrained(dice, build_request(dice, fresh=seed % 3 == 0))
+    plan = PluginHost.load().schedule(scheduler, request)
+    assert plan.status is not Status.HELD, plan.reasons
