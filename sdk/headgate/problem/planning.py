@@ -10,7 +10,7 @@ from headgate.model import FrozenMap, Plan, Reason, Status
 from headgate.problem.broken import new_breaches
 from headgate.problem.mend import mend, stand
 from headgate.problem.moves import Route, order_moves
-from headgate.problem.relaxation import constraint_reason
+from headgate.problem.relaxation import binds, constraint_reason
 from headgate.problem.room import Room
 from headgate.problem.score import score
 from headgate.problem.slots import assign_slots
@@ -188,6 +188,9 @@ def _no_worker(problem: Arrays, task: int, wide: NDArray[np.bool_], room: Room) 
     if both.any() and (rules := _in_workers(problem, task)):
         message = f"{name} finds no worker where a constraint allows it: {rules}; more heap or slots, or relax it"
         return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
+    if both.any() and (rules := _on_nodes(problem, task)):
+        message = f"{name} is left so that its topology breaks no constraint: {rules}; relax it, or make room"
+        return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
     if both.any():
         message = f"{name} has room on node {problem.node_ids[int(both.argmax())]}, but the scheduler did not place it"
         return Reason(code="declined", subject=name, message=message)
@@ -200,6 +203,12 @@ def _in_workers(problem: Arrays, task: int) -> str:
     """Hard constraints within workers that bind a task."""
     rules = () if problem.constraints is None else problem.constraints.workers
     return "; ".join(str(rule.constraint) for rule in rules if rule.group[int(problem.component[task])] >= 0)
+
+
+def _on_nodes(problem: Arrays, task: int) -> str:
+    """Hard constraints on nodes that bind a task."""
+    rules = () if problem.constraints is None else problem.constraints.hard
+    return "; ".join(str(rule.constraint) for rule in rules if binds(rule, int(problem.component[task])))
 
 
 def _limited(problem: Arrays, dropped: int) -> Reason:

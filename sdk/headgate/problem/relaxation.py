@@ -30,7 +30,7 @@ def constraint_reason(problem: Arrays, constraints: Constraints, task: int, node
         node_of: Node index of each task that is placed, int64 (n,), -1 for the others.
     """
     name, part = problem.task_ids[task], int(problem.component[task])
-    binding = [rule for rule in constraints.hard if _binds(rule, part)]
+    binding = [rule for rule in constraints.hard if binds(rule, part)]
     alike = np.flatnonzero((problem.component == part) & (node_of < 0)).tolist()
     for rule in binding:
         found = _relaxed(problem, constraints, rule, alike, node_of)
@@ -52,7 +52,13 @@ def constraint_reason(problem: Arrays, constraints: Constraints, task: int, node
     return Reason(code="constraint", subject=name, message=message, resource=named, need=1.0, have=0.0)
 
 
-def _binds(rule: LabelRule | CountRule, part: int) -> bool:
+def binds(rule: LabelRule | CountRule, part: int) -> bool:
+    """Check whether a constraint is one on a component.
+
+    Args:
+        rule: The constraint.
+        part: Index of the component.
+    """
     return rule.group[part] >= 0 if isinstance(rule, CountRule) else bool(rule.member[part])
 
 

@@ -314,3 +314,18 @@ def test_workers_that_run_and_cannot_be_divided_anew_stay(seed, scheduler):
     request = constrained(dice, build_request(dice, fresh=seed % 3 == 0))
     plan = PluginHost.load().schedule(scheduler, request)
     assert plan.status is not Status.HELD, plan.reasons
+
+
+def test_a_task_that_is_left_for_a_constraint_is_given_it_as_the_reason():
+    parts = (
+        Component(id="c0", kind=Kind.SPOUT, parallelism=2, rate=100.0, demand=Resources({"gpu": 1.0})),
+        Component(id="c1"),
+    )
+    rule = Constraint(kind=ConstraintKind.TOGETHER, scope=Scope.RACK)
+    topology = Topology(id="t", components=parts, streams=(Stream(source="c0", target="c1"),), constraints=(rule,))
+    nodes = tuple(Node(id=name, capacity=Resources(cpu=100.0, memory=1024.0)) for name in ("n0", "n1", "n2"))
+    running = FrozenMap({f"t/c0/{index}": Slot("n0", 0) for index in range(2)})  # on a node without a gpu
+    request = Request(cluster=Cluster(nodes=nodes), topologies=(topology,), assignment=running)
+    plan = PluginHost.load().schedule("dstorm", request)
+    assert plan.status is Status.INFEASIBLE
+    assert [(each.code, each.subject, each.resource) for each in plan.reasons] == [("constraint", "t/c1/0", str(rule))]
