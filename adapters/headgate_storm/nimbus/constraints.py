@@ -1,7 +1,8 @@
 """Storm's own constraints, in a topology's configuration, as constraints of the model.
 
 They are read as `ConstraintSolverConfig` of Storm reads them: what is no component or no number there is left out, for
-a mistake in one topology must not stop the rounds of all.
+a mistake in one topology must not stop the rounds of all. One executor or one component a worker is not read: to mend
+plans of production size for it takes longer than a round has.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 RAS, SPREAD = "topology.ras.constraints", "topology.spread.components"
 FAVORED, UNFAVORED = "topology.scheduler.favored.nodes", "topology.scheduler.unfavored.nodes"
-ONE_EXECUTOR = "topology.ras.one.executor.per.worker"
-ONE_COMPONENT = "topology.ras.one.component.per.worker"
 LIMIT, APART = "maxNodeCoLocationCnt", "incompatibleComponents"
 
 
@@ -31,7 +30,6 @@ def constraints_of(conf: Mapping[str, Any], components: AbstractSet[str]) -> tup
     return (
         *_apart(conf.get(RAS), components),
         *_limits(conf, components),
-        *_in_workers(conf),
         *_nodes(conf),
     )
 
@@ -58,13 +56,6 @@ def _limits(conf: Mapping[str, Any], components: AbstractSet[str]) -> Iterator[C
             found[name] = number
     for name in sorted(found.keys() & components):
         yield Constraint(kind=ConstraintKind.AT_MOST, components=(name,), limit=found[name])
-
-
-def _in_workers(conf: Mapping[str, Any]) -> Iterator[Constraint]:
-    if conf.get(ONE_EXECUTOR) is True:
-        yield Constraint(kind=ConstraintKind.AT_MOST, scope=Scope.WORKER, limit=1)
-    elif conf.get(ONE_COMPONENT) is True:
-        yield Constraint(kind=ConstraintKind.APART, scope=Scope.WORKER)
 
 
 def _nodes(conf: Mapping[str, Any]) -> Iterator[Constraint]:

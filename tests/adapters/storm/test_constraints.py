@@ -13,7 +13,6 @@ from headgate.model import (
     Node,
     Request,
     Resources,
-    Scope,
     Status,
     Stream,
     Topology,
@@ -51,13 +50,6 @@ def test_nodes_that_are_liked_and_not_are_soft():
     liked, shunned = constraints_of(conf, PARTS)
     assert (liked.kind, liked.labels, liked.is_hard) == (ConstraintKind.PREFER, {"host": ("h1",)}, False)
     assert (shunned.kind, shunned.labels, shunned.is_hard) == (ConstraintKind.NEVER_ON, {"host": ("h2",)}, False)
-
-
-def test_one_executor_or_component_a_worker():
-    (one,) = constraints_of({"topology.ras.one.executor.per.worker": True}, PARTS)
-    assert (one.kind, one.scope, one.limit) == (ConstraintKind.AT_MOST, Scope.WORKER, 1)
-    (apart,) = constraints_of({"topology.ras.one.component.per.worker": True}, PARTS)
-    assert (apart.kind, apart.scope) == (ConstraintKind.APART, Scope.WORKER)
 
 
 @pytest.mark.parametrize(
