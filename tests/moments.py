@@ -15,10 +15,10 @@ from headgate.engines.cache import cache_folder
 from shell import gone, running
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
-SECONDS = 15
-"""After the signal, nothing that the command started may run for longer."""
 TIMES = int(os.environ.get("HEADGATE_SIGNALS", "0"))
 """Moments of each command and each signal; 0 is the small sample of a usual run."""
+SECONDS = 15 if TIMES else 90
+"""After the signal, nothing that the command started may run for longer; a usual run may share its machine."""
 
 
 @attrs.frozen

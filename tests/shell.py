@@ -13,11 +13,13 @@ from pathlib import Path
 
 import psutil
 
+from patience import PATIENCE
+
 HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
 MARK = "HEADGATE_TEST_MARK"
 
 
-def headgate(*words, stdin="", timeout=240, **environment):
+def headgate(*words, stdin="", timeout=PATIENCE, **environment):
     """Run the console script; no run may end in a traceback."""
     run = subprocess.run(
         [HEADGATE, *map(str, words)],
@@ -73,7 +75,7 @@ def end(mark):
         time.sleep(0.05)
 
 
-def gone(mark, seconds=20):
+def gone(mark, seconds=60):
     """The command lines of the marked processes that are left after some seconds."""
     deadline = time.monotonic() + seconds
     while marked(mark) and time.monotonic() < deadline:
@@ -96,7 +98,7 @@ def interrupted(*words, folder, number, at):
                 break
         assert len(marked(mark)) > 4
         process.send_signal(number)
-        _, messages = process.communicate(timeout=240)
+        _, messages = process.communicate(timeout=PATIENCE)
         assert process.returncode == 128 + number
         assert "Traceback" not in messages
         assert gone(mark) == []

@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headgate.api import Comparison, compare, plan
+    from headgate.api import Comparison, compare, plan, why
     from headgate.errors import DocumentError, EngineError, HeadgateError, OptionError, PluginError
     from headgate.hooks import Description, Verdict, hookimpl
     from headgate.model import Observation, Plan, Receipt, Request
@@ -42,6 +42,7 @@ _HOME = {
     "compare": "api",
     "hookimpl": "hooks",
     "plan": "api",
+    "why": "api",
 }
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "compare",
     "hookimpl",
     "plan",
+    "why",
 ]
 
 

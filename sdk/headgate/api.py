@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.documents import digest, loads, read, structure
-from headgate.errors import DocumentError, OptionError, known_names
+from headgate.errors import DocumentError, OptionError, PluginError, known_names
 from headgate.model import Bound, Plan, Request, Status
+from headgate.plugins.guard import guarded
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
+from headgate.problem.why import explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from headgate.problem.why import Why
     from headgate.toolbox.cancel import Cancellation
 
 
@@ -81,6 +84,34 @@ def plan(
     """
     asked = limited(load_request(request), deadline=deadline, max_moves=max_moves, seed=seed)
     return (host or PluginHost.load()).schedule(scheduler, asked, options, cancellation=cancel)
+
+
+def why(
+    request: Request | Mapping[str, Any] | str | Path,
+    task: str,
+    scheduler: str,
+    *,
+    options: Mapping[str, Any] | None = None,
+    deadline: float | None = None,
+    host: PluginHost | None = None,
+) -> Why:
+    """Plan a request and find the reasons for one task's place: a row for each node; see `plan`.
+
+    Args:
+        request: The request, in any form that `plan` takes.
+        task: Id of the task, `TOPOLOGY/COMPONENT/INDEX`.
+        scheduler: Name of an installed scheduler.
+        options: The scheduler's options by name; text is converted.
+        deadline: Seconds to plan, instead of the request's own limit.
+        host: The plugins to use; all that are installed by default.
+
+    Raises:
+        DocumentError: The request breaks its schema or contradicts itself, or has no such task.
+        PluginError: There is no such scheduler.
+        OptionError: An option is unknown or does not fit.
+    """
+    asked = limited(load_request(request), deadline=deadline)
+    return explain(asked, (host or PluginHost.load()).schedule(scheduler, asked, options), task)
 
 
 def compare(
@@ -175,7 +206,11 @@ def _workload(host: PluginHost, plugin: str, name: str) -> Request:
     known = {workload.name: workload for workload in host.evidence(plugin).workloads}
     if name not in known:
         raise DocumentError("", f"{plugin} has no workload {name!r}{known_names(name, known)}")
-    return known[name].build()
+    with guarded(plugin, f"workload {name}"):
+        made = known[name].build()
+    if not isinstance(made, Request):
+        raise PluginError(f"{plugin}: workload {name} is of type {type(made).__name__}, not Request")
+    return made
 
 
 def load_request(request: Request | Mapping[str, Any] | str | Path) -> Request:
@@ -192,6 +227,7 @@ def limited(
     *,
     deadline: float | None = None,
     max_moves: int | None = None,
+    slowdown: float | None = None,
     seed: int | None = None,
 ) -> Request:
     """The request with some of its limits replaced.
@@ -200,6 +236,7 @@ def limited(
         request: The request.
         deadline: Seconds to plan; None keeps the limit.
         max_moves: Running tasks that may move; None keeps the limit.
+        slowdown: Times as long as by the engine's own scheduler that a batch may take; None keeps the limit.
         seed: Seed; None keeps the request's.
     """
     limits = request.limits
@@ -207,4 +244,6 @@ def limited(
         limits = attrs.evolve(limits, deadline=deadline)
     if max_moves is not None:
         limits = attrs.evolve(limits, max_moves=max_moves)
+    if slowdown is not None:
+        limits = attrs.evolve(limits, slowdown=slowdown)
     return attrs.evolve(request, limits=limits, seed=request.seed if seed is None else seed)

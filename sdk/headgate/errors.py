@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_LISTED = 80
+"""Names that a message lists, at most. The larger it is, the longer are messages about clusters of thousands."""
+
 
 class HeadgateError(Exception):
     """Base of every error that is raised on purpose; its text is meant for the user."""
@@ -65,4 +68,5 @@ def known_names(name: str, known: Iterable[str]) -> str:
     """
     known = sorted(known)
     close = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.66)
-    return f"{f', did you mean {close[0]}?' if close else ';'} there are: {', '.join(known) or 'none'}"
+    listed = f": {', '.join(known) or 'none'}" if len(known) <= _LISTED else f" {len(known)}, such as {known[0]}"
+    return f"{f', did you mean {close[0]}?' if close else ';'} there are{listed}"

@@ -42,6 +42,10 @@ def _frozen(names: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
+def _text(docstring: str | None) -> str:
+    return docstring or ""
+
+
 @attrs.frozen(kw_only=True)
 class Finding:
     """One thing that was looked at: `missing` things are optional, `broken` ones are not."""
@@ -82,7 +86,7 @@ class Description:
         hookspec: The hook specification it was written for.
     """
 
-    summary: str
+    summary: str = attrs.field(converter=_text)
     options: type = NoOptions
     paper: str = ""
     capabilities: frozenset[str] = attrs.field(default=frozenset(), converter=_frozen)
@@ -192,12 +196,37 @@ class MonitorSpec:
         """
 
 
+class PrioritySpec:
+    """Hooks of a priority manager."""
+
+    @hookspec
+    def headgate_prioritise(  # type: ignore[empty-body]
+        self, observation: Observation, address: str | None
+    ) -> Observation:
+        """Answer the observation with the priorities, desired and minimum nodes of its topologies as they are now.
+
+        `--priorities NAME:ADDRESS` names the plugin and says, in the plugin's own words, where priorities are kept;
+        without an address it is None. Of the answer the `priority`, `desired_nodes` and `minimum_nodes` of
+        topologies are taken, by id, and the notes; nothing else. Called in every round, before it is analysed
+        and planned, by any thread. A round in which it raises is held.
+        """
+
+
 class ExecutorSpec:
     """Hooks of an executor: what makes a plan true on an engine."""
 
     @hookspec
     def headgate_preflight(self, target: Any, plan: Plan) -> Sequence[str]:  # type: ignore[empty-body]
         """Say what the target cannot enforce, one sentence each; nothing if all of it. Light, without effect."""
+
+    @hookspec
+    def headgate_keeps(self, target: Any, plan: Plan) -> bool:  # type: ignore[empty-body]
+        """Say if the tasks of a plan stay where they are without being asked to. Light, without effect. Optional.
+
+        An engine that deals tasks out anew, as Spark does for each stage, may run all of them by chance where a
+        plan without moves wants them. The plan is carried out if the answer is no. An engine without this hook
+        keeps its tasks.
+        """
 
     @hookspec
     def headgate_execute(self, target: Any, plan: Plan) -> Receipt:  # type: ignore[empty-body]
@@ -255,4 +284,7 @@ class InstallationSpec:
         """
 
 
-SPECS: tuple[type, ...] = (Spec, SchedulerSpec, MonitorSpec, ExecutorSpec, ExperimentSpec, LoopSpec, InstallationSpec)
+SPECS: tuple[type, ...] = (
+    *(Spec, SchedulerSpec, MonitorSpec, PrioritySpec),
+    *(ExecutorSpec, ExperimentSpec, LoopSpec, InstallationSpec),
+)

@@ -42,7 +42,7 @@ def command(
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headgate.api import compare, find_request
-    from headgate.cli.tables import comparison_table, reasons, summary_table
+    from headgate.cli.tables import comparison_table, constraint_tables, reasons, summary_table
     from headgate.documents import unstructure, write_text
 
     if html is not None and len(requests) > 1:
@@ -53,7 +53,9 @@ def command(
         asked = find_request(text, host)
         found = compare(asked, schedulers or None, options=given, deadline=deadline, host=host)
         compared.append(found)
-        tables += [] if as_json else ([text] if len(requests) > 1 else []) + [comparison_table(found, asked)]
+        if not as_json:
+            tables += [*([text] if len(requests) > 1 else []), comparison_table(found, asked)]
+            tables += constraint_tables(asked, {row.scheduler: row.plan for row in found.rows})
         for row in found.rows:
             for line in reasons(row.plan):
                 say(f"{row.scheduler}: {row.plan.label}: {line}")

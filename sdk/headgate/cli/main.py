@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import click
 
+from headgate.cli.logs import LEVELS, show_logs
 from headgate.errors import HeadgateError
 from headgate.interrupts import arrived, handled
 
@@ -17,11 +18,13 @@ BUILT_IN = {
     "compare": "headgate.cli.compare",
     "conform": "headgate.cli.conform",
     "doctor": "headgate.cli.doctor",
+    "journal": "headgate.cli.journal",
     "plan": "headgate.cli.plan",
     "plugins": "headgate.cli.plugins",
     "reproduce": "headgate.cli.reproduce",
     "run": "headgate.cli.run",
     "schema": "headgate.cli.schema",
+    "why": "headgate.cli.why",
 }
 """Commands of the core: name, and the module that holds `command`."""
 
@@ -65,8 +68,13 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="headgate", prog_name="headgate")
-def headgate() -> None:
+@click.option("-v", "--verbose", count=True, help="Show more of the log on stderr; twice for all of it.")
+@click.option("--log-level", type=click.Choice(LEVELS), help="Show the log from this level on; HEADGATE_LOG does too.")
+@click.option("--traceback", is_flag=True, help="Show where plugins fail: the traceback of what they raise.")
+def headgate(*, verbose: int, log_level: str | None, traceback: bool) -> None:
     """Plan, compare and run schedulers for stream processing."""
+    named = log_level or ("", "info", "debug")[min(verbose, 2)]
+    show_logs(named, tracebacks=traceback)
 
 
 def main() -> NoReturn:

@@ -61,6 +61,10 @@ def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:
         out.print(each)
 
 
+WIDE = 12
+"""With more columns, less space stands between them."""
+
+
 class Markup(str):
     """Text in rich's markup; any other text in a table is shown as it is."""
 
@@ -92,7 +96,13 @@ def table(
     def cell(value: object) -> str:
         return value if isinstance(value, Markup) else "" if value is None else escape(str(value))
 
-    made = Table(title=escape(title) or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    made = Table(
+        title=escape(title) or None,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        pad_edge=False,
+        collapse_padding=len(columns) > WIDE,
+    )
     for column in columns:
         side: Literal["left", "right"] = "right" if column in numbers else "left"
         made.add_column(column, justify=side, overflow="fold", no_wrap=column in (columns[0], *whole))

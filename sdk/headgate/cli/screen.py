@@ -20,7 +20,7 @@ class Screen:
     """Writes to stdout and stderr by an outbox, whose thread alone stands where a pipe is full.
 
     Attributes:
-        lost: Rounds and messages that were not shown: the queue was full, or nobody reads any more.
+        lost: Rounds and messages that were not shown: the queue was full, nobody reads any more, or they failed.
     """
 
     def __init__(self, outbox: Outbox, *, as_json: bool) -> None:
@@ -36,7 +36,7 @@ class Screen:
     @property
     def lost(self) -> int:
         """Rounds and messages that were not shown."""
-        return self._unread + self._outbox.dropped
+        return self._unread + self._outbox.lost
 
     def show(self, done: Round) -> None:
         """Show a round when its turn comes."""

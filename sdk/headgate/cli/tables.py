@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.cli.output import table
 from headgate.model.plan import STARVED
+from headgate.report.constraints import CONSTRAINT_COLUMNS, constraint_rows
 from headgate.report.format import bound_text, comparison_cells, percent, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from headgate.api import Comparison, Row
     from headgate.model import Move, Plan, Request
@@ -67,7 +68,7 @@ def _mean_cells(rows: list[Row]) -> tuple[str, ...]:
 
 
 def plan_tables(plan: Plan, request: Request) -> list[Any]:
-    """Tables of a plan: its figures, the load of nodes, the moves, and the reasons where there is no place.
+    """Tables of a plan: its figures, the constraints where there are any, and the moves.
 
     Args:
         plan: The plan.
@@ -87,12 +88,25 @@ def plan_tables(plan: Plan, request: Request) -> list[Any]:
         ("throughput at most", "" if scores.throughput is None else f"{quantity(scores.throughput)} tuples/s"),
         ("bound", bound_text(plan.bound)),
         ("running tasks that move", scores.moves),
+        ("penalty of soft constraints", quantity(scores.penalty) if scores.penalty else ""),
         ("explanation", plan.explanation),
     ]
     tables = [table("", ("figure", "value"), [row for row in rows if row[1] not in ("", "-")])]
+    tables += constraint_tables(request, {"": plan})
     if plan.moves:
         tables.append(moves_table(plan))
     return tables
+
+
+def constraint_tables(request: Request, plans: Mapping[str, Plan]) -> list[Any]:
+    """Table of the constraints and the plans that break them; none where a request has no constraints.
+
+    Args:
+        request: The request.
+        plans: Plans for it, by a name; a single one needs none.
+    """
+    rows = constraint_rows(request, plans)
+    return [table(f"{len(rows)} constraints", CONSTRAINT_COLUMNS, rows)] if rows else []
 
 
 def status_text(plan: Plan) -> str:

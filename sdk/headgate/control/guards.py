@@ -13,7 +13,7 @@ import numpy as np
 from headgate.control.repeated import Repeated, count_again
 from headgate.model import FrozenMap, Slot
 from headgate.problem import Problem
-from headgate.problem.arrays import STEP
+from headgate.problem.amounts import STEP
 from headgate.problem.score import score
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def measure(request: Request, goal: Goal) -> float | None:
     """
     if goal in PREDICTED:
         scores = running(request)
-        known = not scores.unplaced and (goal != "traffic" or bool(request.metrics.flows))
+        known = not scores.unplaced and (goal != "traffic" or bool(request.metrics.flows or request.metrics.streams))
         return _predicted(scores, goal) if known else None
     samples = request.metrics.topologies
     if goal == "latency":

@@ -28,6 +28,7 @@ from headgate.control.guards import (
 )
 from headgate.control.journal import NoJournal
 from headgate.control.knowledge import KnowledgeFile
+from headgate.control.priorities import Priorities
 from headgate.control.repeated import given_up_reason
 from headgate.control.round import Check, Outcome, Round
 from headgate.documents import unstructure
@@ -64,6 +65,13 @@ class Control:
             "metavar": "DIR|FILE",
         },
     )
+    priorities: str | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "Ask this plugin, such as manager, for priorities, desired and minimum nodes before each round.",
+            "metavar": "NAME[:ADDRESS]",
+        },
+    )
     fleet: Fleet | None = attrs.field(
         default=None,
         metadata={
@@ -86,17 +94,18 @@ def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> 
     return Check(asked=len(asked), hits=len(asked) - len(missed), missed=missed)
 
 
-def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool) -> tuple[Outcome | None, str]:
+def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool, kept: bool = True) -> tuple[Outcome | None, str]:
     """Outcome and reason of a plan that is not to be carried out, (None, "") of one that is.
 
     Args:
         plan: The plan.
         objections: Objections of reviewing plugins.
         shadow: Whether plans are recorded and not carried out.
+        kept: Whether the tasks of a plan without moves stay where they are by themselves.
     """
     if plan.status is not Status.OK and not plan.starves:
         return "held", "; ".join(reason.message for reason in plan.reasons[:3])
-    if not plan.moves:
+    if not plan.moves and (kept or shadow):
         return "unchanged", "every task is where it should be"
     if objections:
         return "vetoed", "; ".join(objections)
@@ -132,6 +141,7 @@ class Loop:
 
         Raises:
             DocumentError: `control.knowledge` is not there.
+            PluginError: The plugin that `control.priorities` names is not there.
         """
         self._host = host
         self._keep = keep
@@ -143,6 +153,7 @@ class Loop:
         self._unwritten = 0
         self._counts = Counts(counts)
         self._knowledge = KnowledgeFile(control.knowledge)
+        self._priorities = Priorities(host, control.priorities)
         self._memory = Memory()
         self._notes: tuple[str, ...] = ()
         self._seen = Observation()
@@ -171,12 +182,24 @@ class Loop:
     def _attempt(self, *, replan: bool) -> Round:
         control = self._control
         try:
-            observation = self._observe()
-            request = Request.of(observation, limits=control.limits, seed=control.seed)
-            check_request(request)
+            seen = self._observe()
         except EngineEndedError as error:
             return self._end("ended", str(error))
         except Exception as error:  # noqa: BLE001 - a monitor is a plugin, the loop outlives it
+            return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
+        try:
+            observation = self._priorities.complete(seen)
+        except Exception as error:  # noqa: BLE001 - so is a priority manager; what runs goes on running
+            return self._end("held", f"priorities are not known: {_say(error)}")
+        self._notes += observation.notes[len(seen.notes) :]
+        return self._decide(observation, replan=replan)
+
+    def _decide(self, observation: Observation, *, replan: bool) -> Round:
+        control = self._control
+        try:
+            request = Request.of(observation, limits=control.limits, seed=control.seed)
+            check_request(request)
+        except Exception as error:  # noqa: BLE001 - what a monitor saw may contradict itself
             return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
         if (done := self._look_back(request)) is not None:
             return done
@@ -237,14 +260,17 @@ class Loop:
         control = self._control
         try:
             plan = self._host.schedule(control.scheduler, request, control.options)
+            kept = bool(plan.moves) or self._host.keeps(control.engine, self._target, plan)
             objections = self._host.review(request, plan)
             aware = "traffic-aware" in self._host.describe(control.scheduler).capabilities
         except Exception as error:  # noqa: BLE001 - and a reviewer
             return self._end("held", _say(error), verdict=verdict, request=request)
-        outcome, message = judge(plan, objections, shadow=control.shadow)
+        outcome, message = judge(plan, objections, shadow=control.shadow, kept=kept)
         seen = {"verdict": verdict, "request": request, "plan": plan}
         if outcome is not None:
             return self._end(outcome, message, **seen)
+        if not plan.moves:
+            return self._act(plan, seen)
         if stop := given_up_reason(request, plan, self._memory.repeated, most=control.guards.give_up):
             return self._end("held", stop, **seen)
         if wait := wait_reason(request, plan, control.guards, self._memory, now=self._clock(), traffic_aware=aware):

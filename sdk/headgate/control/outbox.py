@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from headgate.control.journal import Journal
 
+LOG = logging.getLogger("headgate.control.outbox")
 WAITING = 64
 """Entries that wait at most. With more, a disk that hangs takes more memory: one of a large cluster is megabytes."""
 PATIENCE = 2.0
@@ -24,6 +26,7 @@ class Outbox:
 
     Attributes:
         dropped: Entries that found the queue full.
+        failed: Entries that raised, against what `put` asks for.
     """
 
     def __init__(self, name: str, *, waiting: int = WAITING) -> None:
@@ -33,10 +36,15 @@ class Outbox:
             name: The name.
             waiting: Entries that wait at most.
         """
-        self.dropped = 0
+        self.dropped = self.failed = 0
         self._lock = threading.Lock()
         self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(waiting)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    @property
+    def lost(self) -> int:
+        """Entries that were not done, or not to their end."""
+        return self.dropped + self.failed
 
     def __enter__(self) -> Self:
         """Start the thread."""
@@ -55,7 +63,7 @@ class Outbox:
         """Do something when its turn comes; without waiting, it is dropped where too much waits already.
 
         Args:
-            work: Raises nothing.
+            work: Raises nothing; if it does, that is counted and logged, and the next one is done.
         """
         try:
             self._queue.put_nowait(work)
@@ -64,8 +72,17 @@ class Outbox:
                 self.dropped += 1
 
     def _run(self) -> None:
+        broken = False
         while (work := self._queue.get()) is not None:
-            work()
+            try:
+                work()
+            except Exception:
+                self.failed += 1
+                if not broken:  # the first of several: what shows the log may be what fails
+                    LOG.exception("%s could not do an entry, and goes on", self._thread.name)
+                broken = True
+            else:
+                broken = False
 
 
 class QueuedJournal:
@@ -73,7 +90,7 @@ class QueuedJournal:
 
     Attributes:
         journal: The sink.
-        lost: Records that could not be written, and those that found the queue full.
+        lost: Records that could not be made or written, and those that found the queue full.
         trouble: What is wrong, "" where the last record was written.
     """
 
@@ -92,7 +109,7 @@ class QueuedJournal:
     @property
     def lost(self) -> int:
         """Records that are not in the journal."""
-        return self._failed + self._outbox.dropped
+        return self._failed + self._outbox.lost
 
     @property
     def status(self) -> str:

@@ -6,6 +6,7 @@ not called as the field; `least`, `above` and `most`, its bounds; `takes`, its v
 
 from __future__ import annotations
 
+import math
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
@@ -82,6 +83,8 @@ class Setting:
     def _is_within(self, value: Any) -> bool:
         if isinstance(value, Path):
             return value.exists()
+        if isinstance(value, float) and not math.isfinite(value):
+            return False
         return not (
             (self.least is not None and value < self.least)
             or (self.above is not None and value <= self.above)

@@ -15,7 +15,7 @@ from headgate.documents.convert import converter
 from headgate.documents.schema import schema_id
 from headgate.documents.strict_json import parse
 from headgate.errors import DocumentError
-from headgate.model import Constraint, Flow, FrozenMap, Observation, Profile, Request, Stream
+from headgate.model import Constraint, Flow, FrozenMap, Observation, Profile, Request, Stream, StreamSample
 from headgate.model.validate import check_places, check_request
 
 if TYPE_CHECKING:
@@ -193,6 +193,7 @@ def _sorted(request: Request) -> Request:
             flows=_by(metrics.flows, *(field.name for field in attrs.fields(Flow))),
             nodes=_by(metrics.nodes, "node"),
             topologies=_by(metrics.topologies, "topology"),
+            streams=_by(metrics.streams, *(field.name for field in attrs.fields(StreamSample))),
         ),
         profiles=_by(request.profiles, *(field.name for field in attrs.fields(Profile))),
     )

@@ -37,6 +37,9 @@ class ClusterState:
     engine: ClassVar[str]
     """Name of the engine, as in `headgate ENGINE up`."""
 
+    title: ClassVar[str]
+    """What messages call it, as in "no local TITLE runs"."""
+
     grace: ClassVar[float] = 10.0
     """Seconds that its daemons have to end by themselves."""
 
@@ -86,8 +89,8 @@ class ClusterState:
             EngineError: One runs already, or it does not start.
         """
         if running := cls.read():
-            name, down = cls.engine.capitalize(), f"headgate {cls.engine} down"
-            raise EngineError(f"a local {name} cluster runs at {running.where}: run `{down}` first")
+            down = f"headgate {cls.engine} down"
+            raise EngineError(f"a local {cls.title} runs at {running.where}: run `{down}` first")
         shutil.rmtree(cls.folder(), ignore_errors=True)
         cls.folder().mkdir(parents=True)
         with handled():

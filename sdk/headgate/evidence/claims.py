@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 
 from headgate.model.evidence import Point
+from headgate.plugins.failure import failure, keep_traceback
 from headgate.report.format import quantity
 
 if TYPE_CHECKING:
@@ -75,10 +77,13 @@ def reproduce(claim: Claim, plugin: str = "") -> Result:
     ours: float | str | None = None
     note = "; ".join(filter(None, (_follows(claim), claim.note)))
     try:
-        ours = None if claim.verify is None else claim.verify()
+        ours = None if claim.verify is None else _figure(claim.verify())
         status = _status(claim, ours)
-    except Exception as error:  # noqa: BLE001 - a plugin's computation may raise anything
-        status, note = "differs", f"could not be computed: {type(error).__name__}: {error}"
+    except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's computation may raise anything
+        keep_traceback(plugin, claim.id, error)
+        status, note = "differs", f"could not be computed: {failure(error)}"
     return Result(
         plugin=plugin,
         id=claim.id,
@@ -228,6 +233,12 @@ def distance(result: Result) -> str:
 def allowed(result: Result) -> str:
     """The tolerance, as a percentage; empty where our figure has to be the claimed one, or is not computed."""
     return "" if not result.tolerance or result.ours is None else f"{100 * result.tolerance:g}%"
+
+
+def _figure(found: float | str) -> float | str:
+    if isinstance(found, float) and not math.isfinite(found):
+        raise ValueError(f"{found} is no figure")
+    return found
 
 
 def _status(claim: Claim, ours: float | str | None) -> ClaimStatus:

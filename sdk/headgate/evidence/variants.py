@@ -10,6 +10,7 @@ import attrs
 from headgate.api import limited
 from headgate.errors import PluginError
 from headgate.model import Plan, Status
+from headgate.plugins.failure import failure, keep_traceback
 from headgate.report.format import percent, quantity
 
 if TYPE_CHECKING:
@@ -98,8 +99,11 @@ def improve(asked: Improvement, plugin: str, host: PluginHost) -> Improved:
     )
     try:
         return _filled(blank, asked, host)
-    except Exception as error:  # noqa: BLE001 - a plugin's functions may raise anything
-        return attrs.evolve(blank, note=f"could not be computed: {type(error).__name__}: {error}")
+    except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's functions may raise anything
+        keep_traceback(plugin, asked.id, error)
+        return attrs.evolve(blank, note=f"could not be computed: {failure(error)}")
 
 
 def _with_options(scheduler: str, options: Mapping[str, Any]) -> str:

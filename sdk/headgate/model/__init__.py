@@ -3,8 +3,9 @@
 from headgate.model.cluster import Cluster, Node, Slot
 from headgate.model.constraint import Constraint, ConstraintKind, Scope
 from headgate.model.frozen import FrozenMap, Resources
-from headgate.model.metrics import Flow, Metrics, NodeSample, TaskSample, TopologySample
+from headgate.model.metrics import Flow, Metrics, NodeSample, StreamSample, TaskSample, TopologySample
 from headgate.model.plan import (
+    ENDED_EARLY,
     NO_PROFILES,
     NOT_SEARCHED,
     STARVED,
@@ -23,6 +24,7 @@ from headgate.model.request import Limits, Observation, Profile, Request
 from headgate.model.topology import Component, Kind, Stream, Task, Topology
 
 __all__ = [
+    "ENDED_EARLY",
     "NOT_SEARCHED",
     "NO_PROFILES",
     "STARVED",
@@ -54,6 +56,7 @@ __all__ = [
     "Status",
     "Step",
     "Stream",
+    "StreamSample",
     "Task",
     "TaskSample",
     "Topology",

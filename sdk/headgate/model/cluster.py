@@ -35,7 +35,8 @@ class Node:
     """A Storm supervisor or a Spark worker host.
 
     `capacity` is what it offers to tasks, `slots` are the ports of its worker processes, `price` is per hour. `zone` is
-    a domain of failures above the rack, `labels` are values by name that constraints may ask for.
+    a domain of failures above the rack, `labels` are values by name that constraints may ask for, `bandwidth` is the
+    bytes per second that its network takes in.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Node:
     labels: FrozenMap[str, str] = FrozenMap()
     machine_type: str | None = None
     price: float | None = None
+    bandwidth: float | None = None
 
     @property
     def hostname(self) -> str:

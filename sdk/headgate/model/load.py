@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import attrs
 
 from headgate.errors import DocumentError
-from headgate.model import Flow, Request, Resources, TaskSample
+from headgate.model import Flow, Request, Resources, StreamSample, TaskSample
+
+S = TypeVar("S", Flow, StreamSample)
 
 
 def scaled(request: Request, factor: float | Mapping[str, float], *, memory: bool = False) -> Request:
@@ -31,7 +34,8 @@ def scaled(request: Request, factor: float | Mapping[str, float], *, memory: boo
         metrics=attrs.evolve(
             metrics,
             tasks=tuple(_task(sample, of[sample.task], memory=memory) for sample in metrics.tasks),
-            flows=tuple(_flow(flow, of[flow.source]) for flow in metrics.flows),
+            flows=tuple(_stream(flow, of[flow.source]) for flow in metrics.flows),
+            streams=tuple(_stream(each, factors.get(each.topology, 1.0)) for each in metrics.streams),
         ),
     )
 
@@ -105,9 +109,9 @@ def _task(sample: TaskSample, factor: float, *, memory: bool) -> TaskSample:
     return attrs.evolve(grown, memory=times(sample.memory)) if memory else grown
 
 
-def _flow(flow: Flow, factor: float) -> Flow:
+def _stream(seen: S, factor: float) -> S:
     return attrs.evolve(
-        flow,
-        tuples=None if flow.tuples is None else flow.tuples * factor,
-        bytes=None if flow.bytes is None else flow.bytes * factor,
+        seen,
+        tuples=None if seen.tuples is None else seen.tuples * factor,
+        bytes=None if seen.bytes is None else seen.bytes * factor,
     )

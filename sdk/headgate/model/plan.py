@@ -18,7 +18,11 @@ NOT_SEARCHED = "not-searched"
 NO_PROFILES = "no-profiles"
 """Code of the reason that a scheduler gives which plans by profiles, and had none: its plan is whole, and no result."""
 
-REMARKS = {NOT_SEARCHED: "not searched", NO_PROFILES: "no profiles"}
+ENDED_EARLY = "ended-early"
+"""Code of the reason that the host gives where it asked a search for its best plan so far, as its deadline was near or
+Ctrl-C came: the plan is whole, and another run may find another one."""
+
+REMARKS = {NOT_SEARCHED: "not searched", NO_PROFILES: "no profiles", ENDED_EARLY: "ended early"}
 """What a table says after the status, by the code of a reason that a plan may give although it is whole."""
 
 
@@ -86,6 +90,9 @@ class Scores:
         throughput: Tuples/s that all tasks of profiled components together process at the highest input rate that
             overloads no node, by the profiles; None without profiles, or where one does not cover its node.
         penalty: Weight of the soft constraints that are broken: of each its weight, times the tasks that break it.
+        batch_seconds: Longest batch of a sequential topology: the slowest node of each stage, stage after stage.
+        state_seconds: Seconds that the first batch takes longer, in which nodes load the state of tasks that move.
+            Both None without such a topology, where one of its tasks has no slot, or where profiles price its tasks.
     """
 
     unit: str = "tuples/s"
@@ -102,6 +109,8 @@ class Scores:
     unplaced: int = 0
     throughput: float | None = None
     penalty: float = 0.0
+    batch_seconds: float | None = None
+    state_seconds: float | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -161,7 +170,7 @@ class Plan:
         Such a plan is complete as far as it goes: the control loop carries it out.
         """
         codes = {reason.code for reason in self.reasons}
-        return self.status is Status.INFEASIBLE and STARVED in codes and codes <= {STARVED, "move-limit"}
+        return self.status is Status.INFEASIBLE and STARVED in codes and codes <= {STARVED, "move-limit", ENDED_EARLY}
 
     @property
     def label(self) -> str:

@@ -100,3 +100,27 @@ def _order(topology: Topology, where: str) -> tuple[str, ...]:
         cycle = " -> ".join(reversed(error.args[1]))
         message = f"streams of {topology.id!r} form a cycle without a rate: {cycle}; give one of them a rate"
         raise DocumentError(f"{where}/streams", message) from None
+
+
+def depths(topology: Topology, where: str = "") -> dict[str, int]:
+    """Longest way of streams that leads to each component, by component id; 0 where none does.
+
+    Args:
+        topology: Streams of it may form no cycle.
+        where: JSON pointer of the topology, for errors.
+
+    Raises:
+        DocumentError: Its streams form a cycle.
+    """
+    before: dict[str, set[str]] = {component.id: set() for component in topology.components}
+    for stream in topology.streams:
+        before[stream.target].add(stream.source)
+    found: dict[str, int] = {}
+    try:
+        for name in TopologicalSorter(before).static_order():
+            found[name] = max((found[source] for source in before[name]), default=-1) + 1
+    except CycleError as error:
+        cycle = " -> ".join(reversed(error.args[1]))
+        message = f"{topology.id!r} is sequential, and its streams form a cycle: {cycle}"
+        raise DocumentError(f"{where}/streams", message) from None
+    return found

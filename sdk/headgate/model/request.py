@@ -32,6 +32,9 @@ class Profile:
 class Limits:
     """Limits of one round: seconds to plan, running tasks that may move (None = any), and whether workers may restart.
 
+    `slowdown` limits batches of sequential topologies: how many times as long one may take as if each task ran on the
+    core that is free first, as the engine's own scheduler does it (None = any). What runs and is slower may stay so.
+
     Without `restarts` every running worker stays as it is: none of its tasks moves, whatever `max_moves` says, and no
     task joins it, for either would restart its process. Tasks that do not run go into free slots.
     """
@@ -41,6 +44,10 @@ class Limits:
         default=None, metadata={"help": "Running tasks that may move in a round.", "least": 0}
     )
     restarts: bool = True
+    slowdown: float | None = attrs.field(
+        default=1.0,
+        metadata={"help": "Times as long as by the engine's own scheduler that a batch may take.", "least": 1},
+    )
 
 
 @attrs.frozen(kw_only=True)

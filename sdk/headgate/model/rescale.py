@@ -81,6 +81,7 @@ def _remaining(metrics: Metrics, tasks: set[str], changed: set[str], paid: set[s
         metrics,
         tasks=tuple(attrs.evolve(each, cpu=None) if each.task.rpartition("/")[0] in paid else each for each in samples),
         flows=tuple(flow for flow in metrics.flows if flow.source.split("/", 1)[0] not in changed),
+        streams=tuple(stream for stream in metrics.streams if stream.topology not in changed),
     )
 
 

@@ -94,6 +94,8 @@ class Topology:
         desired_nodes: Nodes it would like to use; minimum_nodes it must have.
         isolated_nodes: Hosts to keep for this topology alone (`isolation.scheduler.machines`); None shares.
         constraints: Where its tasks may run, and beside which others.
+        sequential: Whether it works in batches (Spark's): the tasks of a component begin when those of all components
+            that it reads from have ended. A batch is then as long as the slowest node of each stage, stage after stage.
     """
 
     id: str
@@ -108,6 +110,7 @@ class Topology:
     minimum_nodes: int | None = None
     isolated_nodes: int | None = None
     constraints: tuple[Constraint, ...] = ()
+    sequential: bool = False
 
     def tasks(self) -> tuple[Task, ...]:
         """Every task, by component id and index: the order of indices in all arrays."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headgate.errors import DocumentError, pointer
 from headgate.model import ConstraintKind, Kind, Slot
 from headgate.model.constraint import COUNTED
-from headgate.model.rates import stream_rates
+from headgate.model.rates import depths, stream_rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,6 +42,7 @@ def check_request(request: Request) -> None:
         _id(node.id, *where, "id")
         _amounts(node.capacity.items(), *where, "capacity")
         _amount(node.price, *where, "price")
+        _amount(node.bandwidth, *where, "bandwidth")
         _unique(node.slots, "slot", *where, "slots")
         for name in node.labels:
             if name in NODE_LABELS:
@@ -52,7 +53,7 @@ def check_request(request: Request) -> None:
     check_size(request)
     _check_references(request)
     _check_profiles(request)
-    for name in ("deadline", "max_moves"):
+    for name in ("deadline", "max_moves", "slowdown"):
         _amount(getattr(request.limits, name), "limits", name)
     _amount(request.metrics.window, "metrics", "window")
 
@@ -132,6 +133,8 @@ def _check_streams(topology: Topology, *where: str | int) -> None:
         _amount(stream.tuple_bytes, *at, "tuple_bytes")
     for number, rate in enumerate(stream_rates(topology, pointer(*where))):
         _amount(rate, *where, "streams", number)
+    if topology.sequential:
+        depths(topology, pointer(*where))
 
 
 def check_size(request: Request) -> None:
@@ -151,21 +154,34 @@ def check_size(request: Request) -> None:
 
 def _check_references(request: Request) -> None:
     metrics = request.metrics
-    if not (request.assignment or metrics.tasks or metrics.flows or metrics.nodes or metrics.topologies):
+    samples = (metrics.tasks, metrics.flows, metrics.nodes, metrics.topologies, metrics.streams)
+    if not request.assignment and not any(samples):
         return
     tasks = {task.id for topology in request.topologies for task in topology.tasks()}
     nodes = {node.id for node in request.cluster.nodes}
     topologies = {topology.id for topology in request.topologies}
     for task in request.assignment:
         _known(task, tasks, "task", "assignment", task)
-    _samples(metrics.tasks, "task", tasks, ("cpu", "memory", "received", "emitted", "queue"), "tasks")
+    _samples(metrics.tasks, "task", tasks, ("cpu", "memory", "received", "emitted", "queue", "state"), "tasks")
     _samples(metrics.nodes, "node", nodes, ("cpu", "memory"), "nodes")
-    _samples(metrics.topologies, "topology", topologies, ("offered", "throughput", "latency"), "topologies")
+    _samples(metrics.topologies, "topology", topologies, ("offered", "throughput", "latency", "interval"), "topologies")
     for index, flow in enumerate(metrics.flows):
         for end in ("source", "target"):
             _known(getattr(flow, end), tasks, "task", "metrics", "flows", index, end)
         _amount(flow.tuples, "metrics", "flows", index, "tuples")
         _amount(flow.bytes, "metrics", "flows", index, "bytes")
+    _check_streams_seen(request)
+
+
+def _check_streams_seen(request: Request) -> None:
+    parts = {topology.id: {part.id for part in topology.components} for topology in request.topologies}
+    for index, stream in enumerate(request.metrics.streams):
+        where = ("metrics", "streams", index)
+        _known(stream.topology, parts, "topology", *where, "topology")
+        for end in ("source", "target"):
+            _known(getattr(stream, end), parts[stream.topology], f"component of {stream.topology!r}", *where, end)
+        _amount(stream.tuples, *where, "tuples")
+        _amount(stream.bytes, *where, "bytes")
 
 
 def _check_profiles(request: Request) -> None:

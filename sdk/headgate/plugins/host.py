@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,12 @@ from headgate.errors import HeadgateError, PluginError
 from headgate.hooks import Description, Finding, Verdict
 from headgate.model import Status
 from headgate.model.evidence import Evidence
+from headgate.plugins.guard import checked, guarded
 from headgate.plugins.loading import Loaded, Quarantined, Registry, admit
 from headgate.plugins.options import make_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -96,6 +98,18 @@ class PluginHost:
             PluginError: There is no such plugin.
         """
         return hook in self._get(name).hooks
+
+    def require(self, name: str, hook: str) -> None:
+        """Check that a plugin is there and implements a hook.
+
+        Args:
+            name: Name of the plugin.
+            hook: Name of the hook.
+
+        Raises:
+            PluginError: It is not, or does not.
+        """
+        self._get(name, hook)
 
     @property
     def schedulers(self) -> tuple[str, ...]:
@@ -193,7 +207,8 @@ class PluginHost:
         verdict: Verdict = self._call(name, "headgate_analyse", observation=observation, options=options)
         return verdict
 
-    def open(self, name: str, application: Sequence[str], address: str | None) -> AbstractContextManager[Any]:
+    @contextlib.contextmanager
+    def open(self, name: str, application: Sequence[str], address: str | None) -> Iterator[Any]:
         """Reach an engine; the context yields the target that the other calls take.
 
         Args:
@@ -204,7 +219,14 @@ class PluginHost:
         reached: AbstractContextManager[Any] = self._call(
             name, "headgate_open", application=tuple(application), address=address
         )
-        return reached
+        with contextlib.ExitStack() as stack:
+            with guarded(name, "headgate_open", silent=False):
+                target = stack.enter_context(reached)
+            yield target
+            # What happens between is not the plugin's, what it raises as it leaves is.
+            leaving = stack.pop_all()
+            with guarded(name, "headgate_open", silent=False):
+                leaving.close()
 
     def observe(self, name: str, target: Any, window: float) -> Observation:
         """Measure an engine for a window of seconds.
@@ -217,6 +239,17 @@ class PluginHost:
         seen: Observation = self._call(name, "headgate_observe", target=target, window=window)
         return seen
 
+    def prioritise(self, name: str, observation: Observation, address: str | None) -> Observation:
+        """The observation as a priority manager answers it.
+
+        Args:
+            name: Name of the plugin.
+            observation: The observation.
+            address: Where priorities are kept; None is the plugin's default.
+        """
+        said: Observation = self._call(name, "headgate_prioritise", observation=observation, address=address)
+        return said
+
     def preflight(self, name: str, target: Any, plan: Plan) -> Sequence[str]:
         """Sentences that say what the target cannot enforce of a plan.
 
@@ -225,7 +258,21 @@ class PluginHost:
             target: The target that `open` yields.
             plan: The plan.
         """
-        return tuple(self._call(name, "headgate_preflight", target=target, plan=plan) or ())
+        said: tuple[str, ...] = self._call(name, "headgate_preflight", target=target, plan=plan)
+        return said
+
+    def keeps(self, name: str, target: Any, plan: Plan) -> bool:
+        """False if tasks have to be asked to stay where a plan has them; an engine without the hook keeps them.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            plan: The plan.
+        """
+        if not self.has(name, "headgate_keeps"):
+            return True
+        kept: bool = self._call(name, "headgate_keeps", target=target, plan=plan)
+        return kept
 
     def execute(self, name: str, target: Any, plan: Plan) -> Receipt:
         """Carry out a plan.
@@ -274,7 +321,7 @@ class PluginHost:
         found = self._call(
             name, "headgate_experiment", request=request, scheduler=scheduler, seed=seed, seconds=seconds
         )
-        return dict(found or {})
+        return dict(found)
 
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
         """Objections of every plugin that reviews plans, each with the plugin's name.
@@ -286,7 +333,7 @@ class PluginHost:
         return tuple(
             f"{name}: {objection}"
             for name in self._hearing("headgate_review")
-            for objection in self._call(name, "headgate_review", request=request, plan=plan) or ()
+            for objection in self._call(name, "headgate_review", request=request, plan=plan)
         )
 
     def on_round(self, record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -303,9 +350,7 @@ class PluginHost:
         """Workloads, claims and improvements that a plugin names; none if it has no such hook."""
         if not self.has(name, "headgate_evidence"):
             return Evidence()
-        named = self._call(name, "headgate_evidence")
-        if not isinstance(named, Evidence):
-            raise PluginError(f"{name}: headgate_evidence answers {type(named).__name__}, not Evidence")
+        named: Evidence = self._call(name, "headgate_evidence")
         return named
 
     def documents(self) -> dict[str, type | Mapping[str, Any]]:
@@ -328,7 +373,8 @@ class PluginHost:
             name: Name of the plugin.
             installation: Folder of the engine's installation.
         """
-        return tuple(self._call(name, "headgate_examine", installation=installation) or ())
+        found: tuple[Finding, ...] = self._call(name, "headgate_examine", installation=installation)
+        return found
 
     def _hearing(self, hook: str) -> tuple[str, ...]:
         """Names of the plugins that take part in every round and have this hook."""
@@ -336,12 +382,8 @@ class PluginHost:
 
     def _call(self, name: str, hook: str, **arguments: Any) -> Any:
         plugin = self._get(name, hook)
-        try:
-            return getattr(plugin.caller, hook)(**arguments)
-        except HeadgateError:
-            raise
-        except Exception as error:
-            raise PluginError(f"{name}: {hook} raised {type(error).__name__}: {error}") from error
+        with guarded(name, hook):
+            return checked(name, hook, getattr(plugin.caller, hook)(**arguments))
 
     def _get(self, name: str, hook: str = "headgate_describe") -> Loaded:
         plugin = self.registry.get(name)

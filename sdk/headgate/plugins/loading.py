@@ -14,6 +14,7 @@ import pluggy
 
 from headgate.errors import PluginError
 from headgate.hooks import GROUP, HOOKSPEC_VERSION, ROUNDS, SPECS, Description, LoopSpec
+from headgate.plugins.failure import failure, keep_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -138,7 +139,8 @@ def imported(entry: EntryPoint) -> Any:
     except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
         raise
     except (Exception, SystemExit) as error:
-        raise PluginError(f"cannot be imported: {type(error).__name__}: {error}") from error
+        keep_traceback(entry.name, "import", error)
+        raise PluginError(f"cannot be imported: {failure(error)}") from error
 
 
 def set_aside(name: str, entries: tuple[EntryPoint, ...], reason: str) -> Quarantined:
@@ -203,7 +205,8 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin's own code runs here
         origin = _origin(entry) if entry else type(plugin).__name__
-        return Quarantined(name=name, origin=origin, reason=f"{type(error).__name__}: {error}")
+        keep_traceback(name, "admission", error)
+        return Quarantined(name=name, origin=origin, reason=failure(error))
     return Loaded(
         name=name,
         description=description,
@@ -223,6 +226,8 @@ def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginMana
     description: Description = answers[0]
     if description.hookspec != HOOKSPEC_VERSION:
         raise PluginError(f"is written for hooks {description.hookspec}, this is {HOOKSPEC_VERSION}")
+    if sys.flags.optimize > 1 and not description.summary:  # -OO strips the docstrings that summaries are made of
+        description = attrs.evolve(description, summary=type(plugin).__name__)
     if not isinstance(description.summary, str) or not description.summary.strip():
         raise PluginError("its description has no summary; a docstring does")
     if not attrs.has(description.options):

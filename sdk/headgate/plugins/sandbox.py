@@ -14,8 +14,9 @@ import attrs
 from headgate.documents import canonical, fingerprint, restore, unstructure
 from headgate.documents.strict_json import parse
 from headgate.interrupts import Terminated, answered
-from headgate.model import FrozenMap, Plan, Provenance, Reason, Request, Status
+from headgate.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
 from headgate.model.rescale import rescaled
+from headgate.plugins.failure import failure, keep_traceback
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.problem.score import score
@@ -68,7 +69,8 @@ def run_scheduler(
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
     What it prints goes to stderr, so that data on stdout stays data. A search that says how it is ended
     (`headgate.toolbox.cancel`) is asked for its best plan so far when `ASKED` of the deadline is over, and with a
-    `cancellation` by Ctrl-C too. Without `takes_problem` the arrays of its copy are not made: it is given None.
+    `cancellation` by Ctrl-C too; the plan then says so (`ENDED_EARLY`). Without `takes_problem` the arrays of its copy
+    are not made: it is given None.
 
     Args:
         name: Name of the scheduler.
@@ -92,9 +94,10 @@ def run_scheduler(
         seed=request.seed,
         request=fingerprint(before),
     )
+    cancellation, mind = cancellation or Cancellation(), cancellation is not None
     plan: Plan
     call = _Call(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
-    plan, reasons = _attempt(call, cancellation)
+    plan, reasons = _attempt(call, cancellation, mind=mind)
     if not _is_still(lent, before):
         reasons = (_reason("mutation", name, "changed its request, which it must not"),)
         problem = Problem.of(restore(parse(before), Request))
@@ -102,6 +105,8 @@ def run_scheduler(
         problem, reasons = _judge(name, request, plan, problem)
     if reasons:
         plan = Plan(status=Status.HELD, reasons=reasons, assignment=live)
+    elif cancellation.ended:
+        plan = attrs.evolve(plan, reasons=(*plan.reasons, _ended_early(name)))
     return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
 
 
@@ -187,18 +192,17 @@ class _Call:
             cancel.inner = None
 
 
-def _attempt(call: _Call, cancellation: Cancellation | None) -> tuple[Any, tuple[Reason, ...]]:
+def _attempt(call: _Call, cancel: Cancellation, *, mind: bool) -> tuple[Any, tuple[Reason, ...]]:
     name, deadline = call.name, call.request.limits.deadline
     outcome, lost = _Outcome(), LOST + name
     going = sum(thread.name == lost for thread in threading.enumerate())
     if going >= ABANDONED:
         message = f"is not asked: {going} earlier runs that were abandoned are still going"
         return None, (_reason("abandoned", name, message),)
-    cancel = cancellation or Cancellation()
     thread = threading.Thread(target=call.run, args=(outcome, cancel), name=f"headgate-{name}", daemon=True)
     # The output of a run that another scheduler asks for is redirected already, for as long as that one is waited for.
     with contextlib.nullcontext() if call.others is None else contextlib.redirect_stdout(sys.stderr):
-        _run(thread, outcome, min(deadline, threading.TIMEOUT_MAX), cancel, mind=cancellation is not None)
+        _run(thread, outcome, min(deadline, threading.TIMEOUT_MAX), cancel, mind=mind)
     if not outcome.done.is_set():
         thread.name = lost
     reasons = _failures(name, outcome, deadline)  # before the value: it may come just now
@@ -212,7 +216,8 @@ def _failures(name: str, outcome: _Outcome, deadline: float) -> tuple[Reason, ..
         why = late if outcome.prepared.is_set() else f"is not prepared after {PREPARATION:g} s"
         return (_reason("deadline", name, f"{why}; it is abandoned"),)
     if outcome.error is not None:
-        return (_reason("raised", name, f"raised {type(outcome.error).__name__}: {outcome.error}"),)
+        keep_traceback(name, "headgate_schedule", outcome.error)
+        return (_reason("raised", name, f"raised {failure(outcome.error)}"),)
     return ()
 
 
@@ -240,6 +245,11 @@ def _run(
         cancellation.request()
         if not done.wait(min(seconds, GRACE)):
             raise
+
+
+def _ended_early(name: str) -> Reason:
+    message = f"{name} was asked for its best plan so far before its search had ended: another run may find another"
+    return Reason(code=ENDED_EARLY, subject=name, message=message)
 
 
 def _reason(code: str, name: str, message: str) -> Reason:

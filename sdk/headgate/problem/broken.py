@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.model import ConstraintKind, FrozenMap, Reason, Scope
+from headgate.problem.constraints import CountRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from headgate.model import Slot
     from headgate.problem.arrays import Arrays
-    from headgate.problem.constraints import CountRule, LabelRule
+    from headgate.problem.constraints import LabelRule
 
     Ints = NDArray[np.int64]
 
@@ -54,26 +55,76 @@ def breaks_on_nodes(problem: Arrays, node_of: NDArray[np.int64], *, fresh: bool 
     return bool(found) or any(_crowds(problem, rule, places) for rule in problem.constraints.counted)
 
 
-def soft_breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[tuple[LabelRule | CountRule, int]]:
-    """Soft constraints that an assignment breaks, each with the number of tasks that would have to be elsewhere.
+def breaches_by(problem: Arrays, assignment: Mapping[str, Slot], task: int, slots: Sequence[Slot]) -> list[list[str]]:
+    """Hard constraints that one task would newly break in each of some slots, as `new_breaches` sees them.
+
+    Args:
+        problem: The request as arrays.
+        assignment: Slot of each other task, by task id.
+        task: Index of the task.
+        slots: The slots.
+
+    Returns:
+        The constraints in words, for each slot.
+    """
+    found: list[list[str]] = [[] for _ in slots]
+    if problem.constraints is None or not slots:
+        return found
+    part, places = int(problem.component[task]), _Places(problem, problem.node_of(FrozenMap(assignment)), assignment)
+    node = np.array([problem.node_index[slot.node] for slot in slots], dtype=np.int64)
+    broken: list[tuple[LabelRule | CountRule, NDArray[np.bool_]]] = [
+        (rule, ~rule.nodes[node] & (node != places.ran[task]))
+        for rule in problem.constraints.labels
+        if rule.member[part]
+    ]
+    broken += [
+        (rule, _crowded(problem, rule, places, task, slots))
+        for rule in dict.fromkeys((*problem.constraints.counted, *problem.constraints.workers))
+        if rule.group[part] >= 0
+    ]
+    for rule, bad in broken:
+        for at in np.flatnonzero(bad).tolist():
+            found[at].append(f"{rule.topology}: {rule.constraint}")
+    return [list(dict.fromkeys(each)) for each in found]
+
+
+def _crowded(problem: Arrays, rule: CountRule, places: _Places, task: int, slots: Sequence[Slot]) -> NDArray[np.bool_]:
+    """Slots in which one more task breaks a rule, bool (k,); where it ran only if another is new in the domain."""
+    _, domain, group, before, names = places.of(rule)
+    if places.by_worker(rule):
+        known, ran = {name: at for at, name in enumerate(names)}, int(places.workers()[1][task])
+        goes = np.array([known.get(str(slot), len(names)) for slot in slots], dtype=np.int64)
+    else:
+        goes = rule.domain[[problem.node_index[slot.node] for slot in slots]]
+        ran = int(rule.domain[places.ran[task]]) if places.ran[task] >= 0 else -1
+    if rule.kind is ConstraintKind.TOGETHER:
+        used, there = set(domain.tolist()), set(_before_all(problem, rule, places).tolist())
+        return np.array([len(used | {each}) > 1 and not used | {each} <= there for each in goes.tolist()], dtype=bool)
+    size = len(names) + 1  # the last one is a worker that nobody has yet
+    count, mine = np.bincount(domain, minlength=size), rule.group[int(problem.component[task])]
+    alike = np.bincount(domain[group == mine], minlength=size)
+    bad = count + 1 > rule.limit if rule.kind is ConstraintKind.AT_MOST else count > alike
+    fresh = np.bincount(domain[before != domain], minlength=size) > 0
+    found: NDArray[np.bool_] = bad[goes] & (fresh[goes] | (goes != ran))
+    return found
+
+
+def breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[tuple[LabelRule | CountRule, int]]:
+    """Every constraint, the hard ones first, with the number of tasks that would have to be elsewhere for it.
 
     Args:
         problem: The request as arrays.
         assignment: Slot of each task, by task id.
     """
     constraints = problem.constraints
-    if constraints is None or not (constraints.soft_labels or constraints.soft_counted):
+    if constraints is None:
         return
     places = _Places(problem, problem.node_of(FrozenMap(assignment)), assignment)
-    for label in constraints.soft_labels:
-        tasks = places.members(label.member)
-        count = int((~label.nodes[places.node[tasks]]).sum())
-        if count:
-            yield label, count
-    for rule in constraints.soft_counted:
-        count = _misplaced(rule, *places.of(rule)[1:3])
-        if count:
-            yield rule, count
+    for rule in (*constraints.hard, *constraints.soft):
+        if isinstance(rule, CountRule):
+            yield rule, _misplaced(rule, *places.of(rule)[1:3])
+        else:
+            yield rule, int((~rule.nodes[places.node[places.members(rule.member)]]).sum())
 
 
 def penalty(problem: Arrays, assignment: Mapping[str, Slot]) -> float:
@@ -83,7 +134,10 @@ def penalty(problem: Arrays, assignment: Mapping[str, Slot]) -> float:
         problem: The request as arrays.
         assignment: Slot of each task, by task id.
     """
-    return float(sum(rule.constraint.weight * count for rule, count in soft_breaches(problem, assignment)))
+    if problem.constraints is None or not problem.constraints.soft:
+        return 0.0
+    counts = breaches(problem, assignment)
+    return float(sum(rule.constraint.weight * count for rule, count in counts if not rule.constraint.is_hard))
 
 
 class _Places:

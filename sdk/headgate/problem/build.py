@@ -10,12 +10,13 @@ import numpy as np
 from headgate.model.rates import stream_rates
 from headgate.model.validate import check_request
 from headgate.problem import traffic
-from headgate.problem.arrays import STEP, Arrays
+from headgate.problem.amounts import STEP
+from headgate.problem.arrays import Arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.model import Component, Metrics, Request, Resources, Stream, Task, Topology
+    from headgate.model import Component, Metrics, Request, Resources, Stream, StreamSample, Task, Topology
 
 BASE = ("cpu", "memory")
 
@@ -37,23 +38,15 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
     nodes = sorted(request.cluster.nodes, key=lambda node: node.id)
     topologies = sorted(request.topologies, key=lambda topology: topology.id)
     tasks = tuple(task for topology in topologies for task in topology.tasks())
-    parts = [
-        component
-        for topology in topologies
-        for component in sorted(topology.components, key=lambda component: component.id)
-    ]
+    parts = [part for topology in topologies for part in sorted(topology.components, key=lambda part: part.id)]
     names = _resource_names(request, parts)
-    counts = np.array([component.parallelism for component in parts], dtype=np.int64)
-    component = np.repeat(np.arange(len(parts), dtype=np.int64), counts)
-    widths = np.array([sum(c.parallelism for c in t.components) for t in topologies], dtype=np.int64)
-    topology = np.repeat(np.arange(len(topologies), dtype=np.int64), widths)
+    component = _indices([part.parallelism for part in parts])
     demand = _table([part.demand for part in parts], names)[component]
     if measured:
         _measure(demand, request.metrics, tasks)
-    current = _current(request, tasks)
-    movable = np.array([part.movable for part in parts], dtype=bool)[component]
-    limits = request.limits
+    current, limits = _current(request, tasks), request.limits
     closed = (current >= 0) & (not limits.restarts)
+    movable = np.array([part.movable for part in parts], dtype=bool)[component]
     slots = np.array([len(node.slots) for node in nodes], dtype=np.int64)
     problem = kind(
         request=request,
@@ -63,12 +56,9 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
         demand=_steps(demand),
         capacity=_steps(_table([node.capacity for node in nodes], names)),
         heap=_steps(np.array([part.task_heap for part in parts], dtype=np.float64)[component]),
-        heap_limit=np.array(
-            [np.inf if each.worker_heap is None else each.worker_heap for each in topologies],
-            dtype=np.float64,
-        ),
+        heap_limit=_heap_limits(topologies),
         component=component,
-        topology=topology,
+        topology=_indices([sum(part.parallelism for part in each.components) for each in topologies]),
         slots=slots - _slots_in_use(request, tasks, current, closed),
         traffic=_traffic(request, topologies, tasks, measured=measured),
         current=current,
@@ -78,6 +68,16 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
     for array in _arrays(problem):
         array.flags.writeable = False
     return problem
+
+
+def _indices(counts: list[int]) -> NDArray[np.int64]:
+    """Index of the owner of each task, int64 (n,), for the number of tasks of each owner."""
+    return np.repeat(np.arange(len(counts), dtype=np.int64), np.array(counts, dtype=np.int64))
+
+
+def _heap_limits(topologies: list[Topology]) -> NDArray[np.float64]:
+    limits = [np.inf if each.worker_heap is None else each.worker_heap for each in topologies]
+    return np.array(limits, dtype=np.float64)
 
 
 def _arrays(problem: Arrays) -> tuple[NDArray[np.generic], ...]:
@@ -132,7 +132,7 @@ def _traffic(
 ) -> traffic.Traffic:
     ranges = _ranges(topologies)
     flows, unit, seen = _flows(request, tasks) if measured else ([], "tuples/s", set())
-    uniform: list[tuple[traffic.Range, traffic.Range, float]] = []
+    uniform = [_even(stream, unit, ranges) for stream in request.metrics.streams] if measured else []
     for topology in topologies:
         if topology.id in seen:
             continue
@@ -169,12 +169,23 @@ def _uniform(
     return [(senders, receivers, rate * copies / (n_senders * n_receivers))]
 
 
+def _even(
+    stream: StreamSample, unit: str, ranges: dict[tuple[str, str], traffic.Range]
+) -> tuple[traffic.Range, traffic.Range, float]:
+    """A measured stream: as much from every task of the one component to every task of the other."""
+    senders, receivers = ranges[stream.topology, stream.source], ranges[stream.topology, stream.target]
+    pairs = max((senders[1] - senders[0]) * (receivers[1] - receivers[0]), 1)
+    return senders, receivers, ((stream.bytes if unit == "bytes/s" else stream.tuples) or 0.0) / pairs
+
+
 def _flows(request: Request, tasks: tuple[Task, ...]) -> tuple[list[tuple[int, int, float]], str, set[str]]:
-    """Measured flows by task index, in bytes/s if every flow has bytes, and the topologies they cover."""
-    measured = request.metrics.flows
+    """Measured flows by task index; the unit, bytes/s if all that was measured has them; and the topologies covered."""
+    measured, streams = request.metrics.flows, request.metrics.streams
     index = {task.id: number for number, task in enumerate(tasks)}
-    in_bytes = bool(measured) and all(flow.bytes is not None for flow in measured)
+    sizes = [flow.bytes for flow in measured] + [stream.bytes for stream in streams]
+    in_bytes = bool(sizes) and None not in sizes
     flows = [
         (index[flow.source], index[flow.target], (flow.bytes if in_bytes else flow.tuples) or 0.0) for flow in measured
     ]
-    return flows, "bytes/s" if in_bytes else "tuples/s", {tasks[source].topology for source, _, _ in flows}
+    covered = {tasks[source].topology for source, _, _ in flows} | {stream.topology for stream in streams}
+    return flows, "bytes/s" if in_bytes else "tuples/s", covered

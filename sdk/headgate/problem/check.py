@@ -12,6 +12,7 @@ import numpy as np
 from headgate.model import FrozenMap, MoveKind, Plan, Reason, Slot, Status
 from headgate.problem.broken import new_breaches
 from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, load_at
+from headgate.problem.slowdown import slow_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +27,7 @@ def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
     heap limit; no node is overloaded, at the end or after any move (a node or worker that was overloaded before may
     stay so, but takes nothing); fixed tasks stay; without `limits.restarts` the tasks of each running worker are the
     same; moves lead from the running assignment to the planned one, within the move limit; no hard constraint is
-    broken that the running assignment keeps.
+    broken that the running assignment keeps; batches are within `limits.slowdown`.
 
     Args:
         problem: The request as arrays.
@@ -59,6 +60,7 @@ def _violations(problem: Arrays, plan: Plan) -> Iterable[Reason]:
     yield from _restarts(problem, plan)
     yield from _moves(problem, plan)
     yield from new_breaches(problem, plan.assignment)
+    yield from slow_batches(problem, plan.assignment)
 
 
 def _malformed(plan: object) -> str:

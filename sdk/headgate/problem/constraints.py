@@ -89,6 +89,11 @@ class Constraints:
         """Every hard constraint."""
         return tuple(dict.fromkeys((*self.labels, *self.counted, *self.workers)))
 
+    @property
+    def soft(self) -> tuple[LabelRule | CountRule, ...]:
+        """Every soft constraint."""
+        return (*self.soft_labels, *self.soft_counted)
+
     def without(self, rule: LabelRule | CountRule, *, limit: int | None = None) -> Constraints:
         """The constraints without one of them, or with another limit in its place.
 
@@ -100,7 +105,7 @@ class Constraints:
         if limit is not None and isinstance(rule, CountRule):
             kept.append(attrs.evolve(rule, limit=limit))
         c, m = self.allowed.shape
-        return _assemble(c, m, (*kept, *self.soft_labels, *self.soft_counted))
+        return _assemble(c, m, (*kept, *self.soft))
 
 
 def constraints_of(problem: Arrays) -> Constraints | None:

@@ -27,6 +27,10 @@ TRIALS = 128
 """Placed tasks tried for making way for one that finds no node. The larger it is, the more tasks find a place, and the
 longer a full cluster takes: each trial looks at all nodes."""
 
+ALL_TRIALS = 16 * TRIALS
+"""Such trials for all tasks together. The larger it is, the more tasks find a place where many find no node, and the
+longer a request takes that has no room for them all."""
+
 EFFORT = 2_000
 """Steps of the depth-first search, at most. The larger it is, the more tangles of constraints are solved, and the
 longer a request takes that has no solution: each step looks at all nodes."""
@@ -124,6 +128,7 @@ class _Mending:
     def __init__(self, problem: Arrays, node_of: Ints) -> None:
         self.problem, self.wanted, self.room = problem, node_of, Room(problem)
         still = problem.request.limits.max_moves is not None
+        self._trials = ALL_TRIALS
         self._may_give_way = (problem.fixed < 0) & ((problem.current < 0) | (not still))
 
     def place(self, tasks: Iterable[int]) -> Ints:
@@ -155,13 +160,15 @@ class _Mending:
 
     def _exchange(self, task: int) -> bool:
         """Put a task in the place of one that finds another node, on a node that constraints leave open to it."""
-        room, trials = self.room, TRIALS
+        room, trials = self.room, min(TRIALS, self._trials)
+        if not trials:
+            return False
         opened = np.flatnonzero(room.open_to(task) & (self.problem.slots > 0))
         for node in opened.tolist():
             for other in np.flatnonzero((room.node_of == node) & self._may_give_way).tolist():
                 if not trials:
                     return False
-                trials -= 1
+                trials, self._trials = trials - 1, self._trials - 1
                 room.remove(other)
                 if room.fits_on(task, node):
                     room.place(task, node)

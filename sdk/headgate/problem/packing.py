@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.problem.arrays import STEP
+from headgate.problem.amounts import STEP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

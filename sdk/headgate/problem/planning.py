@@ -14,12 +14,16 @@ from headgate.problem.relaxation import binds, constraint_reason
 from headgate.problem.room import Room
 from headgate.problem.score import score
 from headgate.problem.slots import assign_slots
+from headgate.problem.slowdown import keep_to_limit, slow_batches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from headgate.model import Slot
     from headgate.problem.arrays import Arrays
+    from headgate.problem.constraints import CountRule, LabelRule
 
 SHOWN = 5
 """Unplaced tasks that get a reason of their own; one more reason counts the others."""
@@ -51,6 +55,9 @@ def make_plan(
     if problem.n and (node_of.min() < -1 or node_of.max() >= problem.m):
         raise ValueError(f"node_of holds {node_of.min()}..{node_of.max()}, the nodes are 0..{problem.m - 1}")
     node_of = np.where(problem.fixed >= 0, problem.fixed, node_of)
+    if problem.slowdown is not None and problem.slowdown.slow(node_of):
+        changed = f"changed for batches of at most {problem.slowdown.goal:.3g} s (limits.slowdown)"
+        explanation = f"{explanation}; {changed}" if explanation else changed
     node_of, reasons, route = _routed(problem, node_of, worker_of, decided)
     if route.dropped and problem.request.limits.max_moves is not None:
         reasons += [_limited(problem, route.dropped)]
@@ -73,6 +80,26 @@ def _routed(
     problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
 ) -> tuple[NDArray[np.int64], list[Reason], Route]:
     """The decision that is carried out, mended where it breaks a constraint; why tasks are left; and the way there."""
+    if problem.slowdown is not None:
+        return _in_time(problem, node_of, worker_of, decided)
+    return _mended(problem, node_of, worker_of, decided)
+
+
+def _in_time(
+    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+) -> tuple[NDArray[np.int64], list[Reason], Route]:
+    """The decision with its batches within the limit; else what runs stays, and new tasks go where a core is free."""
+    found = keep_to_limit(problem, mend(problem, node_of, _left_out(problem, decided)))
+    routed = _mended(problem, found, worker_of, decided)
+    # A limit on moves may cut the way short, and mending may move tasks again.
+    if problem.slowdown is not None and any(slow_batches(problem, _assignment(problem, routed[2]))):
+        return _mended(problem, stand(problem, problem.slowdown.free), worker_of, decided)
+    return routed
+
+
+def _mended(
+    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+) -> tuple[NDArray[np.int64], list[Reason], Route]:
     if problem.constraints is None:
         return _route(problem, node_of, worker_of, decided)
     found = mend(problem, node_of, _left_out(problem, decided))
@@ -183,14 +210,16 @@ def _no_worker(problem: Arrays, task: int, wide: NDArray[np.bool_], room: Room) 
     """Say why a task is not on any of the `wide` nodes, which have the capacity for it."""
     name = problem.task_ids[task]
     both = wide & room.has_worker(task)
-    if both.any() and problem.constraints is not None and not (both & room.open_to(task)).any():
-        return constraint_reason(problem, problem.constraints, task, room.node_of)
-    if both.any() and (rules := _in_workers(problem, task)):
-        message = f"{name} finds no worker where a constraint allows it: {rules}; more heap or slots, or relax it"
-        return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
-    if both.any() and (rules := _on_nodes(problem, task)):
-        message = f"{name} is left so that its topology breaks no constraint: {rules}; relax it, or make room"
-        return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
+    constraints = problem.constraints
+    if both.any() and constraints is not None and not (both & room.open_to(task)).any():
+        return constraint_reason(problem, constraints, task, room.node_of)
+    if both.any() and constraints is not None:
+        if rules := _binding(problem, constraints.workers, task):
+            message = f"{name} finds no worker where a constraint allows it: {rules}; more heap or slots, or relax it"
+            return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
+        if rules := _binding(problem, constraints.hard, task):
+            message = f"{name} is left so that its topology breaks no constraint: {rules}; relax it, or make room"
+            return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
     if both.any():
         message = f"{name} has room on node {problem.node_ids[int(both.argmax())]}, but the scheduler did not place it"
         return Reason(code="declined", subject=name, message=message)
@@ -199,15 +228,8 @@ def _no_worker(problem: Arrays, task: int, wide: NDArray[np.bool_], room: Room) 
     return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
 
 
-def _in_workers(problem: Arrays, task: int) -> str:
-    """Hard constraints within workers that bind a task."""
-    rules = () if problem.constraints is None else problem.constraints.workers
-    return "; ".join(str(rule.constraint) for rule in rules if rule.group[int(problem.component[task])] >= 0)
-
-
-def _on_nodes(problem: Arrays, task: int) -> str:
-    """Hard constraints on nodes that bind a task."""
-    rules = () if problem.constraints is None else problem.constraints.hard
+def _binding(problem: Arrays, rules: Iterable[LabelRule | CountRule], task: int) -> str:
+    """Those of some hard constraints that bind a task."""
     return "; ".join(str(rule.constraint) for rule in rules if binds(rule, int(problem.component[task])))
 
 

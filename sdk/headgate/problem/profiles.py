@@ -179,6 +179,32 @@ def load_at(problem: Arrays, node_of: NDArray[np.int64], input_rate: float) -> N
     return profiled.load(counts, factor) + unprofiled_load(problem, profiled, node_of)
 
 
+def load_with(
+    problem: Arrays, node_of: NDArray[np.int64], task: int, input_rate: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Percent of each node's CPU in use without one task, and with it there, each shape (m,); see `load_at`.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, shape (n,), -1 for a task without one; that of the task does not matter.
+        task: Index of the task.
+        input_rate: Rate of all spouts, tuples/s.
+    """
+    profiled, others, part = Profiled.of(problem.request), node_of.copy(), int(problem.component[task])
+    others[task] = -1
+    counts = np.where(profiled.covered[:, None], counts_of(problem, others), 0)
+    factor = input_rate / profiled.input_rate if profiled.input_rate else 0.0
+    # Eq. 6: the share of a task's input is that of all tasks of its component, this one wherever it is among them.
+    share = profiled.gain / np.maximum(counts.sum(axis=1) + (np.arange(len(counts)) == part), 1)
+    each = factor * profiled.e * share[:, None] + profiled.met
+    without = (counts * each).sum(axis=0) + unprofiled_load(problem, profiled, others)
+    if profiled.covered[part]:
+        return without, without + each[part]
+    points, whole = float(problem.demand[task, 0]), problem.capacity[:, 0]
+    more = np.divide(FULL * points, whole, out=np.full(problem.m, math.inf if points else 0.0), where=whole > 0)
+    return without, without + more
+
+
 def throughput(problem: Arrays, node_of: NDArray[np.int64]) -> float | None:
     """Tuples/s that the tasks of profiled components process at the highest rate; see `Scores.throughput`.
 

@@ -65,8 +65,7 @@ class Room:
         if self._counts is not None:
             fits &= self._counts.open_to(task, self.free)
         if self._needs is not None:
-            for node in np.flatnonzero(fits).tolist():
-                fits[node] = self._needs.admit(task, node)
+            fits = self._needs.admit_all(task, fits)
         return fits
 
     def fits_on(self, task: int, node: int) -> bool:

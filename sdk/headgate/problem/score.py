@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.model import FrozenMap, Scores, Slot
-from headgate.problem.arrays import STEP
+from headgate.problem.amounts import STEP
+from headgate.problem.batches import batch_seconds
 from headgate.problem.broken import penalty
 from headgate.problem.profiles import FULL, Profiled, load_at, throughput
 
@@ -39,6 +40,7 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
     if input_rate is not None:
         ratio[:, 0] = load_at(problem, node_of, input_rate) / FULL
         at_rate = input_rate / (Profiled.of(problem.request).input_rate or input_rate or 1.0)
+    batch, state = batch_seconds(problem, node_of)
     return Scores(
         unit=problem.traffic.unit,
         traffic=total / scale * at_rate,
@@ -54,6 +56,8 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
         unplaced=problem.n - len(assignment),
         throughput=throughput(problem, node_of),
         penalty=penalty(problem, assignment),
+        batch_seconds=batch,
+        state_seconds=state,
     )
 
 

@@ -26,7 +26,8 @@ PASSES = 2
 def soften(problem: Arrays, node_of: Ints) -> Ints:
     """Move tasks that break soft constraints to nodes that fit and weigh less, the heaviest first.
 
-    No hard constraint is broken for it. Where the number of moves is limited, what runs stays.
+    No hard constraint is broken for it, and no batch takes longer than it may. Where the number of moves is limited,
+    what runs stays.
 
     Args:
         problem: The request as arrays.
@@ -98,10 +99,23 @@ class _Softening:
         if cost[there] >= cost[here]:
             there = here
         self.room.place(task, there)
+        if there != here and self._slows(task, here):
+            self.room.remove(task)
+            self.room.place(task, here)
+            there = here
         if there != here:
             self._change(task, here, -1)
             self._change(task, there, 1)
         return there != here
+
+    def _slows(self, task: int, here: int) -> bool:
+        """Check whether a batch is too long with a task where it is now, and was shorter where it came from."""
+        limit, node_of = self.problem.slowdown, self.room.node_of
+        if limit is None or not limit.slow(node_of):
+            return False
+        before = node_of.copy()
+        before[task] = here
+        return limit.batch.seconds(node_of) > limit.batch.seconds(before)
 
     def _change(self, task: int, node: int, sign: int) -> None:
         for counts in self._each:

@@ -141,6 +141,28 @@ class Traffic:
         np.add.at(matrix, (sources[placed], targets[placed]), self.sparse.rate[placed])
         return matrix / self.scale
 
+    def of_task(self, task: int, node_of: NDArray[np.int64], m: int) -> NDArray[np.int64]:
+        """Traffic that one task exchanges with the others on each node, both ways, in units, int64 (m,).
+
+        Args:
+            task: Index of the task; its own node does not matter.
+            node_of: Node index of each task, shape (n,), -1 for a task without one.
+            m: Number of nodes.
+        """
+        others = node_of.copy()
+        others[task] = -1
+        found, blocks = np.zeros(m, dtype=np.int64), self.blocks
+        sends = np.flatnonzero((blocks.source_start <= task) & (task < blocks.source_stop)).tolist()
+        takes = np.flatnonzero((blocks.target_start <= task) & (task < blocks.target_stop)).tolist()
+        for each in sends:
+            found += blocks.rate[each] * _count(others[blocks.target_start[each] : blocks.target_stop[each]], m)
+        for each in takes:
+            found += blocks.rate[each] * _count(others[blocks.source_start[each] : blocks.source_stop[each]], m)
+        row = slice(self.symmetric.indptr[task], self.symmetric.indptr[task + 1])
+        node = others[self.symmetric.indices[row]]
+        np.add.at(found, node[node >= 0], self.symmetric.rate[row][node >= 0])
+        return found
+
     def _together(self, node_of: NDArray[np.int64]) -> int:
         """Traffic of the blocks between tasks on one node, in units."""
         blocks, counts, together = self.blocks, _Counts(node_of), 0

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from headgate.model import ConstraintKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numpy.typing import NDArray
+
     from headgate.problem.arrays import Arrays
     from headgate.problem.constraints import CountRule
+
+UNKNOWN = -(2**31)
+"""Nobody has asked yet how many workers more a task needs on a node; fewer than any task can need."""
 
 
 class WorkerRules:
@@ -21,7 +30,10 @@ class WorkerRules:
         constraints = problem.constraints
         self._rules: tuple[CountRule, ...] = () if constraints is None else constraints.workers
         self._component: list[int] = problem.component.tolist() if self._rules else []
-        self._known: dict[tuple[tuple[int, int], ...], int] = {}
+        parts = range(max(self._component, default=-1) + 1)
+        self._of = [tuple(rule for rule in self._rules if rule.group[part] >= 0) for part in parts]
+        self._needs: dict[tuple[tuple[int, int], ...], int] = {}
+        self._colourings: dict[frozenset[int], dict[int, int]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._rules)
@@ -34,7 +46,7 @@ class WorkerRules:
             task: The other task.
         """
         part = self._component[task]
-        return all(self._allows(rule, tasks, rule.group[part]) for rule in self._rules if rule.group[part] >= 0)
+        return all(self._allows(rule, tasks, rule.group[part]) for rule in self._of[part])
 
     def _allows(self, rule: CountRule, tasks: Iterable[int], group: int) -> bool:
         groups = [each for each in (rule.group[self._component[task]] for task in tasks) if each >= 0]
@@ -46,13 +58,12 @@ class WorkerRules:
         """Workers by number of some tasks of one topology on one node, such that each worker keeps the rules."""
         colour = self._colours(frozenset(self._component[task] for task in tasks))
         chunk: dict[int, int] = {}
-        seen: dict[tuple[int, int], int] = {}
+        seen: dict[tuple[int, int], int] = {}  # tasks of a colour that a rule has counted
         for task in sorted(tasks):
             part, number = self._component[task], 0
-            for at, rule in enumerate(self._limits()):
-                if rule.group[part] >= 0:
-                    rank = seen[at, colour[part]] = seen.get((at, colour[part]), -1) + 1
-                    number = max(number, rank // rule.limit)
+            for rule in self._limits(part):
+                rank = seen[id(rule), colour[part]] = seen.get((id(rule), colour[part]), -1) + 1
+                number = max(number, rank // rule.limit)
             chunk[task] = number
         kinds = sorted({(colour[self._component[task]], chunk[task]) for task in tasks})
         index = {kind: at for at, kind in enumerate(kinds)}
@@ -64,23 +75,29 @@ class WorkerRules:
         Args:
             counts: Component index and number of its tasks, by index.
         """
-        if counts not in self._known:
+        if counts not in self._needs:
             colour = self._colours(frozenset(part for part, _ in counts))
+            counted: dict[tuple[int, int], int] = defaultdict(int)
             most = dict.fromkeys(colour.values(), 1)
-            for rule in self._limits():
-                for each in most:
-                    here = sum(count for part, count in counts if colour[part] == each and rule.group[part] >= 0)
-                    most[each] = max(most[each], -(-here // rule.limit))
-            self._known[counts] = sum(most.values())
-        return self._known[counts]
+            for part, count in counts:
+                for rule in self._limits(part):
+                    here = counted[id(rule), colour[part]] = counted[id(rule), colour[part]] + count
+                    most[colour[part]] = max(most[colour[part]], -(-here // rule.limit))
+            self._needs[counts] = sum(most.values())
+        return self._needs[counts]
 
-    def _limits(self) -> tuple[CountRule, ...]:
-        return tuple(rule for rule in self._rules if rule.kind is ConstraintKind.AT_MOST)
+    def _limits(self, part: int) -> tuple[CountRule, ...]:
+        return tuple(rule for rule in self._of[part] if rule.kind is ConstraintKind.AT_MOST)
 
     def _colours(self, parts: frozenset[int]) -> dict[int, int]:
         """Colouring of components such that those that are apart differ, greedily by the number of conflicts."""
-        apart = [rule.group for rule in self._rules if rule.kind is ConstraintKind.APART]
-        foes = {one: {two for two in parts for group in apart if 0 <= group[one] != group[two] >= 0} for one in parts}
+        if parts not in self._colourings:
+            self._colourings[parts] = self._coloured(parts)
+        return self._colourings[parts]
+
+    def _coloured(self, parts: frozenset[int]) -> dict[int, int]:
+        apart = {one: [rule.group for rule in self._of[one] if rule.kind is ConstraintKind.APART] for one in parts}
+        foes = {one: {two for two in parts for group in apart[one] if group[one] != group[two] >= 0} for one in parts}
         found: dict[int, int] = {}
         for part in sorted(parts, key=lambda each: (-len(foes[each]), each)):
             taken = {found[foe] for foe in foes[part] if foe in found}
@@ -108,8 +125,13 @@ class WorkerNeeds:
         self._component: list[int] = problem.component.tolist()
         self._topology: list[int] = problem.topology.tolist()
         self._closed: list[bool] = problem.closed.tolist()
-        self._left: list[int] = problem.slots.tolist()  # without those of closed workers
-        self._on: dict[int, dict[int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
+        self._left: NDArray[np.int64] = problem.slots.copy()  # after the needs of all, without closed workers
+        self._on: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)  # by topology and node, then component
+        self._need: dict[tuple[int, int], int] = defaultdict(int)
+        pairs = sorted(set(zip(self._topology, self._component, strict=True)))
+        self._parts = {topology: [part for _, part in some] for topology, some in groupby(pairs, itemgetter(0))}
+        # a topology that is not on a node yet takes one worker there
+        self._further: NDArray[np.int64] = np.ones((max(self._component, default=-1) + 1, problem.m), dtype=np.int64)
 
     def change(self, task: int, node: int, count: int = 1) -> None:
         """Tasks like this one come to a node, or go for a negative count.
@@ -121,11 +143,12 @@ class WorkerNeeds:
         """
         if self._closed[task]:
             return
-        topology, part = self._topology[task], self._component[task]
-        parts = self._on[node][topology]
-        parts[part] = parts.get(part, 0) + count
-        if not parts[part]:
-            del parts[part]
+        place = self._topology[task], node
+        parts = self._on[place] = self._with(task, node, count)
+        needed = self._needed(parts)
+        self._left[node] += self._need[place] - needed
+        self._need[place] = needed
+        self._further[self._parts[place[0]], node] = UNKNOWN
 
     def admit(self, task: int, node: int) -> bool:
         """Check whether the slots of a node suffice with one more task, or it takes no further worker.
@@ -134,13 +157,29 @@ class WorkerNeeds:
             task: Index of the task.
             node: Index of the node.
         """
-        topology, part = self._topology[task], self._component[task]
-        here = self._on.get(node, {})
-        before = {each: self._needed(parts) for each, parts in here.items() if parts}
-        mine = dict(here.get(topology, {}))
-        mine[part] = mine.get(part, 0) + 1
-        further = self._needed(mine) - before.get(topology, 0)
-        return further <= 0 or sum(before.values()) + further <= self._left[node]
+        row = self._further[self._component[task]]
+        if row[node] == UNKNOWN:
+            row[node] = self._needed(self._with(task, node, 1)) - self._need[self._topology[task], node]
+        return bool(row[node] <= max(self._left[node], 0))
+
+    def admit_all(self, task: int, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Those of some nodes that admit one more task, bool (m,).
+
+        Args:
+            task: Index of the task.
+            nodes: The nodes that are asked, bool (m,).
+        """
+        row = self._further[self._component[task]]
+        for node in np.flatnonzero(nodes & (row == UNKNOWN)).tolist():
+            self.admit(task, node)
+        found: NDArray[np.bool_] = nodes & (row <= np.maximum(self._left, 0))
+        return found
+
+    def _with(self, task: int, node: int, count: int) -> dict[int, int]:
+        """Tasks by component of the task's topology on a node, with some more like it."""
+        part, parts = self._component[task], dict(self._on[self._topology[task], node])
+        parts[part] = parts.get(part, 0) + count
+        return {each: number for each, number in parts.items() if number}
 
     def _needed(self, parts: dict[int, int]) -> int:
         return self._rules.needed(tuple(sorted(parts.items())))

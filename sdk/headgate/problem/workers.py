@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.problem.arrays import STEP
+from headgate.problem.amounts import STEP
 from headgate.problem.packing import Packing, pack
 
 if TYPE_CHECKING:

@@ -44,13 +44,21 @@ SCORE_COLUMNS = ("between nodes", "traffic between", "nodes", "workers", "fulles
 
 
 def comparison_cells(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and, for each row, cells of a comparison; throughput and gap stand where any row has them."""
+    """Headings and, for each row, cells of a comparison; throughput, penalty, batch and gap are there if in a row."""
     rows = comparison.rows
     columns, cells = list(SCORE_COLUMNS), [list(score_cells(row.plan.scores)) for row in rows]
     if any(row.plan.scores.throughput is not None for row in rows):
         columns.append("throughput")
         for row, each in zip(rows, cells, strict=True):
             each.append(quantity(row.plan.scores.throughput))
+    if any(row.plan.scores.penalty for row in rows):
+        columns.append("penalty")
+        for row, each in zip(rows, cells, strict=True):
+            each.append(quantity(row.plan.scores.penalty))
+    if any(row.plan.scores.batch_seconds is not None for row in rows):
+        columns.append("batch s")
+        for row, each in zip(rows, cells, strict=True):
+            each.append(quantity(row.plan.scores.batch_seconds))
     if comparison.bound is not None:
         columns.append("gap" if comparison.bound.proven else "to bound")
         for row, each in zip(rows, cells, strict=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate.problem import Problem
+from headgate.report.constraints import CONSTRAINT_COLUMNS, constraint_rows
 from headgate.report.format import bound_text, comparison_cells
 from headgate.report.placement import placement_svg
 
@@ -104,7 +105,7 @@ def _panel(panel: Panel) -> str:
 
 
 def comparison_page(comparison: Comparison, request: Request) -> str:
-    """A comparison as a page: its table, and a picture of each plan.
+    """A comparison as a page: its table, the constraints, and a picture of each plan.
 
     Args:
         comparison: The comparison.
@@ -122,5 +123,7 @@ def comparison_page(comparison: Comparison, request: Request) -> str:
         )
         for row in comparison.rows
     ]
+    constraints = constraint_rows(request, {row.scheduler: row.plan for row in comparison.rows})
+    held = [Table(columns=CONSTRAINT_COLUMNS, rows=constraints, title="Constraints", text=CONSTRAINT_COLUMNS[1:])]
     intro = [f"{problem.n:,} tasks on {problem.m:,} nodes; traffic is counted in {problem.traffic.unit}."]
-    return page("Headgate: schedulers compared", intro, [table, *panels])
+    return page("Headgate: schedulers compared", intro, [table, *(held if constraints else []), *panels])

@@ -6,20 +6,20 @@ what was not measured. Rates are averages over the window.
 | column | in | is |
 |---|---|---|
 | version | all | version of these columns, 2; a column that is added later is null in older files |
-| kind | all | `task`, `flow`, `node`, `topology` |
+| kind | all | `task`, `flow`, `node`, `topology`, `stream` (evenly spread between all pairs of tasks) |
 | engine | all | who was watched: `storm`, `spark`, `sim` |
 | origin, number | all | the monitor (or one life of a worker), and the number of its window: with the names a key |
 | start, end | all | the window (UTC) |
-| topology | task, flow, topology | id of the topology |
-| component, role | task, flow | component of the task (the sender); `spout` or `bolt` |
-| task | task, flow | id of the task (the sender), `topology/component/index` |
-| target, target_component | flow | the same of the receiver |
+| topology | task, flow, stream, topology | id of the topology |
+| component, role | task, flow, stream | component of the task (the sender); `spout` or `bolt` |
+| task | task, flow, stream | id of the sender, `topology/component/index`; of a stream `topology/component` |
+| target, target_component | flow, stream | the same of the receiver |
 | node, port | all | where the task ran; of a node or topology: the worker whose share it is, null port for the whole |
 | machine_type | task, flow, node | type of that node, null if it has none |
 | cpu, memory | task, node | points (100 = one core) and MB |
 | received, emitted | task | tuples/s |
 | queue | task | tuples waiting |
-| tuples, bytes | flow | tuples/s and bytes/s |
+| tuples, bytes | flow, stream | tuples/s and bytes/s, of a stream those of all pairs together |
 | offered, throughput, latency | topology | tuples/s offered and completed, milliseconds |
 | source | task, node, topology | how it was measured |
 """
@@ -98,6 +98,17 @@ def rows_of(
     for each in metrics.topologies:
         amounts = {"offered": each.offered, "throughput": each.throughput, "latency": each.latency}
         yield {**common, "kind": "topology", "topology": each.topology, "port": share, **amounts, "source": each.source}
+    for row in _of_streams(observation):
+        yield {**common, **row}
+
+
+def _of_streams(observation: Observation) -> Iterator[dict[str, Any]]:
+    role = {(one.id, part.id): part.kind.value for one in observation.topologies for part in one.components}
+    for each in observation.metrics.streams:
+        source = {"component": each.source, "role": role.get((each.topology, each.source))}
+        ends = {"task": f"{each.topology}/{each.source}", "target": f"{each.topology}/{each.target}"}
+        target = {"target_component": each.target, "tuples": each.tuples, "bytes": each.bytes}
+        yield {"kind": "stream", "topology": each.topology, **source, **ends, **target}
 
 
 def _of_tasks(

@@ -148,8 +148,9 @@ class Keeper:
 
 def _pyarrow() -> Any:
     try:
-        # pyarrow costs 0.2 s, and is an extra.
+        # pyarrow costs 0.2 s, and is an extra. Parquet too: who looks early has it when a signal leaves a few seconds.
         import pyarrow
+        import pyarrow.parquet
     except ImportError:
         raise EngineError("pyarrow is not installed: `pip install pyarrow`") from None
     return pyarrow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -16,6 +16,8 @@ from headgate.testing.rules import RULES
 from headgate.testing.shrink import shrink, weight
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from headgate.testing.rule import Rule, Violation
 
 
@@ -52,20 +54,24 @@ class Conformance:
         return all(row.status is not Outcome.FAILED for row in self.rows)
 
 
-def conform(name: str, host: PluginHost | None = None, seed: int = 0) -> Conformance:
-    """Judge a scheduler by every rule, with its default options.
+def conform(
+    name: str, host: PluginHost | None = None, seed: int = 0, *, options: Mapping[str, Any] | None = None
+) -> Conformance:
+    """Judge a scheduler by every rule.
 
     Args:
         name: The scheduler.
         host: The plugins to choose from; all that are installed by default.
         seed: Chooses the requests; the same seed gives the same ones everywhere.
+        options: Its options by name; the defaults without.
 
     Raises:
         PluginError: There is no such scheduler.
+        OptionError: An option is unknown or does not fit.
     """
     cases, rows, hangs = make_cases(seed), [], False
-    host = RememberingHost(host or PluginHost.load(), cases)
-    host.options(name)
+    host = RememberingHost(host or PluginHost.load(), cases, options)
+    host.options(name, options)
     for rule in RULES:
         row = _skipped(rule, "it overruns its deadline") if hangs else _judge(rule, host, name, cases)
         hangs = hangs or (rule.id == "deadline" and row.status is Outcome.FAILED)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from headgate.plugins.host import PluginHost
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from headgate.model import Plan, Request
     from headgate.testing.cases import Cases
     from headgate.toolbox.cancel import Cancellation
@@ -15,8 +17,16 @@ if TYPE_CHECKING:
 class RememberingHost(PluginHost):
     """A host that asks a scheduler once for each of the cases, and anew for any other request, an equal one too."""
 
-    def __init__(self, host: PluginHost, cases: Cases) -> None:
+    def __init__(self, host: PluginHost, cases: Cases, options: Mapping[str, Any] | None = None) -> None:
+        """Take what is asked.
+
+        Args:
+            host: The plugins.
+            cases: The requests whose plans are remembered.
+            options: Options by name that a scheduler is asked with if no others are given; the defaults without.
+        """
         super().__init__(host.registry)
+        self.given = options
         self._host, self._cases = host, cases
         self._known = {id(request) for request in (*cases.mixed, *cases.small)}
         self._plans: dict[tuple[str, int], Plan] = {}
@@ -24,17 +34,19 @@ class RememberingHost(PluginHost):
     def schedule(
         self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
     ) -> Plan:
-        """Ask with the default options, or look up what was answered; see `PluginHost.schedule`.
+        """Ask with its own options, or look up what was answered; see `PluginHost.schedule`.
 
         Args:
             name: Name of the scheduler.
             request: The request.
-            options: Its options; None for the defaults.
+            options: Its options; None for those that the host was given.
             cancellation: Ends the search early.
         """
         if options is not None or id(request) not in self._known:
-            return self._host.schedule(name, request, options, cancellation=cancellation)
+            return self._host.schedule(
+                name, request, self.given if options is None else options, cancellation=cancellation
+            )
         key = (name, id(request))
         if key not in self._plans:
-            self._plans[key] = self._host.schedule(name, request)
+            self._plans[key] = self._host.schedule(name, request, self.given)
         return self._plans[key]

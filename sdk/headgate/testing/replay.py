@@ -1,4 +1,4 @@
-"""Asking a scheduler in another process: `python -m headgate.testing.replay NAME`, requests in, plans out."""
+"""Asking a scheduler in another process: `python -m headgate.testing.replay NAME OPTIONS`, requests in, plans out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headgate.documents import dumps, restore, unstructure
 from headgate.errors import PluginError
@@ -14,22 +14,25 @@ from headgate.model import Request
 from headgate.plugins.host import PluginHost
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
-def replay(name: str, requests: Sequence[Request], *, hash_seed: int) -> list[str]:
+def replay(
+    name: str, requests: Sequence[Request], *, hash_seed: int, options: Mapping[str, Any] | None = None
+) -> list[str]:
     """The plan documents, one line each, that a fresh interpreter makes of the requests.
 
     Args:
         name: A scheduler that is installed through an entry point.
         requests: What to ask, in order.
         hash_seed: Its `PYTHONHASHSEED`.
+        options: Options of the scheduler by name, the defaults without.
 
     Raises:
         PluginError: The process failed; the text ends with what it said last.
     """
     run = subprocess.run(
-        [sys.executable, "-m", "headgate.testing.replay", name],
+        [sys.executable, "-m", "headgate.testing.replay", name, json.dumps(dict(options or {}))],
         input=json.dumps([unstructure(request) for request in requests]),
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
@@ -42,10 +45,15 @@ def replay(name: str, requests: Sequence[Request], *, hash_seed: int) -> list[st
 
 def main() -> None:
     """Read a JSON array of requests and write one plan a line."""
-    (name,) = sys.argv[1:]
+    name, given = sys.argv[1:]
+    # Native code prints to descriptor 1, whatever Python makes of sys.stdout.
+    plans = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
     host = PluginHost.load()
-    for data in json.load(sys.stdin):
-        print(dumps(host.schedule(name, restore(data, Request)), indent=None), end="")  # noqa: T201
+    options = host.options(name, json.loads(given))
+    with plans:
+        for data in json.load(sys.stdin):
+            plans.write(dumps(host.schedule(name, restore(data, Request), options), indent=None))
 
 
 if __name__ == "__main__":

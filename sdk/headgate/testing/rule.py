@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.model import Plan, Request, Status
+from headgate.model import ENDED_EARLY, Plan, Request, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     Check = Callable[[PluginHost, str, Cases], Iterable["Violation"]]
 
 
-LATE = ("deadline", "abandoned")
-"""Codes of a plan that was not there in time."""
+LATE = ("deadline", "abandoned", ENDED_EARLY)
+"""Codes of a plan that was not there in time, or was asked for early."""
 
 
 @attrs.frozen(kw_only=True)
@@ -98,12 +98,12 @@ def whole_rule(id: str, statement: str, *, needs: str = "") -> Callable[[Check],
 
 
 def cut_off(*plans: Plan) -> bool:
-    """Check for plans that the host held because their deadline passed: they say nothing of what was decided.
+    """Check for plans that their deadline cut short: held by the host, or the best so far of a search.
 
-    That a scheduler keeps its deadline is a rule of its own.
+    They say nothing of what was decided, and may differ from run to run. That a scheduler keeps its deadline is a rule
+    of its own.
     """
-    reasons = (reason for plan in plans if plan.status is Status.HELD for reason in plan.reasons)
-    return any(reason.code in LATE for reason in reasons)
+    return any(reason.code in LATE for plan in plans for reason in plan.reasons)
 
 
 def held(id: str, statement: str, *codes: str) -> Rule:  # noqa: A002

@@ -161,7 +161,13 @@ def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Violation]:
     here = [host.schedule(name, request) for request in cases.mixed]
     with ThreadPoolExecutor() as pool:
         runs = [
-            pool.submit(replay, name, [shuffled(request, seed) for request in cases.mixed], hash_seed=seed)
+            pool.submit(
+                replay,
+                name,
+                [shuffled(request, seed) for request in cases.mixed],
+                hash_seed=seed,
+                options=getattr(host, "given", None),
+            )
             for seed in (1, 2)
         ]
     for seed, run in enumerate(runs, 1):

@@ -23,6 +23,11 @@ class Cancellation:
     requested: bool = False
     inner: Cancellation | None = None
 
+    @property
+    def ended(self) -> bool:
+        """True if a search was asked to end, and had said how."""
+        return self.requested and self.callback is not None
+
     def request(self) -> None:
         """End the search now, or when it begins; a callback that raises is left to the deadline."""
         self.requested = True

@@ -74,6 +74,19 @@ class Windowed(ElasticEngine):
         return target.seen
 
 
+class Important:
+    """A priority manager: all topologies have the priority that is its address."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Important.")
+
+    @hookimpl
+    def headgate_prioritise(self, observation, address):
+        topologies = [attrs.evolve(each, priority=int(address)) for each in observation.topologies]
+        return attrs.evolve(observation, topologies=tuple(topologies))
+
+
 @attrs.define(slots=False)
 class Seen:
     """What everything received; `said` is what the command printed."""
@@ -110,7 +123,7 @@ def engine():
 @pytest.fixture
 def seen(monkeypatch, tmp_path):
     made = Seen(engine=engine(), other=engine(), judge=Judge(), calm=Judge(replan=False), folder=tmp_path)
-    host = PluginHost()
+    host = PluginHost().with_plugin("important", Important())
     for name in ("engine", "other", "judge", "calm"):
         host = host.with_plugin(name, getattr(made, name))
     monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
@@ -172,6 +185,7 @@ RUN = {
     ),
     "deadline": option("deadline", 7.5, 9, lambda seen: seen.asked[0].limits.deadline),
     "max-moves": option("max-moves", 1, 2, lambda seen: seen.asked[0].limits.max_moves),
+    "slowdown": option("slowdown", 1.5, 2.5, lambda seen: seen.asked[0].limits.slowdown),
     "window": option("window", 2.5, 3, lambda seen: seen.engine.windows[0]),
     "shadow": option("shadow", True, None, lambda seen: "execute" not in seen.engine.machine.calls),
     "cooldown": guard("cooldown", 45.0, 40),
@@ -183,6 +197,13 @@ RUN = {
     "reassert": guard("reassert", 0, 1),
     "knowledge": option(
         "knowledge", "learned.json", "request.json", lambda seen: len(seen.asked[0].profiles), expected=1
+    ),
+    "priorities": option(
+        "priorities",
+        "important:7",
+        "important:8",
+        lambda seen: seen.asked[0].topologies[0].priority,
+        expected=7,
     ),
     "elastic": option("elastic", "2:3", "1:9", lambda seen: seen.control.fleet, expected=Fleet(minimum=2, maximum=3)),
     "interval": option("interval", 12.5, 3, lambda seen: seen.engine.machine.pauses, expected=[12.5]),
@@ -196,6 +217,7 @@ PLAN = {
     ),
     "deadline": option("deadline", 7.5, 9, lambda seen: seen.asked[0].limits.deadline),
     "max-moves": option("max-moves", 0, 9, lambda seen: seen.asked[0].limits.max_moves),
+    "slowdown": option("slowdown", 1.5, 2.5, lambda seen: seen.asked[0].limits.slowdown),
     "seed": option("seed", 7, 8, lambda seen: seen.asked[0].seed),
     "output": option(
         "output", "p.json", "lost.json", lambda seen: read(seen.folder / "p.json", Plan).status, expected="ok"

@@ -15,6 +15,7 @@ from headgate.control.round import Outcome, Round
 from headgate.documents import dumps, loads, restore
 from headgate.documents.schema import schema_of
 from headgate.errors import DocumentError
+from headgate.hooks import hookimpl
 from headgate.model import Limits, Metrics, Observation, TaskSample
 from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit
@@ -122,6 +123,33 @@ def test_a_listener_that_breaks_is_logged_and_forgotten(caplog):
     with caplog.at_level(logging.WARNING, "headgate"):
         assert loop(machine(), Judge([0, 1]), Listener(broken=True)).round().outcome == "executed"
     assert "listener broke" in caplog.text
+
+
+class Dealer(Engine):
+    """An engine that deals its tasks out anew each time, unless it was asked."""
+
+    @hookimpl
+    def headgate_keeps(self, target, plan):
+        target.call("keeps")
+        return "execute" in target.calls
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+def test_tasks_that_are_in_place_by_chance_are_asked_to_stay(shadow):
+    target = machine()
+    host = PluginHost().with_plugin("memory", Dealer()).with_plugin("judge", Judge([0, 0]))
+    made = Loop(host, Control(scheduler="judge", engine="memory", shadow=shadow), target)
+    first, second = made.round(), made.round()
+    assert first.plan.moves == ()
+    assert (first.outcome, second.outcome) == ("unchanged" if shadow else "executed", "unchanged")
+    assert target.calls.count("execute") == (0 if shadow else 1)
+
+
+def test_an_engine_is_asked_what_it_keeps_only_where_nothing_moves():
+    target = machine()
+    host = PluginHost().with_plugin("memory", Dealer()).with_plugin("judge", Judge([0, 1]))
+    assert Loop(host, Control(scheduler="judge", engine="memory"), target).round().outcome == "executed"
+    assert "keeps" not in target.calls
 
 
 class FullDisk:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 
-from headgate.control.outbox import PATIENCE, Outbox, QueuedJournal
+from headgate.cli.screen import Screen, ScreenHandler
+from headgate.control.outbox import Outbox, QueuedJournal
 from headgate.errors import DocumentError
+from patience import PATIENCE
+
+SOON = 60.0
+"""Seconds: who waits for a disk that hangs waits for longer."""
 
 
 class Disk:
@@ -58,15 +64,47 @@ def test_a_disk_that_hangs_keeps_nobody_waiting_and_takes_no_more_memory_than_it
         journal = QueuedJournal(disk, outbox, said.append)
         for number in range(50):
             journal.append({"number": number})
-        assert time.monotonic() - began < PATIENCE / 2
+        assert time.monotonic() - began < SOON
         assert 45 <= journal.lost <= 46  # four wait, and one is being written or not yet
         assert "too slowly" in journal.status
         assert len(said) == 1
-    assert time.monotonic() - began < 2 * PATIENCE  # the end does not wait for ever
+    assert time.monotonic() - began < SOON  # the end does not wait for ever
     disk.goes_on.set()
 
 
-def wait_for(condition, seconds=10.0):
+def test_a_record_that_cannot_be_made_is_counted_and_logged_and_the_next_ones_are_written(caplog):
+    disk = Disk()
+    with Outbox("test") as outbox:
+        journal = QueuedJournal(disk, outbox, print)
+        for number in range(6):
+            journal.append_made(lambda number=number: {"number": number} if number in (0, 3) else {}["number"])
+        wait_for(lambda: journal.lost == 4)
+    assert disk.records == [0, 3]
+    assert outbox.failed == 4
+    assert [each.message for each in caplog.records] == ["test could not do an entry, and goes on"] * 2
+
+
+def test_a_screen_that_fails_and_shows_its_own_log_does_not_go_on_for_ever(monkeypatch):
+    def broken(*_words, **_options):
+        raise RuntimeError("no terminal")
+
+    monkeypatch.setattr("headgate.cli.screen._put", broken)
+    logger, done = logging.getLogger("headgate"), threading.Event()
+    with Outbox("test") as outbox:
+        screen = Screen(outbox, as_json=False)
+        logger.addHandler(handler := ScreenHandler(screen))
+        try:
+            screen.say("a word")
+            wait_for(lambda: outbox.failed == 2)  # the word, and the log of it
+            time.sleep(0.1)
+            outbox.put(done.set)
+            assert done.wait(PATIENCE)
+        finally:
+            logger.removeHandler(handler)
+    assert screen.lost == 2
+
+
+def wait_for(condition, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end

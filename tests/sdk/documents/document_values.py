@@ -19,6 +19,7 @@ from headgate.model import (
     Receipt,
     Request,
     Step,
+    StreamSample,
     TopologySample,
 )
 from headgate.model.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
@@ -59,6 +60,9 @@ def values(draw, kind):
     plan = attrs.evolve(plan, provenance=Provenance(scheduler="s", version="1", options=options, request=digest(asked)))
     receipt = Receipt(done=draw(st.booleans()), steps=(Step(action="move", subject="t"),), undo=plan.assignment)
     samples = {"nodes": (NodeSample(node=asked.cluster.nodes[0].id, memory=0.1),)}
+    one = asked.topologies[0]
+    ends = {"source": one.components[0].id, "target": one.components[-1].id}
+    samples["streams"] = (StreamSample(topology=one.id, **ends, bytes=1.5),)
     samples["topologies"] = (TopologySample(topology=asked.topologies[0].id, latency=1e-3),)
     made = {
         Request: asked,

@@ -78,7 +78,7 @@ def fork():
     """As `stay`, with a child that was forked and has all that is open here."""
     with Cluster(Path.cwd()):
         if not os.fork():
-            time.sleep(5)
+            time.sleep(120)
             os._exit(0)
         click.echo("forked")
         time.sleep(600)

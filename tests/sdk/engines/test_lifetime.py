@@ -17,6 +17,7 @@ from headgate.engines import reaper
 from headgate.engines.lifetime import bound, environment, lifetime
 from headgate.engines.reaper import MARK
 from moments import NUMBERS, SECONDS, TIMES, draw, ended
+from patience import PATIENCE
 from shell import gone, marked, running, told
 
 STAND_IN = (sys.executable, Path(__file__).with_name("stand_in.py"))
@@ -38,7 +39,7 @@ def engines(mark):
     return [process for process in marked(mark) if " -S -c " in told(process)]
 
 
-def wait_for(true, seconds=10.0):
+def wait_for(true, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not true() and time.monotonic() < end:
         time.sleep(0.05)
@@ -88,12 +89,12 @@ def test_a_cluster_stands_whole_or_not_at_all(tmp_path, number):
 def test_up_leaves_what_down_ends(tmp_path):
     here = {"folder": tmp_path, "program": STAND_IN, "XDG_CACHE_HOME": str(tmp_path)}
     with running("up", **here) as (process, mark):
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
         wait_for(lambda: not reapers(mark))
         time.sleep(1)
         assert len(engines(mark)) == 2 * DAEMONS
         with running("down", **here) as (down, _):
-            assert down.wait(60) == 0
+            assert down.wait(PATIENCE) == 0
         assert gone(mark, SECONDS) == []
 
 
@@ -136,18 +137,18 @@ def test_a_forked_child_that_holds_the_pipe_hides_no_death(tmp_path):
     with running("fork", folder=tmp_path, program=STAND_IN) as (process, mark):
         ready(process)
         process.kill()
-        wait_for(lambda: not engines(mark), seconds=4)  # the child lives for five
+        wait_for(lambda: not engines(mark), seconds=90)  # the child lives for longer
 
 
 def test_what_was_released_before_the_reaper_had_begun_stays(tmp_path):
     """On a busy machine the owner may have ended by then."""
     env = {MARK: "token.1"}, {MARK: "token.2"}
-    released, other = [subprocess.Popen(["/bin/sleep", "60"], env=each) for each in env]
+    released, other = [subprocess.Popen(["/bin/sleep", "600"], env=each) for each in env]
     with released, other:
         try:
             program = [sys.executable, "-P", reaper.__file__, "1", "token"]
-            subprocess.run(program, input=b"release token.1\n", timeout=60, check=True)
-            assert other.wait(1) == -signal.SIGKILL
+            subprocess.run(program, input=b"release token.1\n", timeout=PATIENCE, check=True)
+            assert other.wait(PATIENCE) == -signal.SIGKILL
             assert released.poll() is None
         finally:
             released.kill()
@@ -160,7 +161,7 @@ def test_who_has_another_mark_is_a_stranger(tmp_path):
         found = engines(mark)[0].environ()[MARK]
         token = found.partition(".")[0]
         strange = [f"{token}1", f"x{token}.1", f"{token[:-1]}", ""]
-        strangers = [subprocess.Popen(["/bin/sleep", "60"], env={MARK: each}) for each in strange]
+        strangers = [subprocess.Popen(["/bin/sleep", "600"], env={MARK: each}) for each in strange]
         try:
             process.kill()
             assert gone(mark, SECONDS) == []

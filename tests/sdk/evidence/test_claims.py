@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import math
+import sys
+
 import pytest
 
 from headgate.evidence.claims import (
@@ -74,10 +77,19 @@ def test_a_claim_that_cannot_be_computed_says_what_is_missing():
     assert figures(result) == ("1", "", "", "")
 
 
-def test_a_computation_that_breaks_is_a_figure_that_differs():
-    result = reproduce(Claim(id="c", source="T1", statement="s", printed=1.0, verify=lambda: 1 / 0), "paper")
+BROKEN = {
+    "raises": (lambda: 1 / 0, "ZeroDivisionError: division by zero (evidence/test_claims.py:"),
+    "exits": (lambda: sys.exit(0), "SystemExit: 0 (evidence/test_claims.py:"),
+    "no figure": (lambda: math.nan, "ValueError: nan is no figure"),
+    "without end": (lambda: math.inf, "ValueError: inf is no figure"),
+}
+
+
+@pytest.mark.parametrize(("verify", "why"), BROKEN.values(), ids=BROKEN)
+def test_a_computation_that_breaks_is_a_figure_that_differs(verify, why):
+    result = reproduce(Claim(id="c", source="T1", statement="s", printed=1.0, verify=verify), "paper")
     assert (result.plugin, result.status, result.ours) == ("paper", "differs", None)
-    assert result.note == "could not be computed: ZeroDivisionError: division by zero"
+    assert result.note.startswith(f"could not be computed: {why}")
 
 
 def test_what_follows_from_other_figures_says_so_and_is_no_evidence_of_its_own():

@@ -6,10 +6,11 @@ import attrs
 import pytest
 
 from headgate.errors import DocumentError
-from headgate.model import Flow, Metrics, NodeSample, Resources, TaskSample, TopologySample
+from headgate.model import Flow, Metrics, NodeSample, Resources, StreamSample, TaskSample, TopologySample
 from headgate.model.load import at_load, at_offered_load, declared_from_measured, scaled
 from small_requests import component, node, request, topology
 
+OTHER = {"topology": "u", "source": "c", "target": "c"}
 METRICS = Metrics(
     window=30.0,
     tasks=(
@@ -25,6 +26,7 @@ METRICS = Metrics(
     ),
     nodes=(NodeSample(node="a", cpu=70.0),),
     topologies=(TopologySample(topology="t", offered=9.0),),
+    streams=(StreamSample(topology="t", source="c", target="e", tuples=4.0), StreamSample(**OTHER, bytes=8.0)),
 )
 
 
@@ -50,6 +52,7 @@ def test_rates_and_cpu_grow_with_the_load_and_nothing_else_does():
             Flow(source="t/c/1", target="t/d/0", tuples=7.5),
             Flow(source="t/c/1", target="t/d/1", bytes=125.0),
         ),
+        streams=(StreamSample(topology="t", source="c", target="e", tuples=10.0), StreamSample(**OTHER, bytes=20.0)),
     )
     assert attrs.evolve(found, metrics=METRICS) == measured()
     assert scaled(measured(), 1.0) == measured()

@@ -17,6 +17,7 @@ from headgate.model import (
     Profile,
     Slot,
     Stream,
+    StreamSample,
     TaskSample,
     TopologySample,
 )
@@ -143,9 +144,19 @@ def test_references_are_looked_at_where_only_one_of_them_is_given():
         "flows": Flow(source="x", target="t/c/0"),
         "nodes": NodeSample(node="x"),
         "topologies": TopologySample(topology="x"),
+        "streams": StreamSample(topology="x", source="c", target="c"),
     }.items():
         where, _ = refused(put(bare, ("metrics", name), (wrong,)))
         assert where.startswith(f"/metrics/{name}/0/")
+
+
+@pytest.mark.parametrize(("wrong", "where"), [({"source": "x"}, "source"), ({"target": "x"}, "target")])
+def test_a_measured_stream_is_between_components_that_are_there(wrong, where):
+    named = StreamSample(**({"topology": "t", "source": "c", "target": "c"} | wrong))
+    assert refused(put(WHOLE, ("metrics", "streams"), (named,))) == (
+        f"/metrics/streams/0/{where}",
+        "'x' is no component of 't'",
+    )
 
 
 def test_a_cycle_is_refused_at_the_streams_of_its_topology():

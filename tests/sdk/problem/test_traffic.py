@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import Flow, Metrics, Stream
+from headgate.model import Flow, Metrics, Stream, StreamSample
 from headgate.problem import Problem
 from headgate.problem.traffic import EXACT_BITS, build
 from small_requests import component, node, request, topology
@@ -121,3 +121,25 @@ def test_bytes_count_when_every_flow_has_them():
     assert (traffic.total / traffic.scale, traffic.unit) == (700.0, "bytes/s")
     mixed = (*flows, Flow(source="t/a/1", target="t/b/1", tuples=1.0))
     assert traffic_of("shuffle", Metrics(flows=mixed)).unit == "tuples/s"
+
+
+@pytest.mark.parametrize("sizes", [True, False])
+def test_a_measured_stream_is_the_flows_of_all_its_pairs_and_adds_to_single_ones(sizes):
+    """A stream of 12 a second over 2 x 3 pairs, and one flow above it."""
+    parts = topology("t", component("a", 2), component("b", 3), streams=(Stream(source="a", target="b"),))
+    high = Flow(source="t/a/1", target="t/b/2", tuples=5.0, bytes=50.0 if sizes else None)
+    streamed = StreamSample(topology="t", source="a", target="b", tuples=12.0, bytes=120.0 if sizes else None)
+    each = [
+        Flow(source=f"t/a/{i}", target=f"t/b/{j}", tuples=2.0, bytes=20.0 if sizes else None)
+        for i in range(2)
+        for j in range(3)
+    ]
+    asked = [
+        request([node("x"), node("y")], [parts], metrics=metrics)
+        for metrics in (Metrics(flows=(high,), streams=(streamed,)), Metrics(flows=(*each, high)))
+    ]
+    blocks, pairwise = (Problem.of(one).traffic for one in asked)
+    assert (len(blocks.blocks), len(pairwise.blocks)) == (1, 0)
+    assert blocks.unit == pairwise.unit == ("bytes/s" if sizes else "tuples/s")
+    assert (pairs(blocks) / blocks.scale == pairs(pairwise) / pairwise.scale).all()
+    assert Problem.of(asked[0], measured=False).traffic.total == 0

@@ -11,7 +11,17 @@ import pytest
 
 from headgate.documents import dumps
 from headgate.errors import EngineError
-from headgate.model import Flow, FrozenMap, Metrics, NodeSample, Observation, Slot, TaskSample, TopologySample
+from headgate.model import (
+    Flow,
+    FrozenMap,
+    Metrics,
+    NodeSample,
+    Observation,
+    Slot,
+    StreamSample,
+    TaskSample,
+    TopologySample,
+)
 from headgate.samples import rows as samples
 from headgate.samples.rows import AMOUNTS, COLUMNS, VERSION, rows_of
 from headgate.samples.store import MARK, Keeper, read_states, write_rows, write_state
@@ -30,6 +40,7 @@ def observation(**more):
         flows=(Flow(source="t/c/0", target="t/c/1", tuples=2.0, bytes=8.0),),
         nodes=(NodeSample(node="a", cpu=20.0, memory=64.0, source="procfs"),),
         topologies=(TopologySample(topology="t", offered=9.0, throughput=8.0, latency=1.5),),
+        streams=(StreamSample(topology="t", source="c", target="c", tuples=6.0, bytes=24.0),),
     )
     plain = {"topologies": made.topologies, "assignment": FrozenMap({"t/c/0": Slot("a", 1)}), "metrics": metrics}
     return Observation(cluster=attrs.evolve(made.cluster, nodes=nodes), **(plain | more))
@@ -45,13 +56,13 @@ def files(folder: Path):
 
 def test_every_figure_of_an_observation_is_in_a_row():
     found = rows(observation())
-    assert [row["kind"] for row in found] == ["task", "task", "flow", "node", "topology"]
+    assert [row["kind"] for row in found] == ["task", "task", "flow", "node", "topology", "stream"]
     for row in found:
         assert (row["version"], row["engine"], row["origin"], row["number"]) == (VERSION, "sim", "m", 1)
         assert row["start"] == datetime(2023, 11, 15, 11, 59, 55, tzinfo=UTC)
         assert row["end"] == datetime(2023, 11, 15, 12, 0, tzinfo=UTC)
         assert set(row) <= set(COLUMNS)
-    task, unknown, flow, machine, whole = found
+    task, unknown, flow, machine, whole, stream = found
     assert (task["task"], task["component"], task["role"]) == ("t/c/0", "c", "bolt")
     assert (task["node"], task["port"], task["machine_type"]) == ("a", 1, "fast")
     assert (task["cpu"], task["received"], task["source"]) == (10.0, 3.0, "thread")
@@ -60,6 +71,13 @@ def test_every_figure_of_an_observation_is_in_a_row():
     assert (flow["tuples"], flow["bytes"], flow["node"]) == (2.0, 8.0, "a")
     assert (machine["node"], machine["port"], machine["cpu"], machine["memory"]) == ("a", None, 20.0, 64.0)
     assert (whole["offered"], whole["throughput"], whole["latency"]) == (9.0, 8.0, 1.5)
+    assert (stream["topology"], stream["component"], stream["role"], stream["target_component"]) == (
+        "t",
+        "c",
+        "bolt",
+        "c",
+    )
+    assert (stream["tuples"], stream["bytes"], stream["task"], stream["target"]) == (6.0, 24.0, "t/c", "t/c")
 
 
 def test_a_share_carries_the_port_of_its_worker():
@@ -87,7 +105,7 @@ def test_hours_are_folders_and_the_same_windows_again_add_nothing(tmp_path):
     write_rows(tmp_path, rows(seen))
     assert len(files(tmp_path)) == 2
     table = dataset.dataset(tmp_path, format="parquet", partitioning="hive").to_table()
-    assert table.num_rows == 10
+    assert table.num_rows == 12
     assert write_rows(tmp_path, []) == ()
 
 

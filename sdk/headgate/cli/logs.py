@@ -1,0 +1,64 @@
+"""Headgate's log on stderr, as much of it as the person wants: `-v`, `--log-level`, `--traceback`, `HEADGATE_LOG`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+
+import click
+
+ENVIRONMENT = "HEADGATE_LOG"
+"""Environment variable: the level of the log, as `--log-level` takes it."""
+LEVELS = ("debug", "info", "warning", "error")
+PLUGINS = "headgate.plugins"
+"""Logger of the exceptions of plugins."""
+
+
+class _OnStderr(logging.Handler):
+    """Writes to the stderr of the moment; a traceback that was shown is not shown again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record, its traceback if it has one."""
+        lines = [f"headgate: {record.levelname.lower()}: {record.getMessage()}"]
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            trace = "".join(traceback.format_exception(error)).rstrip()
+            if trace in self._shown:
+                return
+            self._shown.add(trace)
+            lines.append(trace)
+        # Nobody is told that stderr is gone.
+        if sys.stderr is not None and not sys.stderr.closed:
+            click.echo("\n".join(lines), err=True)
+
+
+def show_logs(level: str, *, tracebacks: bool) -> None:
+    """Write Headgate's log to stderr from now on, once.
+
+    Args:
+        level: Least level of what is written, one of `LEVELS`; "" for the one in `HEADGATE_LOG`, else warnings.
+        tracebacks: Whether the exceptions of plugins are written with their traceback, whatever the level.
+
+    Raises:
+        click.UsageError: `HEADGATE_LOG` is no level.
+    """
+    level = level or os.environ.get(ENVIRONMENT, "").lower()
+    if level and level not in LEVELS:
+        raise click.UsageError(f"{ENVIRONMENT}={level!r} is no level: {', '.join(LEVELS)}")
+    if not (level or tracebacks):
+        return
+    if level:
+        logging.getLogger("headgate").setLevel(level.upper())
+    if tracebacks:
+        logging.getLogger(PLUGINS).setLevel(logging.DEBUG)
+    root = logging.getLogger()
+    if not any(isinstance(each, _OnStderr) for each in root.handlers):
+        handler = _OnStderr()
+        handler.addFilter(logging.Filter("headgate"))
+        root.addHandler(handler)

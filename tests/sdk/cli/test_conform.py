@@ -1,0 +1,90 @@
+"""`headgate conform`: what fails comes with the rule, the request that breaks it, and the command to see it again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+
+import pytest
+
+from headgate.testing import RULES
+from plugin_folder import install
+from shell import HEADGATE, headgate
+
+PICKY = """
+import os
+import attrs
+from headgate.hooks import Description, hookimpl
+from headgate.testing import FirstFit
+
+@attrs.frozen(kw_only=True)
+class Options:
+    wrong: bool = False
+    loud: bool = False
+
+class Plugin:
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="picky", options=Options)
+
+    @hookimpl
+    def headgate_schedule(self, problem, options):
+        if options.loud:
+            os.write(1, b"native noise\\n")
+        if options.wrong and problem.n > 2:
+            raise IndexError("three is a crowd")
+        return FirstFit().headgate_schedule(problem)
+
+plugin = Plugin()
+"""
+
+
+@pytest.fixture
+def environment(tmp_path):
+    install(tmp_path, "picky", {"picky": PICKY})
+    return {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+
+def conform(environment, *words):
+    return subprocess.run(
+        [HEADGATE, "conform", *map(str, words)], capture_output=True, text=True, env=environment, timeout=600
+    )
+
+
+def test_what_fails_can_be_seen_again_by_the_command_that_is_told(tmp_path, environment):
+    done = conform(environment, "picky", "-o", "wrong=true", "--save", tmp_path / "failing", "--json")
+    assert done.returncode == 1
+    rows = {row["rule"]: row for row in json.loads(done.stdout)["rows"]}
+    assert rows["answers"]["status"] == "failed"
+    assert "three is a crowd" in rows["answers"]["detail"]
+    assert done.stderr.count("Traceback (most recent call last)") == 1
+    assert 'raise IndexError("three is a crowd")' in done.stderr
+    told = done.stderr.splitlines()
+    at = next(index for index, line in enumerate(told) if line.startswith("answers: "))
+    assert told[at].endswith("A request of 3 tasks on 0 nodes breaks it.")
+    again = subprocess.run(
+        [HEADGATE, *shlex.split(told[at + 1])[1:]], capture_output=True, text=True, env=environment, timeout=240
+    )
+    assert again.returncode == 3
+    assert "raised IndexError: three is a crowd" in again.stderr
+
+
+def test_options_are_those_of_all_rules_and_of_other_processes(environment):
+    assert {row["status"] for row in json.loads(conform(environment, "picky", "--json").stdout)["rows"]} <= {
+        "ok",
+        "skipped",
+    }
+    noisy = conform(environment, "picky", "-o", "loud=true")
+    assert "zip()" not in noisy.stderr
+    assert "processes" in noisy.stdout
+    assert "FAILED   processes" not in noisy.stdout
+
+
+def test_every_rule_can_be_explained():
+    for rule in RULES:
+        said = headgate("conform", "--explain", rule.id, "--json")
+        assert json.loads(said.stdout)["statement"] == rule.statement
+    assert "did you mean silent?" in headgate("conform", "--explain", "silnt").stderr
+    assert "Missing argument" in headgate("conform").stderr

@@ -1,0 +1,12 @@
+"""The command line as a module."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_python_runs_the_package():
+    done = subprocess.run([sys.executable, "-m", "headgate", "plan", "-s"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "requires an argument" in done.stderr
