@@ -122,7 +122,7 @@ def _is_sound(problem: Problem) -> bool:
     shared = len({slot for slot, _ in heap}) < len(heap)
     large = any(need > problem.heap_limit[topology] for (_, topology), need in heap.items())
     runs = np.where(problem.current >= 0, problem.current, -1)
-    measured = problem.measured or not (request.metrics.tasks or request.metrics.flows)
+    measured = problem.measured or not (request.metrics.tasks or request.metrics.flows or request.metrics.streams)
     return measured and not shared and not large and _worth(problem, runs)[0] == 0
 
 
@@ -141,6 +141,8 @@ def _bounded(problem: Problem, node_of: NDArray[np.int64], found: Placed, *, sou
     if problem.constraints is not None and not _reaches(problem, node_of, found):
         # the search knows no constraints: its bound holds for all placements, those that they allow included
         said = "best found so far, not proven: constraints are kept, but not searched"
+    elif problem.slowdown is not None and problem.slowdown.exceeded(node_of):
+        said = "best found so far, not proven: the limit on batches is kept, but not searched"
     plan = plan_within_limit(problem, node_of, said)
     if plan.status is not Status.OK:
         return _no_placement(problem, node_of, f"{said}: no placement of every task was found")

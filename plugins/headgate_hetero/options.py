@@ -44,6 +44,7 @@ class PlusOptions:
 
     Attributes:
         initial_rate: Tuples/s of the busiest spout to begin with.
+        counts: Whether numbers of tasks are `chosen` (the papers) or stay as `given` (an engine that cannot rescale).
         at_once: Tasks of a component that may be added at once (the authors' own code goes up to 200).
         trials: Sizes of tasks that are drawn, from the request's seed, to pack the machines with.
         budget: Cells of the tables with which the local search finds the best numbers of tasks of two components at
@@ -52,6 +53,7 @@ class PlusOptions:
     """
 
     initial_rate: float = attrs.field(default=1.0, validator=[check.gt(0), check.lt(1e12)])
+    counts: Literal["chosen", "given"] = "chosen"
     at_once: int = attrs.field(default=200, validator=[check.ge(1), check.le(10_000)])
     trials: int = attrs.field(default=400, validator=[check.ge(0), check.le(1_000_000)])
     budget: int = attrs.field(default=150_000_000, validator=[check.ge(0), check.le(100_000_000_000)])

@@ -22,19 +22,20 @@ TRIALS = 1_000
 """Placements that are tried; more of them relieve more machines, and take longer."""
 
 
-def exchange(instances: InstanceCounts, counts: Counts, most: int) -> Counts:
+def exchange(instances: InstanceCounts, counts: Counts, most: int, *, given: bool = False) -> Counts:
     """Exchange tasks of the fullest machine as long as the highest factor grows.
 
     Args:
         instances: The choice of instance counts.
         counts: Tasks by component and machine, int64 (K, m).
         most: Tasks that all components may have.
+        given: Whether each component keeps its number of tasks.
     """
     model, free, budget = instances.profiled, np.maximum(instances.free, 0.0), TRIALS
     best = model.max_factor(counts, free)
     while budget > 0 and math.isfinite(best):
         node, better = int((free - model.load(counts, best)).argmin()), None
-        for tried in _exchanges(instances, counts, node, most):
+        for tried in _swaps(instances, counts, node) if given else _exchanges(instances, counts, node, most):
             budget -= 1
             rate = model.max_factor(tried, free)
             if rate > best * (1 + 1e-9):
@@ -62,6 +63,19 @@ def _exchanges(instances: InstanceCounts, counts: Counts, node: int, most: int) 
             yield _changed(counts, (part, node, -1))
         for other in others:
             yield _changed(counts, (part, other, 1), (part, node, -1))
+
+
+def _swaps(instances: InstanceCounts, counts: Counts, node: int) -> Iterator[Counts]:
+    """Counts with a task of the machine moved to another, alone or in exchange for one of another component there."""
+    rest, movable = Rest.of(instances, counts, ()), counts > instances.floor
+    takes = [most_alone(instances, rest, part) > 0 for part in range(len(counts))]
+    for part in np.flatnonzero(movable[:, node]).tolist():
+        for other in np.flatnonzero(takes[part] & (np.arange(counts.shape[1]) != node)).tolist():
+            moved = (part, other, 1), (part, node, -1)
+            yield _changed(counts, *moved)
+            for back in np.flatnonzero(movable[:, other]).tolist():
+                if back != part and takes[back][node]:
+                    yield _changed(counts, *moved, (back, node, 1), (back, other, -1))
 
 
 def _changed(counts: Counts, *changes: tuple[int, int, int]) -> Counts:

@@ -9,7 +9,8 @@ from headgate.toolbox.instance_counts import InstanceCounts
 from headgate_hetero.first_assignment import first_assignment
 from headgate_hetero.maximize_throughput import maximize_throughput
 from headgate_hetero.options import Options
-from headgate_hetero.planning import NO_PROFILES, NO_TUPLES, at_most, highest
+from headgate_hetero.planning import NO_PROFILES, NO_TUPLES, at_most, highest, steady
+from headgate_hetero.plus.exchange import exchange
 from headgate_hetero.plus.packing import packed
 from headgate_hetero.plus.search import search
 from headgate_hetero.plus.several_at_once import several_at_once
@@ -41,6 +42,8 @@ def improved(request: Request, options: PlusOptions) -> Plan:
     if not len(instances.parts):
         return instances.others(NO_PROFILES)
     free, model = instances.free.clip(min=0.0), instances.profiled
+    if options.counts == "given":
+        return _exchanged(instances, options)
     graph, misfit = first_assignment(instances, options.initial_rate, given=False)
     # FirstAssignment looks at one component after another; what it overloads may fit elsewhere.
     first = graph.counts if misfit is None and highest(graph) > 0 else first_tasks(instances)
@@ -58,6 +61,23 @@ def improved(request: Request, options: PlusOptions) -> Plan:
     if not math.isfinite(rate):
         return instances.plan(counts, max(known, 1.0), NO_LIMIT)
     return instances.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {known / rate:.1%} of the rate")
+
+
+def _exchanged(instances: InstanceCounts, options: PlusOptions) -> Plan:
+    """The plan with the numbers of tasks that there are: the first assignment, and exchanges with other machines."""
+    graph, misfit = first_assignment(instances, options.initial_rate, given=True)
+    if misfit is not None:
+        return instances.refuse(instances.no_machine(misfit))
+    if not steady(graph):
+        return instances.plan(graph.counts, 1.0, NO_TUPLES)
+    first = highest(graph)
+    if not first > 0:
+        return at_most(instances, graph, "the first assignment is over-utilised")
+    counts = exchange(instances, graph.counts, int(graph.counts.sum()), given=True)
+    rate = instances.profiled.max_factor(counts, instances.free.clip(min=0.0))
+    return instances.plan(
+        counts, rate, f"{int(counts.sum())} tasks, as given; refined from {first / rate:.1%} of the rate"
+    )
 
 
 def _grown(graph: Graph, options: PlusOptions) -> Iterator[Graph]:

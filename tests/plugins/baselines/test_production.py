@@ -5,13 +5,14 @@ from functools import cache
 import pytest
 
 from baseline_cases import ask
+from headgate.engines.maven import resolve
 from headgate.model import Status
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate_baselines.even import EvenOptions
 from headgate_baselines.isolation import isolation
 from headgate_storm.client.clusterconf import NAMES, read_request
-from headgate_storm.release.artefacts import SERVER_TESTS, resolve
+from headgate_storm.release.artefacts import SERVER_TESTS
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
