@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
+from platformdirs import user_cache_path
 
 from headgate.cli.output import emit, json_option, say, table
+from headgate.cli.places import Place
+from headgate.engines.object_store import is_url
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from headgate.model.knowledge import Knowledge
-    from headgate_pipeline.run import PipelineJob
+    from headgate_pipeline.reporting.report import RunReport
+    from headgate_pipeline.run import Opener, PipelineJob
     from headgate_pipeline.tables.job import Update
 
 _PLACE = (
-    click.option("--master", default="local[*]", show_default=True, help="Spark's master, such as spark://HOST:PORT."),
+    click.option("--master", help="Spark's master, such as spark://HOST:PORT; default: local[*]."),
     click.option(
         "--driver-memory", default="1g", show_default=True, help="Heap of the driver; embedded, of everything."
     ),
     click.option("--executor-memory", default="1g", show_default=True, help="Heap of each executor of a cluster."),
+    click.option("--packages", default="", metavar="COORDINATES", help="Jars from Maven, as spark-submit takes them."),
+    click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; as many as needed."),
 )
 _AMOUNT = (
     click.option("--history", default=168, show_default=True, type=click.IntRange(min=1), help="Hours to learn from."),
@@ -31,6 +39,19 @@ _AMOUNT = (
         "--recent", default=1, show_default=True, type=click.IntRange(min=1), help="Hours of present traffic."
     ),
     click.option("--chunk", type=click.IntRange(min=1), help="Rows to clean at a time."),
+    click.option(
+        "--keep",
+        type=click.IntRange(min=1),
+        metavar="HOURS",
+        help="Hours whose tables stay, the newest; default: all.",
+    ),
+)
+_BACKEND = click.option(
+    "--backend",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "duckdb", "spark"]),
+    help="Engine; auto: DuckDB where it can, Spark for a --master, many rows or a stream.",
 )
 samples_argument = click.argument("samples", type=click.Path(exists=True, file_okay=False, path_type=Path))
 output_option = click.option(
@@ -51,7 +72,7 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _amount_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_AMOUNT):
+    for option in reversed((*_AMOUNT, _BACKEND)):
         command = option(command)
     return command
 
@@ -62,23 +83,51 @@ def pipeline() -> None:
 
 
 @pipeline.command("run")
-@samples_argument
-@output_option
+@click.argument("samples", type=Place(exists=True))
+@click.option(
+    "-o",
+    "--output",
+    default="headgate-pipeline",
+    show_default=True,
+    type=Place(exists=False),
+    help="Folder of tables and documents, or a URL such as s3://BUCKET/PREFIX.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of working copies of what is in object stores; default: the cache of the user.",
+)
 @place_options
 @_amount_options
+@click.option(
+    "--keep-samples", type=click.IntRange(min=1), metavar="HOURS", help="Hours whose files stay; default: all."
+)
+@click.option("--compact", is_flag=True, help="Make one file of the small ones of each hour that is over.")
+@click.option(
+    "--max-rejected",
+    multiple=True,
+    metavar="[REASON=]PERCENT",
+    help="Rows of an hour that may not be used, else exit code 1; default: 5.",
+)
 @click.option("--follow", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Stay, and look for files so often.")
 @click.option("--available", is_flag=True, help="As a stream over what is there, then end.")
 @json_option
 def run_command(
     *,
-    samples: Path,
-    output: Path,
+    samples: str,
+    output: str,
+    cache: Path | None,
     follow: float | None,
     available: bool,
     as_json: bool,
     history: int,
     recent: int,
     chunk: int | None,
+    keep: int | None,
+    keep_samples: int | None,
+    compact: bool,
+    max_rejected: tuple[str, ...],
+    backend: str,
     **place: Any,
 ) -> None:
     """Bring tables, knowledge.json and request.json up to date with SAMPLES.
@@ -87,24 +136,55 @@ def run_command(
     is the same. `headgate plan OUTPUT/request.json` plans from it.
     """
     # numpy and cattrs cost 0.3 s, which a list of commands, which imports this module, does not need.
-    from headgate_pipeline.run import PipelineJob, is_short, run
-    from headgate_pipeline.session import SessionConfig, session
+    from headgate_pipeline.remote import working_copy
+    from headgate_pipeline.reporting.thresholds import USUAL, Threshold
+    from headgate_pipeline.run import PipelineJob, run
+    from headgate_pipeline.session import LOCAL, SessionConfig, session
 
-    job = PipelineJob(samples=samples, output=output, history=history, recent=recent, chunk=chunk)
-    with session(SessionConfig(**place, quick=is_short(job)), output) as spark:
-        if follow is None and not available:
-            _show(*run(spark, job, say), as_json=as_json)
+    streams = follow is not None or available
+    if (is_url(samples) or is_url(output)) and (streams or compact or keep_samples or place["master"]):
+        raise EngineError("--follow, --available, --compact, --keep-samples and --master are for folders, not for URLs")
+    with working_copy(samples, output, cache or user_cache_path("headgate") / "pipeline") as (here, results):
+        job = PipelineJob(
+            samples=here,
+            output=results,
+            history=history,
+            recent=recent,
+            chunk=chunk,
+            keep=keep,
+            keep_samples=keep_samples,
+            compact=compact,
+            thresholds=tuple(map(Threshold.parse, max_rejected)) or USUAL,
+            may_wait=follow is not None,
+        )
+        if streams:
+            with session(SessionConfig(**place | {"master": place["master"] or LOCAL}), results) as spark:
+                broken = _stream(spark, job, follow, as_json=as_json)
         else:
-            _stream(spark, job, follow, as_json=as_json)
+            done = run(job, _opener(place, backend, results), say)
+            _show(*done, as_json=as_json)
+            broken = bool(done[2].breaches)
+    if broken:
+        raise SystemExit(1)
 
 
-def _stream(spark: Any, job: PipelineJob, interval: float | None, *, as_json: bool) -> None:
+def _opener(place: Mapping[str, Any], backend: str, output: Path) -> Opener:
+    # numpy, cattrs and pyarrow cost 0.3 s, which a list of commands does not need.
+    from headgate_pipeline.backends import choose, opened
+
+    return lambda work: opened(choose(work, backend, place["master"]), work.rows, place, output)
+
+
+def _stream(spark: Any, job: PipelineJob, interval: float | None, *, as_json: bool) -> bool:
     # numpy and cattrs cost 0.3 s, which a list of commands does not need.
     from headgate_pipeline.stream import follow
 
-    def done(update: Update, knowledge: Knowledge) -> None:
+    broken: list[str] = []
+
+    def done(update: Update, knowledge: Knowledge, report: RunReport) -> None:
+        broken.extend(report.breaches)
         if update.hours:
-            _show(update, knowledge, as_json=as_json)
+            _show(update, knowledge, report, as_json=as_json)
 
     query = follow(spark, job, interval=interval, done=done, tell=say)
     try:
@@ -114,6 +194,7 @@ def _stream(spark: Any, job: PipelineJob, interval: float | None, *, as_json: bo
     finally:
         with contextlib.suppress(Exception):  # Ctrl-C may have come to the JVM as well
             query.stop()
+    return bool(broken)
 
 
 @click.command()
@@ -123,19 +204,58 @@ def _stream(spark: Any, job: PipelineJob, interval: float | None, *, as_json: bo
 @_amount_options
 @json_option
 def profile(
-    *, samples: Path, output: Path, as_json: bool, history: int, recent: int, chunk: int | None, **place: Any
+    *,
+    samples: Path,
+    output: Path,
+    as_json: bool,
+    history: int,
+    recent: int,
+    chunk: int | None,
+    keep: int | None,
+    backend: str,
+    **place: Any,
 ) -> None:
     """Fit profiles from SAMPLES: CPU = e * rate + met of each component on each machine type, and alpha."""
     # numpy and cattrs cost 0.3 s, which a list of commands does not need.
     from headgate.documents import unstructure
-    from headgate_pipeline.run import PipelineJob, is_short, run
-    from headgate_pipeline.session import SessionConfig, session
+    from headgate_pipeline.run import PipelineJob, run
 
-    job = PipelineJob(samples=samples, output=output, history=history, recent=recent, chunk=chunk)
-    with session(SessionConfig(**place, quick=is_short(job)), output) as spark:
-        _, knowledge = run(spark, job, say)
+    job = PipelineJob(samples=samples, output=output, history=history, recent=recent, chunk=chunk, keep=keep)
+    _, knowledge, _ = run(job, _opener(place, backend, output), say)
     shown = [] if as_json else [_profiles(knowledge)]
     emit([unstructure(each) for each in knowledge.profiles], *shown, as_json=as_json)
+
+
+@pipeline.command("compact")
+@samples_argument
+@json_option
+def compact_command(*, samples: Path, as_json: bool) -> None:
+    """Make one file of the small ones of each hour of SAMPLES that is over; tables need not be made again.
+
+    Small files are removed ten minutes after that, by the next pass, when nobody reads them any more.
+    """
+    # pyarrow and cattrs cost 0.3 s, which a list of commands does not need.
+    from headgate.samples.compaction import compact
+
+    done = compact(samples, datetime.now(UTC))
+    emit(attrs.asdict(done), as_json=as_json)
+    say(f"{done.replaced} files became {done.written}; {done.removed} that others stand for were removed")
+
+
+@pipeline.command("forget")
+@output_option
+@click.argument("hours", nargs=-1, metavar="[YYYY-MM-DDTHH]...")
+@click.option("--before", metavar="YYYY-MM-DDTHH", help="All hours before this one.")
+def forget_command(*, output: Path, hours: tuple[str, ...], before: str | None) -> None:
+    """Remove the tables of HOURS; the next run makes those again whose samples are there.
+
+    Nothing else removes results but `--keep`: samples that are gone take nothing back.
+    """
+    # pyarrow and cattrs cost 0.3 s, which a list of commands does not need.
+    from headgate_pipeline.tables.store import Store, forget
+
+    gone = forget(Store(folder=output), hours, before or "")
+    say(f"the tables of {len(gone)} hours were removed; the next run writes knowledge.json and request.json anew")
 
 
 @pipeline.command("show")
@@ -152,15 +272,24 @@ def show(*, output: Path, as_json: bool) -> None:
     emit(unstructure(knowledge), *([] if as_json else _tables(knowledge)), as_json=as_json)
 
 
-def _show(update: Update, knowledge: Knowledge, *, as_json: bool) -> None:
+def _show(update: Update, knowledge: Knowledge, report: RunReport, *, as_json: bool) -> None:
     # cattrs costs 65 ms, which a list of commands does not need.
     from headgate.documents import unstructure
 
-    data = {"hours": list(update.hours), "rows": dict(update.rows), "knowledge": unstructure(knowledge)}
+    data = {
+        "hours": list(update.hours),
+        "rows": dict(update.rows),
+        "lost": list(update.lost),
+        "expired": list(update.expired),
+        "breaches": list(report.breaches),
+        "knowledge": unstructure(knowledge),
+    }
     emit(data, *([] if as_json else _tables(knowledge)), as_json=as_json)
     say(
         f"{len(update.hours)} hours were made, {sum(update.rows.values()):,} rows read, {update.rows.get('', 0):,} used"
     )
+    for each in report.breaches:
+        say(f"threshold broken: {each}")
 
 
 def _tables(knowledge: Knowledge) -> list[Any]:

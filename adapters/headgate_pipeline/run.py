@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.documents import write
-from headgate.errors import DocumentError
-from headgate.model import Observation, Request
+from headgate.documents import read, write
+from headgate.errors import DocumentError, EngineError
+from headgate.model import FrozenMap, Observation, Request
+from headgate.model.knowledge import Knowledge
 from headgate.model.validate import check_places
+from headgate.samples.compaction import compact, standing
 from headgate.samples.store import read_states
-from headgate_pipeline.intake.files import inspect, listing
 from headgate_pipeline.learning.learn import HISTORY, RECENT, Period, learn, table
 from headgate_pipeline.learning.requests import request_of
+from headgate_pipeline.reporting.changes import changes
+from headgate_pipeline.reporting.report import RunReport, write_report
+from headgate_pipeline.reporting.thresholds import USUAL, Threshold, breaches
+from headgate_pipeline.tables.job import Backend, Work, survey, update
 from headgate_pipeline.tables.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import SparkSession
-
-    from headgate.model.knowledge import Knowledge
+    from headgate_pipeline.reporting.changes import Change
     from headgate_pipeline.tables.job import Update
+    from headgate_pipeline.tables.manifest import Manifest
 
-SHORT = 2_000_000
-"""Rows of a job that ends before the JVM's better compiler has paid: if larger, long jobs run on simple code; if
-smaller, short ones wait for the compiler."""
 KNOWLEDGE, REQUEST = "knowledge.json", "request.json"
 """Names of the documents in the folder of results."""
 
@@ -41,6 +44,12 @@ class PipelineJob:
         output: Folder of results.
         history: Hours that profiles and demand rest on; `recent`: those that traffic and health are averages of.
         chunk: Rows to clean at a time; None for as many as usual.
+        keep: Hours whose tables are kept, the newest; None for all.
+        keep_samples: Hours whose samples are kept, the newest; None for all. Only samples that tables were made of are
+            removed.
+        thresholds: Most rows of an hour that may not be used.
+        compact: True to compact samples of hours that are over.
+        may_wait: True if a folder without samples is no error, as for a job that waits for them.
     """
 
     samples: Path
@@ -48,47 +57,124 @@ class PipelineJob:
     history: int = HISTORY
     recent: int = RECENT
     chunk: int | None = None
+    keep: int | None = None
+    keep_samples: int | None = None
+    thresholds: tuple[Threshold, ...] = USUAL
+    compact: bool = False
+    may_wait: bool = False
 
 
-def is_short(job: PipelineJob) -> bool:
-    """True if all files together have at most `SHORT` rows: a job of seconds.
+Opener = Callable[[Work], AbstractContextManager[Backend]]
+"""Opens an engine for what there is to do."""
 
-    Raises:
-        DocumentError: There is no such folder of samples.
-    """
-    _check(job)
-    rows = 0
-    for hour, stamps in listing(job.samples).items():
-        for stamp in stamps:
-            # Footers are read one by one, and no more of them than the answer needs.
-            rows += inspect(hour, stamp).rows
-            if rows > SHORT:
-                return False
-    return True
+
+class _Watch:
+    """Wall seconds of the steps of a run."""
+
+    def __init__(self) -> None:
+        self.started = datetime.now(UTC)
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, step: str) -> None:
+        """End a step, and begin the next one."""
+        now = time.perf_counter()
+        self.seconds[step], self._last = now - self._last, now
 
 
 def run(
-    spark: SparkSession, job: PipelineJob, tell: Callable[[str], None] = lambda _: None
-) -> tuple[Update, Knowledge]:
-    """Bring tables and documents up to date with the samples.
+    job: PipelineJob, open_backend: Opener, tell: Callable[[str], None] = lambda _: None
+) -> tuple[Update, Knowledge, RunReport]:
+    """Bring tables and documents up to date with the samples, and report.
 
     Args:
-        spark: Session.
         job: Input, output and extent.
+        open_backend: Opens an engine; not called if no hour has to be made.
         tell: Called with a sentence after each chunk.
 
     Raises:
         DocumentError: There is no such folder of samples, or a document cannot be written.
         EngineError: Another run writes to the same folder.
     """
-    # PySpark is optional: `publish`, and `headgate pipeline show`, do without it.
-    from headgate_pipeline.tables.job import CHUNK, update
-
     _check(job)
-    store = Store(folder=job.output)
+    store, watch = Store(folder=job.output), _Watch()
     with store.locked():
-        done = update(spark, job.samples, store, chunk=job.chunk or CHUNK, tell=tell)
-        return done, publish(job, store)
+        if job.compact:
+            compact(job.samples, watch.started)
+            watch.lap("compact samples")
+        work = survey(job.samples, store, job.keep)
+        if not work.inputs and not job.may_wait:
+            raise DocumentError("", _no_samples(job, store))
+        watch.lap("look at files")
+        opened = open_backend(work) if work.files else nullcontext(None)
+        with opened as backend:
+            watch.lap("start the engine")
+            done = update(backend, work, store, chunk=job.chunk, tell=tell)
+            name = backend.name if backend is not None else ""
+        if job.keep_samples is not None:
+            expire(work, store.manifest(), job.keep_samples, tell)
+        watch.lap("make tables")
+        before, knowledge = _last_knowledge(job), publish(job, store)
+        watch.lap("learn")
+        report = _report(job, done, store.manifest(), watch, changes(before, knowledge), name)
+        write_report(report, job.output)
+        return done, knowledge, report
+
+
+def _last_knowledge(job: PipelineJob) -> Knowledge:
+    try:
+        return read(job.output / KNOWLEDGE, Knowledge)
+    except DocumentError:  # there is none, or one of another version, from which nothing can be told
+        return Knowledge(samples=0)
+
+
+def _report(
+    job: PipelineJob, done: Update, manifest: Manifest, watch: _Watch, changed: tuple[Change, ...], backend: str
+) -> RunReport:
+    hours = {hour: manifest.hours[hour].rows for hour in done.hours}
+    return RunReport(
+        started=watch.started.isoformat(timespec="seconds"),
+        backend=backend,
+        seconds=FrozenMap(watch.seconds),
+        hours=FrozenMap(hours),
+        rows=done.rows,
+        kept=len(manifest.hours) - len(hours),
+        lost=done.lost,
+        expired=done.expired,
+        breaches=breaches(hours, job.thresholds),
+        changes=changed,
+    )
+
+
+def expire(work: Work, manifest: Manifest, keep: int, tell: Callable[[str], None] = lambda _: None) -> None:
+    """Remove samples of old hours whose tables were made of all of them.
+
+    Args:
+        work: What was there.
+        manifest: The last manifest.
+        keep: Hours whose samples are kept, the newest.
+        tell: Called with a sentence if samples were removed.
+
+    Raises:
+        EngineError: A file cannot be removed.
+    """
+    old = [hour for hour in sorted(work.there)[:-keep] if hour in manifest.hours]
+    learnt = [hour for hour in old if manifest.hours[hour].inputs == work.inputs[hour]]
+    for stamp in (stamp for hour in learnt for stamp in work.there[hour]):
+        path = Path(stamp.path)
+        try:
+            for file in (*standing(path.parent, stamp.lines), path):
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            raise EngineError(f"the samples {path} cannot be removed: {error.strerror}") from None
+    if learnt:
+        tell(f"the samples of {len(learnt)} hours were removed; their tables stay")
+
+
+def _no_samples(job: PipelineJob, store: Store) -> str:
+    made = len(store.manifest().hours)
+    stay = f"; the results of {made} hours in {job.output} stay as they are" if made else ""
+    return f"{job.samples} has no samples: is it mounted, and has a monitor written to it?{stay}"
 
 
 def _check(job: PipelineJob) -> None:
@@ -103,9 +189,10 @@ def publish(job: PipelineJob, store: Store) -> Knowledge:
         job: Input, output and extent.
         store: Tables that are up to date.
     """
+    store.keep_states(job.samples)
     manifest = store.manifest()
     period = Period.of(manifest, history_hours=job.history, recent_hours=job.recent)
-    states = read_states(job.samples)
+    states = read_states(job.output)
     state = states[-1][1] if states else Observation()
     knowledge = learn(store, manifest, period, state.cluster)
     write(job.output / KNOWLEDGE, knowledge)

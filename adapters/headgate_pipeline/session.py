@@ -14,7 +14,7 @@ from headgate.engines.cds import ClassData
 from headgate.engines.java import find_java
 from headgate.engines.lifetime import bound
 from headgate.engines.redirect import output_to
-from headgate.errors import EngineError
+from headgate.errors import EngineError, OptionError
 from headgate.interrupts import handled, keep
 
 if TYPE_CHECKING:
@@ -30,6 +30,23 @@ QUICK = "-XX:TieredStopAtLevel=1"
 """The JVM compiles once and simply: a short job ends before the good compiler has paid."""
 
 
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Variable that `spark-submit` sets: its JVM runs already, and master, memory and log are its own."""
+SQL = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.files.ignoreCorruptFiles": "true",
+    "spark.sql.files.ignoreMissingFiles": "true",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.streaming.stopTimeout": "20s",
+}
+"""Settings that the answers, or the reading of damaged files, depend on."""
+SHORT = 2_000_000
+"""Rows of a job that ends before the JVM's better compiler has paid: if larger, long jobs run on simple code; if
+smaller, short ones wait for the compiler."""
+
+
 @attrs.frozen(kw_only=True)
 class SessionConfig:
     """Master and memory of a session.
@@ -39,12 +56,16 @@ class SessionConfig:
         driver_memory: Heap of the driver; embedded, of everything.
         executor_memory: Heap of each executor of a cluster.
         quick: True for a short job, whose JVM compiles simply.
+        packages: Maven coordinates of jars that the session needs, with commas between them.
+        conf: Settings of Spark's as KEY=VALUE; they win over those of the jobs.
     """
 
     master: str = LOCAL
     driver_memory: str = "1g"
     executor_memory: str = "1g"
     quick: bool = False
+    packages: str = ""
+    conf: tuple[str, ...] = ()
 
 
 @contextlib.contextmanager
@@ -88,7 +109,7 @@ def _builder(config: SessionConfig) -> Any:
         raise EngineError("PySpark is not installed: `pip install 'headgate[spark]'`") from None
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if _is_here(config.master):
+    if _is_here(config.master) and SUBMITTED not in os.environ:
         # Else Spark looks up this machine's own name, which may be slow, or another machine's.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("headgate pipeline")
@@ -113,6 +134,11 @@ def settings(config: SessionConfig) -> dict[str, str]:
     Few partitions, because samples shrink at the first step. A file that cannot be read to its end is not fatal. The
     driver lists files itself: their paths are known, and a job that looks for them costs more.
     """
+    given = dict(_setting(each) for each in config.conf)
+    if config.packages:
+        given["spark.jars.packages"] = config.packages
+    if SUBMITTED in os.environ:
+        return SQL | given
     options = " ".join((SERIAL, *((QUICK,) if config.quick else ()), *_class_data().options()))
     own = {
         "spark.master": config.master,
@@ -122,18 +148,19 @@ def settings(config: SessionConfig) -> dict[str, str]:
         "spark.log.level": "FATAL",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.files.ignoreCorruptFiles": "true",
-        "spark.sql.files.ignoreMissingFiles": "true",
-        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.ansi.enabled": "false",
-        "spark.sql.streaming.stopTimeout": "20s",
+        **SQL,
     }
     if _is_here(config.master):
         loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         own |= loopback | {"spark.executor.extraJavaOptions": options}  # they share this machine's cores
-    return own
+    return own | given
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key.strip() and equals):
+        raise OptionError("", f"{text!r} is no setting of Spark's: KEY=VALUE, such as spark.executor.cores=2")
+    return key.strip(), value
 
 
 def _class_data() -> ClassData:

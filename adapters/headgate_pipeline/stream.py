@@ -6,9 +6,11 @@ an hour alone, and is committed in one rename: a batch that is told twice, after
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from headgate_pipeline.run import run
+from headgate_pipeline.tables.on_spark import OnSpark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from headgate.model.knowledge import Knowledge
+    from headgate_pipeline.reporting.report import RunReport
     from headgate_pipeline.run import PipelineJob
     from headgate_pipeline.tables.job import Update
 
@@ -30,7 +33,7 @@ def follow(
     job: PipelineJob,
     *,
     interval: float | None,
-    done: Callable[[Update, Knowledge], None] = lambda *_: None,
+    done: Callable[[Update, Knowledge, RunReport], None] = lambda *_: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Any:
     """Start the stream.
@@ -47,7 +50,7 @@ def follow(
     """
 
     def learn(_files: DataFrame, _batch: int) -> None:
-        done(*run(spark, job, tell))
+        done(*run(job, lambda _work: nullcontext(OnSpark(spark)), tell))
 
     # A batch only tells that there are new files; `run` looks at the folder itself, and finds made hours made.
     files = spark.readStream.format("binaryFile").schema(SCHEMA).option("pathGlobFilter", "*.parquet")

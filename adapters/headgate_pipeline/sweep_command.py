@@ -115,10 +115,11 @@ def _spark(stack: contextlib.ExitStack, place: dict[str, Any], output: Path) -> 
     # 0.1 s that a list of commands does not need.
     from headgate_pipeline.session import LOCAL, SessionConfig, session
 
+    master = place["master"] or LOCAL
     try:
-        return stack.enter_context(session(SessionConfig(**place, quick=True), output))
+        return stack.enter_context(session(SessionConfig(**{**place, "master": master}, quick=True), output))
     except EngineError as error:
-        if place["master"] != LOCAL:
+        if master != LOCAL:
             raise
         say(f"{error}: experiments run one after the other")
         return None

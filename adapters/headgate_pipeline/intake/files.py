@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from collections import defaultdict
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.samples.compaction import PREFIX, file_line, replaced_by
 from headgate.samples.rows import COLUMNS, VERSION
 from headgate.samples.store import MARK
 
@@ -28,33 +30,62 @@ TYPES = {"string": "string", "double": "double", "int32": "int32", "int64": "int
 
 @attrs.frozen(kw_only=True)
 class Stamp:
-    """A file as the folder lists it: absolute path, bytes, and time of its last change in nanoseconds."""
+    """A file as the folder lists it.
+
+    Attributes:
+        path: Absolute path.
+        lines: Name, bytes and time of the last change of the file, or of each of those that it stands for.
+    """
 
     path: str
-    size: int
-    changed: int
+    lines: tuple[str, ...]
 
 
 @attrs.frozen(kw_only=True)
 class SampleFile:
-    """A file after a look at its footer: `version` of its columns, or the `reason` why it is not read."""
+    """A file after a look at its footer: `version` of its columns, or the `reason` why it is not read.
+
+    `sources` are the names of the files that it stands for.
+    """
 
     path: str
     hour: str
     version: int = VERSION
     rows: int = 0
     reason: str = ""
+    sources: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Name without folders."""
+        return Path(self.path).name
 
 
 def listing(folder: Path) -> dict[str, tuple[Stamp, ...]]:
-    """The files of each hour (YYYY-MM-DDTHH), by path. Drafts, whose names begin with a dot, are passed over."""
+    """The files of each hour (YYYY-MM-DDTHH), by path.
+
+    Drafts, whose names begin with a dot, are passed over, and files that a compacted one stands for.
+    """
     hours: dict[str, list[Stamp]] = defaultdict(list)
     for path in sorted(folder.glob("day=*/hour=*/*.parquet")):
         if match := PLACE.search(path.as_posix()):
-            status = path.stat()
-            stamp = Stamp(path=str(path.absolute()), size=status.st_size, changed=status.st_mtime_ns)
-            hours[f"{match[1]}T{match[2]}"].append(stamp)
-    return {hour: tuple(hours[hour]) for hour in sorted(hours)}
+            # A file that goes meanwhile is one that another stands for.
+            with contextlib.suppress(FileNotFoundError):
+                lines = replaced_by(path) if path.name.startswith(PREFIX) else ()
+                stamp = Stamp(path=str(path.absolute()), lines=lines or (file_line(path),))
+                hours[f"{match[1]}T{match[2]}"].append(stamp)
+    return {hour: _standing(hours[hour]) for hour in sorted(hours)}
+
+
+def _standing(stamps: list[Stamp]) -> tuple[Stamp, ...]:
+    compacted = [each for each in stamps if Path(each.path).name.startswith(PREFIX)]
+    gone = {line for each in compacted for line in each.lines}
+    return tuple(each for each in stamps if each in compacted or each.lines[0] not in gone)
+
+
+def names(stamps: Iterable[Stamp]) -> frozenset[str]:
+    """Names of files, without folders; of those that a compacted one stands for."""
+    return frozenset(line.rsplit(" ", 2)[0] for each in stamps for line in each.lines)
 
 
 def digest(stamps: Iterable[Stamp], tasks: str = "") -> str:
@@ -64,8 +95,9 @@ def digest(stamps: Iterable[Stamp], tasks: str = "") -> str:
         stamps: The files of the hour, in any order.
         tasks: Digest of the tasks that are known in that hour.
     """
-    # Names without folders: the same samples elsewhere, or under another mount, are the same input.
-    lines = sorted(f"{Path(each.path).name} {each.size} {each.changed}" for each in stamps)
+    # Names without folders: the same samples elsewhere, or under another mount, are the same input. So are they when
+    # they were compacted.
+    lines = sorted(line for each in stamps for line in each.lines)
     return hashlib.sha256("\n".join([tasks, *lines]).encode()).hexdigest()[:16]
 
 
@@ -84,9 +116,9 @@ def inspect(hour: str, stamp: Stamp) -> SampleFile:
             schema, rows = file.schema_arrow, file.metadata.num_rows
     # The footer is written last: a file that was cut off has none.
     except (OSError, ArrowException):
-        return SampleFile(path=stamp.path, hour=hour, rows=1, reason=UNREADABLE)
+        return SampleFile(path=stamp.path, hour=hour, rows=1, reason=UNREADABLE, sources=names([stamp]))
     version, reason = _version(schema)
-    return SampleFile(path=stamp.path, hour=hour, version=version, rows=rows, reason=reason)
+    return SampleFile(path=stamp.path, hour=hour, version=version, rows=rows, reason=reason, sources=names([stamp]))
 
 
 def _version(schema: Any) -> tuple[int, str]:

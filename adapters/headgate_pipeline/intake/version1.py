@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-KEYS = ("hour", "moment", "file", "engine", "origin", "number", "start", "end", "topology", "node", "port", "seconds")
+KEYS = ("hour", "moment", "engine", "origin", "number", "start", "end", "topology", "node", "port", "seconds")
 """Key of a worker's report: rows of one model task in it are added up."""
-PARTS = ("kind", "origin", "number", "task", "target")
+PARTS = ("hour", "kind", "origin", "number", "task", "target")
 """Key of a row among Storm's own tasks, by which a report that came twice counts once."""
 
 
@@ -40,7 +40,10 @@ def present_columns(first: DataFrame) -> DataFrame:
         f.col("time").alias("end"),
         micros.alias("start"),
         f.col("window").alias("seconds"),
-    ).dropDuplicates(PARTS)
+    )
+    # Where two differ, the one counts whose columns come last in order: whichever file it is in.
+    others = [name for name in rows.columns if name not in PARTS]
+    rows = rows.groupBy(*PARTS).agg(f.max(f.struct(*others)).alias("last")).select(*PARTS, "last.*")
     kinds = (_tasks(rows), _flows(rows), _nodes(rows), _topologies(rows))
     return reduce(lambda one, other: one.unionByName(other), kinds)
 
@@ -48,7 +51,7 @@ def present_columns(first: DataFrame) -> DataFrame:
 def _tasks(rows: DataFrame) -> DataFrame:
     some = rows.where(f.col("kind").isin("executor", "task")).groupBy(*KEYS, "name")
     sums = some.agg(
-        f.min("row").alias("row"),
+        *_first_place(),
         # Sums over the window become rates: CPU seconds are points (100 is one core), tuples are tuples per second.
         (100 * f.sum("cpu") / f.col("seconds")).alias("cpu"),
         (f.sum("received") / f.col("seconds")).alias("received"),
@@ -62,7 +65,7 @@ def _tasks(rows: DataFrame) -> DataFrame:
 def _flows(rows: DataFrame) -> DataFrame:
     some = rows.where("kind = 'flow'").groupBy(*KEYS, "name", "target_name")
     sums = some.agg(
-        f.min("row").alias("row"),
+        *_first_place(),
         (f.sum("tuples") / f.col("seconds")).alias("tuples"),
         (f.sum("bytes") / f.col("seconds")).alias("bytes"),
     )
@@ -87,12 +90,17 @@ def _topologies(rows: DataFrame) -> DataFrame:
         rows.where("kind = 'task'")
         .groupBy(*KEYS)
         .agg(
-            f.min("row").alias("row"),
+            *_first_place(),
             (f.sum("acked") / f.col("seconds")).alias("throughput"),
             (f.sum("latency") / f.sum("latencies")).alias("latency"),
         )
     )
     return _arranged(sums, "topology", {"source": f.lit("acked")}, ("throughput", "latency"), node=False)
+
+
+def _first_place() -> list[Column]:
+    """File and row of rows that are added up: the first, for they may lie in several files."""
+    return [f.min(name).alias(name) for name in ("file", "row")]
 
 
 def _component(name: str) -> Column:

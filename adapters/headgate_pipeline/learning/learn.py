@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
     from headgate.model import Cluster
     from headgate_pipeline.learning.fit import Line
-    from headgate_pipeline.tables.store import Manifest, Store
+    from headgate_pipeline.tables.manifest import Manifest
+    from headgate_pipeline.tables.store import Store
 
 HISTORY = 168
 """Hours that profiles and demand rest on, a week: if larger, old versions of an application count longer; if smaller,
@@ -237,17 +239,28 @@ def task_seconds(sums: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def flow_rates(sums: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str, str, str, str], float | None, float | None]]:
-    """Flows: topology, sender, receiver and their components; tuples/s and bytes/s while the sender was watched."""
+def flow_rates(
+    sums: Mapping[str, Any], kind: str = "flow"
+) -> Iterator[tuple[tuple[str, str, str, str, str], float | None, float | None]]:
+    """Flows: topology, sender, receiver and their components; tuples/s and bytes/s while the sender was watched.
+
+    Args:
+        sums: Columns of the table `sums`.
+        kind: `flow`, or `stream` for those between all tasks of two components, whose names stand for the tasks'.
+    """
     seconds = task_seconds(sums)
-    names = ("kind", "topology", "task", "target", "component", "target_component")
-    for (kind, *key), rows in split(sums, *names).items():
-        if kind == "flow":
-            topology, task, target, source, receiver = key
-            # Flows without tuples are not reported: their sender's time counts, not the time of the reports.
-            whole = max(seconds.get(task, 0.0), float(np.sum(sums["seconds"][rows])))
-            amounts = [_over(sums[f"s_{name}"][rows], whole) for name in ("tuples", "bytes")]
-            yield (topology, task, target, source, receiver), amounts[0], amounts[1]
+    # A component is watched for as long as the one of its tasks that is watched longest.
+    for task, watched in tuple(seconds.items()) if kind == "stream" else ():
+        component = task.rpartition("/")[0]
+        seconds[component] = max(watched, seconds.get(component, 0.0))
+    own = {name: column[sums["kind"] == kind] for name, column in sums.items()}
+    names = ("topology", "task", "target", "component", "target_component")
+    for key, rows in split(own, *names).items() if own and len(own["kind"]) else ():
+        topology, task, target, source, receiver = key
+        # Flows without tuples are not reported: their sender's time counts, not the time of the reports.
+        whole = max(seconds.get(task, 0.0), float(np.sum(own["seconds"][rows])))
+        amounts = [_over(own[f"s_{name}"][rows], whole) for name in ("tuples", "bytes")]
+        yield (topology, task, target, source, receiver), amounts[0], amounts[1]
 
 
 def _over(parts: Any, whole: float) -> float | None:
@@ -259,7 +272,7 @@ def _over(parts: Any, whole: float) -> float | None:
 def traffic(sums: Mapping[str, Any]) -> Iterator[ComponentTraffic]:
     """Traffic between components."""
     total: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
-    for (topology, _, _, source, target), tuples, size in flow_rates(sums):
+    for (topology, _, _, source, target), tuples, size in chain(flow_rates(sums), flow_rates(sums, "stream")):
         link = total[topology, source, target]
         for name, amount in (("tuples", tuples), ("bytes", size)):
             if amount is not None:

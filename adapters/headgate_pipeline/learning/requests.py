@@ -15,6 +15,7 @@ from headgate.model import (
     Metrics,
     NodeSample,
     Request,
+    StreamSample,
     TaskSample,
     TopologySample,
 )
@@ -49,6 +50,7 @@ def request_of(
         flows=tuple(each for each in _flows(sums) if each.source in tasks and each.target in tasks),
         nodes=tuple(_nodes(windows, {node.id for node in state.cluster.nodes})),
         topologies=tuple(_topologies(windows, {each.id for each in seen.topologies})),
+        streams=tuple(_streams(sums, {(one.id, part.id) for one in seen.topologies for part in one.components})),
     )
     running = FrozenMap({task: slot for task, slot in seen.assignment.items() if task in tasks})
     return Request.of(attrs.evolve(seen, assignment=running, metrics=metrics), limits=Limits())
@@ -71,6 +73,12 @@ def _tasks(sums: Mapping[str, Any]) -> Iterator[TaskSample]:
 def _flows(sums: Mapping[str, Any]) -> Iterator[Flow]:
     for (_, task, target, *_parts), tuples, size in flow_rates(sums):
         yield Flow(source=task, target=target, tuples=tuples, bytes=size)
+
+
+def _streams(sums: Mapping[str, Any], known: set[tuple[str, str]]) -> Iterator[StreamSample]:
+    for (topology, _, _, source, target), tuples, size in flow_rates(sums, "stream"):
+        if {(topology, source), (topology, target)} <= known:
+            yield StreamSample(topology=topology, source=source, target=target, tuples=tuples, bytes=size)
 
 
 def _seconds(windows: Mapping[str, Any]) -> float:

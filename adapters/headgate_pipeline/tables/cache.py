@@ -1,4 +1,4 @@
-"""Caches of rows that several tables are made of: in memory where there are few, in a file where there are many."""
+"""Rows that several tables are made of: kept in memory where there are few, in a file where there are many; named."""
 
 from __future__ import annotations
 
@@ -41,3 +41,22 @@ def in_file(rows: DataFrame, folder: Path) -> Iterator[DataFrame]:
         yield rows.sparkSession.read.schema(rows.schema).parquet(str(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def named(rows: DataFrame, name: str) -> Iterator[str]:
+    """A name of these rows in SQL, which goes with the block.
+
+    PySpark has a way of its own, `spark.sql("select ... from {rows}", rows=rows)`. It drops its name after the query,
+    and Spark then drops what is in memory of these rows.
+
+    Args:
+        rows: The rows.
+        name: A name that no others have meanwhile.
+    """
+    rows.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        with contextlib.suppress(Exception):  # a run that is cut off; its JVM may be gone
+            rows.sparkSession.catalog.dropTempView(name)

@@ -2,107 +2,180 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 from pyarrow import Table, parquet, schema, string
 
 from headgate.model import FrozenMap
 from headgate.samples.store import read_states
-from headgate_pipeline.intake.files import UNREADABLE, SampleFile, Stamp, digest, inspect, listing
-from headgate_pipeline.intake.rows import read_rows
-from headgate_pipeline.tables import queries
-from headgate_pipeline.tables.cache import in_file, in_memory
-from headgate_pipeline.tables.clean import KnownTasks, compare, judge, jumps, repeated
-from headgate_pipeline.tables.store import Hour, Manifest, Store
+from headgate_pipeline.intake.files import UNREADABLE, SampleFile, Stamp, digest, inspect, listing, names
+from headgate_pipeline.tables.known import KnownTasks
+from headgate_pipeline.tables.manifest import Hour
+from headgate_pipeline.tables.selection import Selection, select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pyspark.sql import DataFrame, SparkSession
+    from headgate_pipeline.tables.manifest import Manifest
+    from headgate_pipeline.tables.store import Store
 
-CHUNK = 20_000_000
-"""Rows that are cleaned at a time, as far as hours are not larger: if larger, a run that is killed loses more, and
-judged rows need more disk; if smaller, Spark's fixed costs are paid more often."""
-FEW = 300_000
-"""Rows below which planning costs more than computing: if larger, jobs of one partition take long; if smaller, short
-jobs pay for generated code."""
-MADE: Mapping[str, Callable[[DataFrame], DataFrame]] = {
-    "cells": queries.cells,
-    "levels": queries.levels,
-    "sums": queries.sums,
-    "windows": queries.windows,
-}
-"""Tables that every hour gets, and their queries."""
+Counts = Counter[tuple[str, str, str]]
+"""Rows by hour, name of the file, and reason ("": used)."""
+
+
+class Backend(Protocol):
+    """An engine that cleans rows and sums them up."""
+
+    @property
+    def name(self) -> str:
+        """Name of the engine, for reports."""
+
+    @property
+    def chunk(self) -> int:
+        """Rows that it is given at a time, as far as hours are not larger."""
+
+    def write_tables(self, files: Sequence[SampleFile], known: KnownTasks, place: Path) -> Counts:
+        """Write `TABLE/hour=HOUR/*.parquet` of some files.
+
+        Args:
+            files: Whole hours; files that carry a `reason` are left out.
+            known: Topologies and tasks of the engine that was watched.
+            place: Folder of the tables.
+
+        Returns:
+            The rows that were read, by hour, file and reason.
+        """
+
+
+@attrs.frozen(kw_only=True)
+class Work:
+    """Input of a run, as it was found.
+
+    Attributes:
+        known: Topologies and tasks of the engine that was watched.
+        inputs: Digest of the input of each hour that has samples.
+        selection: Decision on each hour.
+        files: Files of the hours to make, after a look at each footer.
+        there: All files of each hour.
+    """
+
+    known: KnownTasks
+    inputs: Mapping[str, str]
+    selection: Selection
+    files: Mapping[str, Sequence[SampleFile]]
+    there: Mapping[str, Sequence[Stamp]]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all files to read."""
+        return sum(each.rows for files in self.files.values() for each in files)
 
 
 @attrs.frozen(kw_only=True)
 class Update:
-    """Result of a run: the hours that it made again, and their rows by reason ("": used)."""
+    """Result of a run.
+
+    Attributes:
+        hours: Hours that it made.
+        rows: Their rows by reason ("": used).
+        lost: Hours that lack samples which their tables were made of: these stay.
+        expired: Hours whose tables it removed, past retention.
+    """
 
     hours: tuple[str, ...] = ()
     rows: FrozenMap[str, int] = FrozenMap()
+    lost: tuple[str, ...] = ()
+    expired: tuple[str, ...] = ()
+
+
+def survey(samples: Path, store: Store, keep: int | None = None) -> Work:
+    """Look at what is there: no row is read, and a footer only of hours that have to be made.
+
+    Args:
+        samples: The folder that monitors write.
+        store: Where tables go; it has to be locked.
+        keep: Hours whose tables are kept, the newest; None for all.
+
+    Raises:
+        DocumentError: The manifest cannot be read.
+    """
+    # Known tasks are input as well: a topology that becomes known makes its hours stale. They are those of all states
+    # that any run has seen: like samples, states that are gone take nothing back.
+    store.keep_states(samples)
+    known = KnownTasks.of(read_states(store.folder))
+    manifest = store.manifest()
+    there = listing(samples)
+    inputs = {hour: digest(stamps, known.digest(hour)) for hour, stamps in there.items()}
+    selection = select(manifest, inputs, lambda hour: bool(store.sources(manifest, hour) - names(there[hour])), keep)
+    files = {hour: [inspect(hour, stamp) for stamp in there[hour]] for hour in selection.make}
+    return Work(known=known, inputs=inputs, selection=selection, files=files, there=there)
 
 
 def update(
-    spark: SparkSession,
-    samples: Path,
+    backend: Backend | None,
+    work: Work,
     store: Store,
     *,
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Update:
-    """Bring the tables up to date with a folder of samples.
+    """Bring the tables up to date.
 
     The tables of an hour depend on its files and the known tasks alone: made again, by whomever, they are the same.
 
     Args:
-        spark: Session.
-        samples: The folder that monitors write.
+        backend: Engine; None will do where no hour has to be made.
+        work: What there is to do.
         store: Where tables go; it has to be locked.
-        chunk: Rows to clean at a time.
+        chunk: Rows to clean at a time; None for as many as the engine likes.
         tell: Called with a sentence after each chunk.
 
     Raises:
         DocumentError: The manifest cannot be read or written.
     """
-    # Known tasks are input as well: a topology that becomes known makes its hours stale.
-    known = KnownTasks.of(read_states(samples))
-    manifest = store.manifest()
+    manifest, selection = store.manifest(), work.selection
     store.tidy(manifest)
-    there = listing(samples)
-    inputs = {hour: digest(stamps, known.digest(hour)) for hour, stamps in there.items()}
-    stale = [hour for hour in there if hour not in manifest.hours or manifest.hours[hour].inputs != inputs[hour]]
-    # Hours whose files were removed go first, so that a reader never sees them beside what replaces them.
-    if gone := sorted(set(manifest.hours) - set(there)):
-        manifest = manifest.with_hours({}, gone)
+    if selection.lost:
+        tell(f"{_span(selection.lost)} lack samples that are gone: their tables stay")
+    if selection.expired:
+        manifest = manifest.with_hours({}, selection.expired)
         store.commit(manifest)
     total: Counter[str] = Counter()
-    for files in chunks({hour: there[hour] for hour in stale}, chunk):
-        made = make(spark, files, known, store, inputs)
-        manifest = manifest.with_hours(made)
-        store.commit(manifest)
-        for hour in made.values():
-            total.update(hour.rows)
-        tell(f"{len(made)} of {len(stale)} hours, {sum(total.values()):,} rows")
-    return Update(hours=tuple(stale), rows=FrozenMap(dict(sorted(total.items()))))
+    if backend is not None:
+        for files in chunks(work.files, chunk or backend.chunk):
+            made = make(backend, files, work, store, manifest)
+            manifest = manifest.with_hours(made)
+            store.commit(manifest)
+            for hour in made.values():
+                total.update(hour.rows)
+            tell(f"{len(made)} of {len(selection.make)} hours, {sum(total.values()):,} rows")
+    return Update(
+        hours=selection.make,
+        rows=FrozenMap(dict(sorted(total.items()))),
+        lost=selection.lost,
+        expired=selection.expired,
+    )
 
 
-def chunks(hours: Mapping[str, Sequence[Stamp]], rows: int) -> Iterator[dict[str, list[SampleFile]]]:
+def _span(hours: Sequence[str]) -> str:
+    return hours[0] if len(hours) == 1 else f"{len(hours)} hours, {hours[0]} to {hours[-1]},"
+
+
+def chunks(hours: Mapping[str, Sequence[SampleFile]], rows: int) -> Iterator[dict[str, Sequence[SampleFile]]]:
     """Consecutive hours together, as long as their files have no more rows than that.
 
     Args:
-        hours: Files of each hour; they are inspected.
+        hours: Files of each hour.
         rows: Rows to a chunk; an hour with more is a chunk of its own.
     """
-    some: dict[str, list[SampleFile]] = {}
+    some: dict[str, Sequence[SampleFile]] = {}
     count = 0
-    for hour, stamps in hours.items():
-        files = [inspect(hour, stamp) for stamp in stamps]
+    for hour, files in hours.items():
         size = sum(each.rows for each in files)
         if some and count + size > rows:
             yield some
@@ -113,41 +186,70 @@ def chunks(hours: Mapping[str, Sequence[Stamp]], rows: int) -> Iterator[dict[str
 
 
 def make(
-    spark: SparkSession,
-    hours: Mapping[str, Sequence[SampleFile]],
-    known: KnownTasks,
-    store: Store,
-    inputs: Mapping[str, str],
+    backend: Backend, hours: Mapping[str, Sequence[SampleFile]], work: Work, store: Store, manifest: Manifest
 ) -> dict[str, Hour]:
     """Write the tables of some hours to a snapshot, which counts when it is committed.
 
     Args:
-        spark: Session.
+        backend: Engine.
         hours: Files of each hour.
-        known: Topologies and tasks of the engine.
+        work: What there is to do.
         store: Where tables go.
-        inputs: Digest of the input of each hour.
+        manifest: The last manifest; the next one will name the snapshot.
 
     Returns:
-        The entry of each hour in the manifest.
+        The entry of each hour in the next manifest.
     """
-    # Named by its input: a run that was killed and is started again stages the same snapshot, over what is left of it.
-    snapshot = hashlib.sha256(repr([(hour, inputs[hour]) for hour in hours]).encode()).hexdigest()[:16]
+    # A run that was killed and is started again stages the same snapshot, over what is left of it; the number keeps it
+    # apart from those that earlier manifests name, whose readers may be at work.
+    content = hashlib.sha256(repr([(hour, work.inputs[hour]) for hour in hours]).encode()).hexdigest()[:16]
+    snapshot = f"{manifest.number + 1:010d}-{content}"
     place = store.stage(snapshot)
-    files = [each for some in hours.values() for each in some]
-    counts = _write_tables(spark, files, known, place)
-    rows = {hour: endings(hour, some, counts) for hour, some in hours.items()}
-    _write_bad_files(files, place)
+    counts = _write_tables(backend, hours, work.known, place)
+    if damaged := _damaged(hours, counts):
+        # How much an engine reads of a file before its damage depends on how it reads: none of it is used.
+        hours = {
+            hour: [attrs.evolve(each, reason=UNREADABLE) if each.path in damaged else each for each in some]
+            for hour, some in hours.items()
+        }
+        place = store.stage(snapshot)
+        counts = _write_tables(backend, hours, work.known, place)
+    _write_bad_files([each for some in hours.values() for each in some], place)
+    for hour, some in hours.items():
+        store.write_sources(snapshot, hour, sorted(name for each in some for name in each.sources))
     return {
-        hour: Hour(inputs=inputs[hour], snapshot=snapshot, rows=FrozenMap(dict(sorted(rows[hour].items()))))
-        for hour in hours
+        hour: Hour(
+            inputs=work.inputs[hour],
+            snapshot=snapshot,
+            rows=FrozenMap(dict(sorted(endings(hour, some, counts).items()))),
+            files=store.staged_files(snapshot, hour),
+        )
+        for hour, some in hours.items()
     }
 
 
-def endings(hour: str, files: Sequence[SampleFile], counts: Counter[tuple[str, str, str]]) -> Counter[str]:
-    """Rows of an hour by reason ("": used); those that a damaged file lacks are among them.
+def _write_tables(
+    backend: Backend, hours: Mapping[str, Sequence[SampleFile]], known: KnownTasks, place: Path
+) -> Counts:
+    files = [each for some in hours.values() for each in some]
+    return backend.write_tables(files, known, place) if any(not each.reason for each in files) else Counter()
 
-    Only of the present version: rows of version 1 are added up when they are read.
+
+def _damaged(hours: Mapping[str, Sequence[SampleFile]], counts: Counts) -> set[str]:
+    """Paths of files of which fewer rows were read than their footers promise; version 1 does not tell."""
+    read: Counter[tuple[str, str]] = Counter()
+    for (hour, file, _), count in counts.items():
+        read[hour, file] += count
+    return {
+        each.path
+        for hour, some in hours.items()
+        for each in some
+        if not each.reason and each.version > 1 and read[hour, each.name] < each.rows
+    }
+
+
+def endings(hour: str, files: Sequence[SampleFile], counts: Counts) -> Counter[str]:
+    """Rows of an hour by reason ("": used), those of files that were not read among them.
 
     Args:
         hour: YYYY-MM-DDTHH.
@@ -155,60 +257,13 @@ def endings(hour: str, files: Sequence[SampleFile], counts: Counter[tuple[str, s
         counts: Rows by (hour, name of the file, reason).
     """
     rows: Counter[str] = Counter()
-    read: Counter[str] = Counter()
-    for (of, file, reason), count in counts.items():
+    for (of, _, reason), count in counts.items():
         if of == hour:
             rows[reason] += count
-            read[file] += count
-    first = {each.path.rpartition("/")[2] for each in files if each.version == 1}
-    wanted = sum(each.rows for each in files if not each.reason and each.version > 1)
-    # Spark passes over the rest of a file that it cannot read; footers tell how many rows there should be.
-    lacking = wanted - sum(count for file, count in read.items() if file not in first)
-    if lacking > 0:
-        rows[UNREADABLE] += lacking
     for each in files:
         if each.reason:
             rows[each.reason] += each.rows
     return rows
-
-
-def _write_tables(
-    spark: SparkSession, files: Sequence[SampleFile], known: KnownTasks, place: Path
-) -> Counter[tuple[str, str, str]]:
-    """Read raw rows once, and write every table; rows by hour, file and reason."""
-    counts: Counter[tuple[str, str, str]] = Counter()
-    if all(each.reason for each in files):
-        return counts
-    few = sum(each.rows for each in files) < FEW
-    _suit(spark, few=few)
-    # Raw rows are read once: three looks at them decide, four tables are made of them.
-    judged = judge(read_rows(spark, files), known)
-    with contextlib.ExitStack() as stack:
-        judged = stack.enter_context(in_memory(judged) if few else in_file(judged, place / "judged"))
-        again, jumped = (stack.enter_context(in_memory(found(judged))) for found in (repeated, jumps))
-        rows = compare(judged, jumped, again)
-        for hour, file, reason, count in rows.groupBy("hour", "file", "reason").count().collect():
-            counts[hour, file, reason or ""] += count
-        used = queries.prepared(rows)
-        for name, table in MADE.items():
-            _write(table(used), place / name)
-        if any(reason for _, _, reason in counts):
-            _write(queries.quarantine(rows), place / "quarantine")
-    return counts
-
-
-def _suit(spark: SparkSession, *, few: bool) -> None:
-    """Few rows are summed up faster than the code for many is compiled."""
-    spark.conf.set("spark.sql.codegen.wholeStage", str(not few).lower())
-    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if few else "FALLBACK")
-    spark.conf.set("spark.sql.adaptive.enabled", str(not few).lower())
-    spark.conf.set("spark.sql.shuffle.partitions", "1" if few else str(4 * spark.sparkContext.defaultParallelism))
-
-
-def _write(table: DataFrame, place: Path) -> None:
-    table.repartition("hour").sortWithinPartitions("hour").write.partitionBy("hour").parquet(
-        str(place), mode="overwrite"
-    )
 
 
 def _write_bad_files(files: Sequence[SampleFile], place: Path) -> None:
@@ -216,15 +271,10 @@ def _write_bad_files(files: Sequence[SampleFile], place: Path) -> None:
     bad: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for each in files:
         if each.reason:
-            name = each.path.rpartition("/")[2]
-            bad[each.hour].append({"reason": each.reason, "file": name, "content": f'{{"rows":{each.rows}}}'})
+            content = f'{{"rows":{each.rows}}}'
+            bad[each.hour].append({"reason": each.reason, "file": each.name, "content": content})
     columns = schema([(name, string()) for name in ("reason", "file", "content")])
     for hour, rows in bad.items():
         folder = place / "quarantine" / f"hour={hour}"
         folder.mkdir(parents=True, exist_ok=True)
         parquet.write_table(Table.from_pylist(rows, columns), folder / "files.parquet")
-
-
-def empty(manifest: Manifest) -> bool:
-    """True if no hour has a row that is used."""
-    return not any(hour.rows.get("", 0) for hour in manifest.hours.values())

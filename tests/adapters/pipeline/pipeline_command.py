@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from patience import PATIENCE
 from shell import headgate
 
 LOCAL = ("--master", "local[2]", "--driver-memory", "700m")
-PATIENCE = 300
-"""Seconds until a command hangs, on a machine that does much else."""
+
+
+def pipeline_here(samples, output, *words):
+    """Run `headgate pipeline run` to its end, without a JVM."""
+    done = headgate("pipeline", "run", samples, "-o", output, "--backend", "duckdb", "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def pipeline(samples, output, *words):

@@ -144,10 +144,12 @@ def dirty(folder: Path) -> int:
     write(folder / FIRST / "text.parquet", [task_row(210, cpu="12")], text.with_metadata({MARK: b"2"}))
     short = [name for name in COLUMNS if name not in {"latency", "queue", "offered"}]
     few = pa.schema([arrow_schema().field(name) for name in short]).with_metadata({MARK: b"2"})
-    write(folder / FIRST / "older.parquet", [task_row(number) for number in range(220, 230)], few)
+    even = {"kind": "stream", "task": "plant/parse", "target": "plant/count", "target_component": "count"}
+    rows = [*(task_row(number) for number in range(220, 230)), task_row(230, **even, tuples=3.0)]
+    write(folder / FIRST / "older.parquet", rows, few)
     write(folder / FIRST / "wild.parquet", [task_row(number, cpu=45.0) for number in (250, 251)])
     first_version(folder)
-    return sound + 4 + 10 + WILD
+    return sound + 4 + 11 + WILD
 
 
 def first_version(folder: Path, windows: int = 20) -> None:

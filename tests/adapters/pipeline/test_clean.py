@@ -12,7 +12,7 @@ import pytest
 from headgate.model import Observation
 from headgate.samples.rows import AMOUNTS, VERSION
 from headgate_pipeline.tables import clean
-from headgate_pipeline.tables.clean import KnownTasks
+from headgate_pipeline.tables.known import KnownTasks
 from small_requests import component, topology
 
 
@@ -69,8 +69,8 @@ def reason(row, known):
         for name, count, function in (("floor", 1, math.floor), ("greatest", -1, some(max)), ("least", -1, some(min))):
             database.create_function(name, count, function)
         columns = ", ".join(f"? as `{name}`" for name in row)
-        for why, test in clean.tests(known):
-            held = f"select {test.replace('<=>', 'is')} from (select {columns})"
+        for why, test in clean.tests(known, clean.text):
+            held = f"select {test} from (select {columns})"
             if database.execute(held, tuple(row.values())).fetchone()[0]:
                 return why
     return None

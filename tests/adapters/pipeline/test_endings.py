@@ -1,11 +1,17 @@
-"""How the rows of an hour ended: those that are there, those of bad files, and those that a damaged file lacks."""
+"""How the rows of an hour ended: those that are there, and those of files that are not read or are damaged."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from headgate_pipeline.intake.files import UNREADABLE, SampleFile
-from headgate_pipeline.tables.job import endings
+from headgate_pipeline.tables.job import Work, endings, make
+from headgate_pipeline.tables.known import KnownTasks
+from headgate_pipeline.tables.manifest import Manifest
+from headgate_pipeline.tables.selection import Selection
+from headgate_pipeline.tables.store import Store
 
 HOUR = "2026-01-01T10"
 
@@ -16,19 +22,34 @@ def file(name: str, rows: int, *, version: int = 2, reason: str = "") -> SampleF
     )
 
 
-def test_rows_that_a_damaged_file_lacks_are_counted_beside_files_of_version_1():
-    """Version 1 has more rows in its files than come of them, or fewer: they say nothing of another file."""
-    files = [file("old.parquet", 10, version=1), file("whole.parquet", 5), file("damaged.parquet", 8)]
-    counts = Counter(
-        {
-            (HOUR, "old.parquet", ""): 30,
-            (HOUR, "whole.parquet", ""): 4,
-            (HOUR, "whole.parquet", "negative"): 1,
-            (HOUR, "damaged.parquet", ""): 6,
-            ("2026-01-01T11", "other.parquet", ""): 7,
-        }
-    )
-    assert endings(HOUR, files, counts) == {"": 40, "negative": 1, UNREADABLE: 2}
+class Halting:
+    """A backend that reads so many rows of each file, and remembers what it was given."""
+
+    name, chunk = "halting", 100
+
+    def __init__(self, **read):
+        self.read = {f"{name}.parquet": rows for name, rows in read.items()}
+        self.given = []
+
+    def write_tables(self, files, known, place):
+        names = [each.name for each in files if not each.reason]
+        self.given.append(names)
+        return Counter({(HOUR, name, ""): self.read[name] for name in names})
+
+
+@pytest.mark.parametrize(("read", "rows", "given"), [
+    ({"old": 30, "whole": 5, "other": 8}, {"": 43}, [["old", "whole", "other"]]),
+    ({"old": 30, "whole": 5, "other": 6}, {"": 35, UNREADABLE: 8}, [["old", "whole", "other"], ["old", "whole"]]),
+    ({"old": 2, "whole": 5, "other": 8}, {"": 15}, [["old", "whole", "other"]]),
+])  # fmt: skip
+def test_a_damaged_file_is_not_used_at_all_beside_files_of_version_1(tmp_path, read, rows, given):
+    """Version 1 has more rows in its files than come of them, or fewer: they say nothing of damage."""
+    files = [file("old.parquet", 10, version=1), file("whole.parquet", 5), file("other.parquet", 8)]
+    work = Work(known=KnownTasks(), inputs={HOUR: "i"}, selection=Selection(), files={HOUR: files}, there={})
+    backend = Halting(**read)
+    made = make(backend, work.files, work, Store(folder=tmp_path), Manifest())
+    assert made[HOUR].rows == rows
+    assert backend.given == [[f"{name}.parquet" for name in names] for names in given]
 
 
 def test_rows_of_a_file_that_is_not_read_bear_its_reason():

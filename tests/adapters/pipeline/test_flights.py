@@ -5,27 +5,38 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import attrs
+import jsonschema
 import pytest
 
 from headgate.control.journal import read_journal
-from headgate.documents import read
+from headgate.control.round import Round
+from headgate.documents import read, structure
+from headgate.documents.schema import schema_of
 from headgate.model import Request
+from headgate.model.plan import NO_PROFILES
+from headgate.problem import Problem
+from headgate.problem.score import score
 from headgate_pipeline.run import KNOWLEDGE, REQUEST
+from headgate_spark.local.cluster import LocalSpark, worker_specs
 from pipeline_command import PATIENCE, pipeline
 from shell import headgate
 
 APPLICATION = Path(__file__).parents[3] / "examples" / "spark" / "flights.py"
-PACE = ("--rounds", 4, "--window", 3, "--interval", 0)
+TYPES = ("large", "small")
+PACE = ("--deadline", 60, "--rounds", 4, "--window", 3, "--interval", 0)
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_flights_are_planned_from_their_own_profile(tmp_path):
     samples, journal, learnt = (tmp_path / name for name in ("samples", "journal.jsonl", "learnt"))
-    words = ("-s", "even", "-o", "rebalance=yes", *PACE, "--samples", samples, "--journal", journal)
+    words = ("-s", "even", "-o", "rebalance=yes", "--slowdown", 9, *PACE, "--samples", samples, "--journal", journal)
     ran = headgate("run", "--engine", "spark", *words, APPLICATION, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stderr
     rounds = list(read_journal(journal))
+    for each in rounds:
+        jsonschema.validate(each, schema_of(Round))
     assert rounds[0]["outcome"] == "executed"
     assert rounds[0]["check"]["hits"] == rounds[0]["check"]["asked"] == 24
     made = json.loads(pipeline(samples, learnt).stdout)
@@ -46,3 +57,30 @@ def test_flights_are_planned_from_their_own_profile(tmp_path):
     assert plan["status"] == "ok"
     assert len(plan["assignment"]) == 24
     assert (learnt / KNOWLEDGE).exists()
+
+
+def test_what_was_learnt_makes_the_next_plan_better_by_what_the_first_run_measured(tmp_path):
+    """Two machines of unequal type: the first run has no profiles, the second those that the first one taught."""
+    samples, learnt = tmp_path / "samples", tmp_path / "learnt"
+    specs = zip(worker_specs((2, 1)), TYPES, strict=True)
+    workers = tuple(attrs.evolve(each, machine_type=name) for each, name in specs)
+    words = ("run", "--engine", "spark", "-s", "hetero-plus", "-o", "counts=given", "--replan", *PACE)
+    journals = [tmp_path / f"journal-{number}.jsonl" for number in (1, 2)]
+    more = [("--samples", samples), ("--knowledge", learnt)]
+    for journal, own in zip(journals, more, strict=True):
+        with LocalSpark(workers, timeout=PATIENCE) as cluster:
+            place = ("--master", cluster.master_url, "--journal", journal, *own, APPLICATION)
+            ran = headgate(*words, *place, timeout=2 * PATIENCE)
+        assert ran.returncode == 0, ran.stderr
+        if own[0] == "--samples":
+            pipeline(samples, learnt)
+    first, second = ([structure(each, Round) for each in read_journal(journal)] for journal in journals)
+    assert {reason.code for each in first if each.plan for reason in each.plan.reasons} == {NO_PROFILES}
+    done = next(each for each in second if each.outcome == "executed")
+    assert done.check.hits == done.check.asked == 24
+    assert {node.machine_type for node in done.request.cluster.nodes} == set(TYPES)
+    assert {each.machine_type for each in done.request.profiles} == set(TYPES)
+    # Both on the same figures, those of the first run: the rate at which no machine is overloaded.
+    problem = Problem.of(done.request)
+    before = score(problem, first[-1].request.assignment).throughput
+    assert score(problem, done.plan.assignment).throughput > before

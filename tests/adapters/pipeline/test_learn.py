@@ -14,7 +14,8 @@ from headgate_pipeline.learning.learn import split
 from headgate_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
 from headgate_pipeline.synthetic import COSTS, TYPES
 from headgate_pipeline.tables.histogram import RATE_STEPS, STEPS
-from headgate_pipeline.tables.store import Hour, Manifest, Store
+from headgate_pipeline.tables.manifest import Hour, Manifest
+from headgate_pipeline.tables.store import Store
 from pipeline_samples import PLANT, dirty, levels, write
 
 pa = pytest.importorskip("pyarrow")
@@ -71,6 +72,8 @@ def sums():
             ends = {"task": f"plant/{source}/{i}", "target": f"plant/{target}/{j}", "target_component": target}
             common = {"topology": "plant", "component": source, "machine_type": TYPES[i][0], "node": f"node-{i}"}
             rows.append({**common, "kind": "flow", **ends, "tuples": 500.0, "bytes": 5000.0})
+    even = {"topology": "plant", "component": "read", "machine_type": "", "kind": "stream", "task": "plant/read"}
+    rows.append({**even, "target": "plant/count", "target_component": "count", "tuples": 200.0, "bytes": 2000.0})
     names = ("topology", "component", "machine_type", "kind", "task", "target", "target_component", "node")
     columns = {name: pa.array([row.get(name) for row in rows], pa.string()) for name in names}
     columns |= {"n": pa.array([20] * len(rows)), "seconds": pa.array([100.0] * len(rows))}
@@ -125,6 +128,7 @@ def test_traffic_demand_and_counts(learnt):
     _, knowledge = learnt
     assert [(each.source, each.target, each.tuples, each.bytes) for each in knowledge.traffic] == [
         ("parse", "count", 1500.0, 15000.0),
+        ("read", "count", 200.0, 2000.0),
         ("read", "parse", 1500.0, 15000.0),
     ]
     (memory,) = [each for each in knowledge.demands if each.resource == "memory"]
@@ -146,6 +150,7 @@ def test_the_request_is_planned_as_it_is(learnt):
     assert read(job.output / KNOWLEDGE, Knowledge) == knowledge
     request = read(job.output / REQUEST, Request)
     assert (len(request.metrics.tasks), len(request.metrics.flows), len(request.profiles)) == (6, 6, 6)
+    assert [(each.source, each.target, each.bytes) for each in request.metrics.streams] == [("read", "count", 2000.0)]
     assert request.metrics.topologies[0].throughput == 8.0
     assert request.metrics.nodes[0].cpu == 50.0
     parse = next(each for each in request.topologies[0].components if each.id == "parse")

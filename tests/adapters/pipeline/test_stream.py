@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 LATE = 20
 """Rows of a second file for an old hour; five are there already."""
-MANY = "from headgate_pipeline.tables import job; job.FEW = 0; from headgate.cli.main import main; main()"
+MANY = "from headgate_pipeline.tables import on_spark; on_spark.FEW = 0; from headgate.cli.main import main; main()"
 """The program, for which any rows are many: they are kept in a file, not in memory."""
 
 
@@ -58,7 +58,8 @@ def wait_for(process, folder, rows):
     while process.poll() is None and time.monotonic() < end:
         time.sleep(0.3)
         found = sum((Counter(each.rows) for each in Store(folder=folder).manifest().hours.values()), Counter())
-        manifest, last = folder / "manifest.json", folder / REQUEST
-        if found.total() == rows and last.exists() and last.stat().st_mtime_ns > manifest.stat().st_mtime_ns:
+        last = folder / REQUEST
+        committed = max((each.stat().st_mtime_ns for each in folder.glob("manifests/*.json")), default=0)
+        if found.total() == rows and last.exists() and last.stat().st_mtime_ns > committed:
             return dict(found)
     raise AssertionError(f"the stream did not learn; its exit code is {process.poll()}")

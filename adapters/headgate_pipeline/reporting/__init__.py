@@ -1,0 +1,1 @@
+"""Reports of runs: rows, reasons, seconds, changes, and thresholds that were broken."""

@@ -1,0 +1,96 @@
+"""Samples and results in an object store, on a server that speaks S3: one commit wins, and readers see it whole."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from headgate.errors import EngineError
+from headgate_pipeline.remote import Bucket, working_copy
+from headgate_pipeline.synthetic import Plant
+from headgate_pipeline.tables.job import survey, update
+from headgate_pipeline.tables.on_duckdb import duckdb_backend
+from headgate_pipeline.tables.store import Store
+from pipeline_samples import FIRST, task_row, write
+from pipeline_tables import alike
+from shell import headgate
+
+pytest.importorskip("duckdb")
+PLANT = Plant(tasks=1, nodes=1)
+
+
+def keys(client, prefix=""):
+    return [each["Key"] for each in client.list_objects_v2(Bucket="results", Prefix=prefix).get("Contents", [])]
+
+
+def upload(client, folder, prefix):
+    for file in folder.rglob("*"):
+        if file.is_file():
+            client.upload_file(str(file), "results", f"{prefix}/{file.relative_to(folder).as_posix()}")
+
+
+def download(client, prefix, folder):
+    for key in keys(client, prefix):
+        file = folder / key.removeprefix(prefix)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        client.download_file("results", key, str(file))
+    return folder
+
+
+def run(tmp_path, name="s3://results/learnt", cache="cache"):
+    words = ("pipeline", "run", "s3://results/raw", "-o", name, "--cache", tmp_path / cache, "--json")
+    return headgate(*words)
+
+
+def test_the_tables_in_a_bucket_are_those_of_a_folder(s3, tmp_path):
+    PLANT.write(tmp_path / "raw", windows=400)
+    upload(s3, tmp_path / "raw", "raw")
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stderr
+    here = headgate("pipeline", "run", tmp_path / "raw", "-o", tmp_path / "here")
+    assert here.returncode == 0, here.stderr
+    there = download(s3, "learnt/", tmp_path / "there")
+    for table in ("cells", "levels", "sums", "windows"):
+        assert alike(there, tmp_path / "here", table)
+    assert (there / "knowledge.json").read_text() == (tmp_path / "here" / "knowledge.json").read_text()
+    assert keys(s3, "learnt/manifests/") == ["learnt/manifests/0000000001.json"]
+    # From another machine, whose copies are empty: there is nothing to do.
+    again = run(tmp_path, cache="elsewhere")
+    assert json.loads(again.stdout)["hours"] == []
+    assert keys(s3, "learnt/manifests/") == ["learnt/manifests/0000000001.json"]
+
+
+def test_an_empty_bucket_takes_nothing_back(s3, tmp_path):
+    PLANT.write(tmp_path / "raw", windows=40)
+    upload(s3, tmp_path / "raw", "raw")
+    assert run(tmp_path).returncode == 0
+    before = keys(s3, "learnt/")
+    for key in keys(s3, "raw/"):
+        s3.delete_object(Bucket="results", Key=key)
+    done = run(tmp_path)
+    assert (done.returncode, keys(s3, "learnt/")) == (2, before)
+    assert "has no samples" in done.stderr
+
+
+def test_of_two_runs_that_began_alike_the_first_commit_stays(s3, tmp_path):
+    for name in ("one", "two"):
+        write(tmp_path / name / FIRST / f"{name}.parquet", [task_row(number) for number in range(20)])
+
+    with working_copy(str(tmp_path / "one"), "s3://results/learnt", tmp_path / "inner") as (samples, results):
+        store = Store(folder=results)
+        with store.locked(), duckdb_backend("500m") as backend:
+            update(backend, survey(samples, store), store)
+    first = s3.get_object(Bucket="results", Key="learnt/manifests/0000000001.json")["Body"].read()
+    late = Store(folder=tmp_path / "late")
+    with late.locked(), duckdb_backend("500m") as backend:
+        update(backend, survey(tmp_path / "two", late), late)
+    with pytest.raises(EngineError, match=r"another run committed manifests/0000000001\.json"):
+        Bucket.of("s3://results/learnt").publish(late.folder, {}, ())
+    assert s3.get_object(Bucket="results", Key="learnt/manifests/0000000001.json")["Body"].read() == first
+
+
+def test_a_bucket_that_is_not_there_is_an_error(s3, tmp_path):
+    done = run(tmp_path, name="s3://other/learnt")
+    assert done.returncode == 4
+    assert "s3://other/learnt cannot be used" in done.stderr
