@@ -10,6 +10,7 @@ in any process. A scheduler's deadline is the one thing that real time can touch
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -116,9 +117,9 @@ def run(
 
 
 def _check(window: float, duration: float, interval: float) -> None:
-    if window <= 0 or duration <= 0 or interval < 0:
+    if not (0 < window < math.inf and 0 < duration < math.inf and 0 <= interval < math.inf):
         raise OptionError(
-            f"window {window:g} and duration {duration:g} have to be over 0, interval {interval:g} not under"
+            f"window {window:g} and duration {duration:g} have to be finite and over 0, interval {interval:g} not under"
         )
 
 

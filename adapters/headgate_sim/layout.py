@@ -16,7 +16,7 @@ from headgate.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headgate.model import Request, Topology
+    from headgate.model import Request, StreamSample, Topology
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -166,6 +166,8 @@ def _measured(problem: Problem) -> dict[str, tuple[Ints, Ints, Floats]]:
         rate = flow.bytes if flow.tuples is None else flow.tuples
         source = index[flow.source]
         found[problem.tasks[source].topology].append((source, index[flow.target], rate or 0.0))
+    for stream in problem.request.metrics.streams:
+        found[stream.topology] += _pairs(problem, stream)
     return {
         topology: (
             np.array([each[0] for each in pairs], dtype=np.int64),
@@ -174,6 +176,15 @@ def _measured(problem: Problem) -> dict[str, tuple[Ints, Ints, Floats]]:
         )
         for topology, pairs in found.items()
     }
+
+
+def _pairs(problem: Problem, stream: StreamSample) -> list[tuple[int, int, float]]:
+    """An evenly spread stream, pair by pair; a task sends nothing to itself."""
+    ends = [problem.components.index((stream.topology, part)) for part in (stream.source, stream.target)]
+    senders, receivers = (np.flatnonzero(problem.component == end).tolist() for end in ends)
+    rate = (stream.bytes if stream.tuples is None else stream.tuples) or 0.0
+    each = rate / max(len(senders) * len(receivers), 1)
+    return [(source, target, each) for source in senders for target in receivers if source != target]
 
 
 def _graph(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ ROWS = 20
 """Rows of the table over time. With more, it does not fit a terminal."""
 BAD = ("failed", "held")
 """Outcomes of rounds after which the command ends with exit code 1."""
+REASONS = 3
+"""Reasons of such rounds that are said. With more, a scheduler that fails in many ways fills the screen."""
 
 
 def _of_the_loop(*names: str) -> tuple[Setting, ...]:
@@ -111,6 +114,7 @@ def _run(
     from headgate_sim.keeper import ObservationWriter
 
     folder, seed, span = settings["samples"], settings["seed"], make(Span, settings)
+    bad: list[str] = []
     summary = run(
         request,
         name,
@@ -124,9 +128,12 @@ def _run(
         knowledge=settings["knowledge"],
         host=host,
         keep=ObservationWriter(folder, f"{name}:{seed}").keep if folder else None,
+        on_round=lambda done, _: bad.append(f"{done.outcome}: {done.message}") if done.outcome in BAD else None,
     )
     rounds = ", ".join(f"{count} {outcome}" for outcome, count in summary.rounds.items())
     say(f"{name}: {summary.duration:,.0f} simulated seconds; rounds: {rounds}")
+    for reason, count in Counter(bad).most_common(REASONS):
+        say(f"{name}: {count} x {reason}")
     return summary
 
 

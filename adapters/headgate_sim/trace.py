@@ -24,6 +24,10 @@ again."""
 VALUED = ("load", "batch", "node-flap")
 """Kinds that need a value."""
 
+FLAP = 0.1
+"""Seconds, the shortest time in which a node may go and come. If smaller, a trace of one line makes millions of events;
+if larger, a node that flaps faster than a supervisor looks cannot be simulated."""
+
 
 @attrs.frozen(kw_only=True)
 class Event:
@@ -72,8 +76,9 @@ def check_trace(trace: Trace, layout: Layout) -> None:
         where = ("events", number)
         if event.kind in VALUED and event.value is None:
             raise DocumentError(pointer(*where, "value"), f"{event.kind} of {event.subject!r} needs a value")
-        if event.kind == "node-flap" and not event.value:
-            raise DocumentError(pointer(*where, "value"), f"{event.subject!r} cannot go and come every 0 s")
+        if event.kind == "node-flap" and (event.value or 0.0) < FLAP:
+            message = f"{event.subject!r} cannot go and come every {event.value:g} s, at least {FLAP:g} s are needed"
+            raise DocumentError(pointer(*where, "value"), message)
         message = _unknown(event, entering, slots)
         if message:
             raise DocumentError(pointer(*where, "subject"), message)

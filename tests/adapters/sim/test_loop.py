@@ -200,7 +200,11 @@ BAD = {
     "unknown slot": (("worker-down", "a:1", None), "/events/0/subject: node 'a' has no slot 1"),
     "no slot": (("worker-down", "a", None), "/events/0/subject: 'a' is not a slot"),
     "no value": (("batch", "words", None), "/events/0/value: batch of 'words' needs a value"),
-    "no period": (("node-flap", "a", 0.0), "/events/0/value: 'a' cannot go and come every 0 s"),
+    "no period": (("node-flap", "a", 0.0), "/events/0/value: 'a' cannot go and come every 0 s, at least 0.1 s are"),
+    "a period that never ends": (
+        ("node-flap", "a", 1e-300),
+        "/events/0/value: 'a' cannot go and come every 1e-300 s, at",
+    ),
 }
 
 
