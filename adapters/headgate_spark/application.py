@@ -11,14 +11,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from headgate.engines.redirect import output_to
 from headgate.errors import EngineError
-from headgate_spark.discovery import discover
+from headgate_spark.discovery import discover, patience
+from headgate_spark.driver.advice import refuse_mode
 from headgate_spark.driver.session import session
+from headgate_spark.driver.trigger import trigger_of
 from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.local.cluster import LocalSpark
+from headgate_spark.placement.lease import Lease
+from headgate_spark.placement.table import PlacementTable
 from headgate_spark.target import SparkTarget
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds that an application may take to start its streaming query: if larger, a file that starts none is told later;
 if smaller, one that prepares its data first is given up."""
 
@@ -61,13 +63,22 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         query = _start(application, spark)
         stack.callback(query.stop)
         # Callbacks run backwards: the query ends before the recorder, the session, and the cluster.
-        yield attrs.evolve(_target(spark, recorder, query), cluster=cluster)
-
-
-def _target(spark: SparkSession, recorder: EventRecorder, query: StreamingQuery) -> SparkTarget:
-    found = discover(recorder, str(query.id), query.name or "query")
-    target = SparkTarget.placeable(spark, recorder, found.topology, str(query.id), found.stages)
-    return attrs.evolve(target, query=query)
+        refuse_mode(query)
+        lease = Lease(PlacementTable.of(spark), str(query.runId))
+        stack.callback(lease.close)
+        found = discover(recorder, str(query.id), query.name or "query", timeout=patience(trigger_of(query).seconds))
+        yield SparkTarget(
+            spark=spark,
+            topology=found.topology,
+            scope=str(query.id),
+            stages=found.stages,
+            signatures=found.signatures,
+            notes=found.notes,
+            placement=lease,
+            recorder=recorder,
+            query=query,
+            cluster=cluster,
+        )
 
 
 def _start(application: Sequence[str], spark: SparkSession) -> StreamingQuery:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.engines.cluster_commands import end_cluster, running_cluster, whole_numbers
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
     from headgate_spark.local.state import SparkState
 
-
-def _cores(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
-    cores = tuple(int(each) if each.strip().isdigit() else 0 for each in value.split(","))
-    if min(cores) < 1 or len(cores) > 200:
-        raise click.BadParameter(f"{value!r} is no list of cores: expected whole numbers such as 4,2,1")
-    return cores
+CORES = whole_numbers("cores")
 
 
 @click.group()
@@ -26,7 +23,7 @@ def spark() -> None:
 
 
 @spark.command()
-@click.option("--workers", "cores", default="4,2,1", show_default=True, callback=_cores, help="Cores of each Worker.")
+@click.option("--workers", "cores", default="4,2,1", show_default=True, callback=CORES, help="Cores of each Worker.")
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def up(cores: tuple[int, ...], *, as_json: bool) -> None:
     """Start a Master and Workers, and leave them running."""
@@ -58,16 +55,40 @@ def prepare(*, as_json: bool) -> None:
 
 
 @spark.command()
+@click.option(
+    "-o",
+    "--output",
+    default=".",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write it to.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print its path and settings as JSON.")
+def jar(output: Path, *, as_json: bool) -> None:
+    """Write the jar that lets Headgate place tasks in an application that spark-submit starts."""
+    # 0.15 s that a list of commands does not need.
+    from headgate_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
+
+    home = spark_home()
+    made = scheduler_jar(home)
+    output.mkdir(parents=True, exist_ok=True)
+    written = output / made.name
+    written.write_bytes(made.read_bytes())
+    if as_json:
+        click.echo(json.dumps({"spark": home.version, "jar": str(written), "spark.plugins": PLACEMENT}))
+        return
+    click.echo(f"for Spark {home.version} on a standalone cluster or YARN:", err=True)
+    click.echo(f"spark-submit --jars {written} --conf spark.plugins={PLACEMENT} ...")
+
+
+@spark.command()
 @click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
 def down(*, as_json: bool) -> None:
     """End the cluster that `up` started; without effect if there is none."""
     # 0.2 s that a list of commands does not need.
     from headgate_spark.local.state import SparkState
 
-    ended = SparkState.end()
-    if as_json:
-        click.echo(json.dumps({"ended": [each.name for each in ended.daemons] if ended else []}))
-    click.echo(f"ended the cluster at {ended.master_url}" if ended else "no local Spark cluster runs", err=True)
+    end_cluster(SparkState, as_json=as_json)
 
 
 @spark.command()
@@ -129,11 +150,7 @@ def status(*, as_json: bool) -> None:
     # 0.2 s that a list of commands does not need.
     from headgate_spark.local.state import SparkState
 
-    running = SparkState.read()
-    if running is None:
-        click.echo("no local Spark cluster runs: start one with `headgate spark up`", err=True)
-        raise SystemExit(1)
-    _show(running.describe(), as_json=as_json)
+    _show(running_cluster(SparkState).describe(), as_json=as_json)
 
 
 def _show(cluster: dict[str, Any], *, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headgate.errors import EngineError
 from headgate.model import Receipt, Step
+from headgate_spark.driver.advice import DYNAMIC, dynamic_allocation
 from headgate_spark.driver.gateway import running_gateway, scala_context
 from headgate_spark.driver.session import executors, level_of
 
@@ -20,6 +21,14 @@ T = TypeVar("T")
 TIMEOUT = 60.0
 """Seconds that executors may take to come, and to go by themselves: if larger, a task that hangs holds up the loop
 longer; if smaller, long tasks are killed, and Spark runs them again elsewhere."""
+
+OWNED = Step(
+    action="scale",
+    subject="executors",
+    done=False,
+    message=f"{DYNAMIC} is true, and Spark would undo it: start the session with false, or leave out --elastic",
+)
+"""Refusal where Spark itself decides on the number of executors: it sets its own total every 100 ms."""
 
 
 def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float = TIMEOUT) -> Receipt:
@@ -35,8 +44,11 @@ def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float
         timeout: Seconds for each of these steps.
 
     Returns:
-        A receipt with one step for each host and for each new executor, in that order; it cannot be undone.
+        A receipt with one step for each host and for each new executor, in that order; it cannot be undone. With
+        dynamic allocation nothing is done.
     """
+    if dynamic_allocation(target.spark):
+        return Receipt(done=False, level=level_of(target.spark), steps=(OWNED,))
     steps = [drain_node(target, host, timeout=timeout) for host in drain]
     steps += [add_node(target, timeout=timeout) for _ in range(add)]
     return Receipt(done=all(step.done for step in steps), level=level_of(target.spark), steps=tuple(steps))
@@ -54,11 +66,12 @@ def drain_node(target: SparkTarget, host: str, *, timeout: float = TIMEOUT) -> S
         A step that is not done if no executor is there, or if one cannot be ended.
     """
     spark = target.spark
-    leaving = [executor for executor, where in executors(spark).items() if where == host]
+    alive = executors(spark)
+    leaving = [executor for executor, where in alive.items() if where == host]
     if not leaving:
         return Step(action="drain", subject=host, done=False, message="no executor is alive there")
     # First the smaller total: otherwise the Master starts another executor for each one that goes.
-    request_total(spark, len(executors(spark)) - len(leaving))
+    request_total(spark, target.total.change(len(alive), -len(leaving)))
     began = time.monotonic()
     for executor in leaving:
         _decommission(spark, executor)
@@ -92,7 +105,7 @@ def add_node(target: SparkTarget, *, timeout: float = TIMEOUT) -> Step:
         stopped = sorted({each.host for each in cluster.workers} - set(cluster.alive_workers()))
         if stopped:
             cluster.start_worker(stopped[0])
-    request_total(spark, len(before) + 1)
+    request_total(spark, target.total.change(len(before), 1))
     new = _until(lambda: _others(spark, before), timeout)
     if not new:
         message = f"no executor came within {timeout:g} s: look whether a Worker has free cores and memory"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from headgate.errors import EngineError
 from headgate.model import FrozenMap, Receipt, Step
 from headgate.model.rescale import rescale_differences, rescale_refusals
+from headgate_spark.driver.advice import warnings
 from headgate_spark.driver.session import HARD, executors, level_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,22 @@ def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
         return (f"tasks cannot be placed at level {level}: make the session with headgate_spark.session(...)",)
     rescales = rescale_differences(plan, (target.topology,))
     soft = () if target.placement.level == HARD else ("level soft: places are wishes, which Spark may miss",)
-    return (*rescales, *soft, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
+    weak = warnings(target.spark, target.placement.level)
+    return (*rescales, *soft, *weak, *target.notes, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
+
+
+def keeps(target: SparkTarget, plan: Plan) -> bool:
+    """True if all that a plan wants of this topology is asked for already: Spark deals tasks out anew in each stage.
+
+    Args:
+        target: The application.
+        plan: A plan, of which tasks of other topologies are passed over.
+    """
+    if target.placement is None:
+        return True
+    known = target.tasks()
+    wanted = {task: slot.node for task, slot in plan.assignment.items() if task in known}
+    return wanted == {task: slot.node for task, slot in target.asked().items()}
 
 
 def execute(target: SparkTarget, plan: Plan) -> Receipt:

@@ -11,24 +11,25 @@ import attrs
 from headgate.errors import EngineEndedError, EngineError
 from headgate.model import (
     Cluster,
-    Flow,
     FrozenMap,
     Metrics,
-    Node,
     NodeSample,
     Observation,
-    Resources,
     Slot,
     Task,
     TaskSample,
     TopologySample,
 )
-from headgate_spark.driver.gateway import scala_context
-from headgate_spark.driver.session import executors, host_of
+from headgate_spark.driver.session import executors
+from headgate_spark.driver.trigger import trigger_of
 from headgate_spark.driver.usage import node_usage, read_usage
+from headgate_spark.events.flows import exchanges, flows, stream
 from headgate_spark.events.intake import intake
-from headgate_spark.events.shuffle import shuffle_traffic
-from headgate_spark.target import PORT
+from headgate_spark.events.sizes import state_of
+from headgate_spark.events.window import budget, measurable
+from headgate_spark.nodes import nodes
+from headgate_spark.placement.operators import by_stage, read_plan
+from headgate_spark.target import PORT, with_measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,46 +38,75 @@ if TYPE_CHECKING:
     from headgate_spark.events.history import Job
     from headgate_spark.target import SparkTarget
 
-BUDGET = 30.0
-"""Seconds beyond the window that `observe` may wait for one complete micro-batch: if larger, a round with a stuck query
-takes longer; if smaller, a query with long batches is not measured."""
-
-MACHINE = "MACHINE_TYPE"
-"""Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_MACHINE_TYPE` in the environment of its Worker."""
+LOOK = 1.0
+"""Seconds between two looks for the end of a query or connection while a batch is waited for: if larger, such an end is
+noticed later."""
 
 
 def observe(target: SparkTarget, window: float) -> Observation:
-    """Watch for `window` seconds, and longer until one batch has begun and ended, at most `BUDGET` seconds longer.
+    """Watch for `window` seconds, and longer if no batch has begun and ended since places were last changed.
 
-    Batches that were running already are left out: they may be half in an earlier placement. Without a batch in that
-    time tasks are where the last one ran them. It is measured if that is where they are asked to run: else a query that
-    falls behind, whose batches grow, would be measured no more. The cluster is there in any case.
+    Batches that ended in the window are measured, else the last one before it. Those that began before the last change
+    are left out: they may be half in an earlier placement. If there is none, the next one is waited for as long as two
+    triggers, or the query's own batches, may take. Without it tasks are where the last batch ran them, and it is
+    measured if that is where they are asked to run. The cluster is there in any case.
 
     Args:
         target: The application.
         window: Seconds.
 
     Raises:
-        EngineEndedError: The query has ended.
+        EngineEndedError: The query has ended, or its places were given back.
         EngineError: Nothing listens to the session.
     """
-    since = time.time()
+    opened = time.time()
     recorder = _recorder(target)
     _refuse_ended(target)
+    target.total.see(len(executors(target.spark)))
     before = read_usage()
     time.sleep(window)
-    jobs = recorder.wait(target.scope, 1, since=since, timeout=BUDGET)
-    # A query that ended meanwhile is over, and not one without data.
-    if not jobs:
-        _refuse_ended(target)
-    earlier = [job.end.time for job in recorder.jobs(target.scope) if job.end.time <= since]
+    jobs = _measurable(target, opened)
+    first = jobs[0].start.time if jobs else opened
+    earlier = [job.end.time for job in recorder.jobs(target.scope) if job.end.time <= first]
     seen = observation(target, jobs, begin=max(earlier, default=None))
     if used := node_usage(before, read_usage(), executors(target.spark)):
         seen = attrs.evolve(seen, metrics=attrs.evolve(seen.metrics, nodes=used))
-    if jobs:
-        return attrs.evolve(seen, notes=tuple(batch_notes(target, jobs)))
-    note = f"{target.topology.id} ended no batch in {window + BUDGET:g} s"
-    return attrs.evolve(_last(target, seen), notes=(note,))
+    if not jobs:
+        note = f"{target.topology.id} ended no batch in {time.time() - opened:.0f} s"
+        if target.is_outdated():
+            note = (
+                f"the last batches of {target.topology.id} ran other stages than were planned: they are left to Spark"
+            )
+        return attrs.evolve(_last(target, seen), notes=(note,))
+    late = _late(target, jobs[-1], opened)
+    return attrs.evolve(seen, notes=(*late, *batch_notes(target, jobs)))
+
+
+def _measurable(target: SparkTarget, opened: float) -> tuple[Job, ...]:
+    """Batches that measure what runs now; waits for one if there is none."""
+    recorder, since = _recorder(target), target.changed()
+    deadline = time.monotonic() + budget(trigger_of(target.query).seconds, recorder.jobs(target.scope))
+    while True:
+        alive = set(executors(target.spark).values())
+        heard = recorder.jobs(target.scope)
+        planned = [job for job in heard if target.runs(job)]
+        found = measurable(planned, since=since, opened=opened, alive=alive)
+        left = deadline - time.monotonic()
+        if found:
+            # Other jobs of these batches use the same nodes.
+            begin, end = found[0].start.time, found[-1].end.time
+            return tuple(job for job in heard if begin <= job.start.time and job.end.time <= end)
+        if left <= 0 or target.is_outdated():
+            return ()
+        # A query that ended meanwhile is over, and not one without data.
+        _refuse_ended(target)
+        recorder.wait(target.scope, 1, since=time.time(), timeout=min(left, LOOK))
+
+
+def _late(target: SparkTarget, job: Job, opened: float) -> Iterator[str]:
+    if job.end.time <= opened:
+        ago = time.time() - job.end.time
+        yield f"{target.topology.id} ended no batch in this window: measured by the one that ended {ago:.0f} s ago"
 
 
 def _last(target: SparkTarget, seen: Observation) -> Observation:
@@ -90,8 +120,10 @@ def _last(target: SparkTarget, seen: Observation) -> Observation:
 
 
 def _refuse_ended(target: SparkTarget) -> None:
-    """Say so when there is nothing left to watch."""
+    """Say so when there is nothing left to watch, or nobody who may place it."""
     query = target.query
+    if target.given_back:
+        raise EngineEndedError(f"the tasks of {target.topology.id!r} were left to Spark")
     if query is not None and not query.isActive:
         error = query.exception()
         why = f": {error}".partition("\n")[0] if error else ""
@@ -99,13 +131,15 @@ def _refuse_ended(target: SparkTarget) -> None:
 
 
 def batch_notes(target: SparkTarget, jobs: Sequence[Job]) -> Iterator[str]:
-    """Hits and misses of each batch against what is asked now, one sentence a batch.
+    """Hits and misses of each batch against what is asked now, one sentence a batch; before them, why tasks missed.
 
     Args:
         target: The application.
         jobs: Its batches; none of them makes a sentence while nothing is asked.
     """
     asked = target.asked()
+    if left := target.left():
+        yield f"tasks not run where asked so far: {', '.join(f'{count} {reason}' for reason, count in left.items())}"
     for job in jobs if asked else ():
         done = totals(target, [job], asked)
         name = f"batch {job.start.batch}" if job.start.batch is not None else f"job {job.start.job}"
@@ -114,7 +148,9 @@ def batch_notes(target: SparkTarget, jobs: Sequence[Job]) -> Iterator[str]:
 
 
 def _seen(target: SparkTarget, jobs: Sequence[Job]) -> FrozenMap[str, Slot]:
-    return FrozenMap({task: Slot(end.host, PORT) for job in jobs[-1:] for task, end in _placed(target, job)})
+    """Slots of the last job that is the planned one: a batch may have others."""
+    last = [job for job in jobs if target.runs(job)][-1:]
+    return FrozenMap({task: Slot(end.host, PORT) for job in last for task, end in _placed(target, job)})
 
 
 def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None = None) -> Observation:
@@ -131,43 +167,17 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
         return Observation(cluster=cluster, topologies=(target.topology,))
     # Pauses between batches are part of it: a query that is idle half of the time has half of the rate and of the CPU.
     period = max(jobs[-1].end.time - (begin or jobs[0].start.time), 1e-3)
+    found = tuple(exchanges(target.topology.id, target.stages, target.meant(jobs), period))
     metrics = Metrics(
         window=period,
         tasks=tuple(_task_samples(target, jobs, period)),
-        flows=tuple(_flows(target, jobs, period)),
+        flows=tuple(flow for each in found for flow in flows(each)),
+        streams=tuple(each for each in map(stream, found) if each is not None),
         nodes=tuple(_node_samples(jobs, period, {node.id for node in cluster.nodes})),
         topologies=(_topology_sample(target, jobs, period),),
     )
-    return Observation(cluster=cluster, topologies=(target.topology,), assignment=_seen(target, jobs), metrics=metrics)
-
-
-def nodes(spark: Any) -> tuple[Node, ...]:
-    """The hosts that have a live executor, with the cores (100 points each) and memory of their executors.
-
-    The type of a machine is the executor attribute `MACHINE`, which Spark makes of a variable in its environment.
-    """
-    scala = scala_context(spark.sparkContext)
-    found = scala.statusStore().executorList(True)
-    cores: dict[str, int] = defaultdict(int)
-    count: dict[str, int] = defaultdict(int)
-    machine: dict[str, str] = {}
-    for executor in (found.apply(index) for index in range(found.size())):
-        if executor.id() != "driver":
-            host = host_of(executor.hostPort())
-            cores[host] += executor.totalCores()
-            count[host] += 1
-            if (name := executor.attributes().get(MACHINE)).isDefined():
-                machine[host] = name.get()
-    memory = float(scala.executorMemory())
-    return tuple(
-        Node(
-            id=host,
-            capacity=Resources(cpu=100.0 * cores[host], memory=memory * count[host]),
-            slots=(PORT,),
-            machine_type=machine.get(host),
-        )
-        for host in sorted(cores)
-    )
+    topology = with_measured(target.topology, metrics)
+    return Observation(cluster=cluster, topologies=(topology,), assignment=_seen(target, jobs), metrics=metrics)
 
 
 @attrs.frozen(kw_only=True)
@@ -223,7 +233,7 @@ def totals(target: SparkTarget, jobs: Sequence[Job], wanted: Mapping[str, Slot] 
     )
 
 
-def next_batches(target: SparkTarget, count: int, *, timeout: float = 120.0) -> tuple[Job, ...]:
+def next_batches(target: SparkTarget, count: int, *, timeout: float = 600.0) -> tuple[Job, ...]:
     """The next batches that begin from now on, when they are done.
 
     Args:
@@ -255,9 +265,7 @@ def _recorder(target: SparkTarget) -> Any:
 def _placed(target: SparkTarget, job: Job) -> Iterator[tuple[str, TaskEnd]]:
     """The id of each task of the topology that a job ran, and how it ended."""
     for component in target.topology.components:
-        if component.id not in target.stages:
-            continue
-        for end in job.stage(target.stages[component.id]):
+        for end in target.ran(job, component.id):
             if end.partition < component.parallelism:
                 yield Task(target.topology.id, component.id, end.partition).id, end
 
@@ -268,6 +276,7 @@ def _task_samples(target: SparkTarget, jobs: Sequence[Job], period: float) -> It
     for job in jobs:
         for task, end in _placed(target, job):
             ends[task].append(end)
+    state = _state(target, jobs)
     for task in sorted(ends):
         python = any(end.python is not None for end in ends[task])
         yield TaskSample(
@@ -276,7 +285,20 @@ def _task_samples(target: SparkTarget, jobs: Sequence[Job], period: float) -> It
             received=sum(end.read + end.taken for end in ends[task]) / period,
             emitted=sum(end.written + end.output for end in ends[task]) / period,
             source="jvm+python_wall" if python else "jvm",
+            state=state.get(task.rpartition("/")[0]),
         )
+
+
+def _state(target: SparkTarget, jobs: Sequence[Job]) -> dict[str, float]:
+    """MB of state of one task of each stateful component, by `topology/component`."""
+    heard = _recorder(target).progress(jobs[-1].start.query) if jobs and jobs[-1].start.query else ()
+    sizes: tuple[float, ...] = next((each.state for each in reversed(heard)), ())
+    plan = read_plan(target.query) if sizes and target.query is not None else None
+    if plan is None:
+        return {}
+    operators = [[each.number for each in stage] for stage in by_stage(plan)]
+    name = target.topology.id
+    return {f"{name}/{part}": size for part, size in state_of(target.topology, target.stages, operators, sizes)}
 
 
 def _cpu(end: TaskEnd) -> float:
@@ -291,29 +313,6 @@ def _node_samples(jobs: Sequence[Job], period: float, alive: set[str]) -> Iterat
                 used[end.host] += _cpu(end)
     for node in sorted(used):
         yield NodeSample(node=node, cpu=100.0 * used[node] / period, source="tasks")
-
-
-def _flows(target: SparkTarget, jobs: Sequence[Job], period: float) -> Iterator[Flow]:
-    """The mean of the batches whose shuffles could be read, as often as there were batches."""
-    read = [job for job in jobs if job.shuffles]
-    component = {ordinal: name for name, ordinal in target.stages.items()}
-    sums: dict[tuple[str, str], Any] = {}
-    for job in read:
-        for each in shuffle_traffic(job):
-            if each.source in component and each.target in component:
-                pair = component[each.source], component[each.target]
-                rows, size = sums.get(pair, (0.0, 0.0))
-                sums[pair] = rows + each.rows, size + each.bytes
-    for (source, sink), matrices in sorted(sums.items()):
-        rows, size = (matrix * len(jobs) / len(read) / period for matrix in matrices)
-        # Batches whose shuffles could not be read are taken to be like the others: sums are scaled up to all jobs.
-        for i, j in zip(*size.nonzero(), strict=True):
-            yield Flow(
-                source=Task(target.topology.id, source, int(i)).id,
-                target=Task(target.topology.id, sink, int(j)).id,
-                tuples=float(rows[i, j]),
-                bytes=float(size[i, j]),
-            )
 
 
 def _topology_sample(target: SparkTarget, jobs: Sequence[Job], period: float) -> TopologySample:
@@ -335,12 +334,12 @@ def _topology_sample(target: SparkTarget, jobs: Sequence[Job], period: float) ->
         throughput=throughput,
         latency=1000.0 * sum(durations) / len(durations),
         source="spark: micro-batches" if found else "spark: rows of jobs",
+        interval=period / len(jobs),
     )
 
 
 def _rows(target: SparkTarget, jobs: Sequence[Job], components: set[str], figure: str) -> int:
-    stages = [target.stages[each] for each in components if each in target.stages]
-    return sum(getattr(end, figure) for job in jobs for stage in stages for end in job.stage(stage))
+    return sum(getattr(end, figure) for job in jobs for each in components for end in target.ran(job, each))
 
 
 def _durations(spark: Any, jobs: Sequence[Job]) -> list[float]:

@@ -8,7 +8,7 @@ from headgate.engines.java import java_finding
 from headgate.hooks import Description, Finding, hookimpl
 from headgate_spark.application import open_application
 from headgate_spark.elastic import scale
-from headgate_spark.executor import execute, preflight, rollback
+from headgate_spark.executor import execute, keeps, preflight, rollback
 from headgate_spark.monitor import observe
 
 if TYPE_CHECKING:
@@ -53,6 +53,11 @@ class Spark:
     def headgate_preflight(self, target: SparkTarget, plan: Plan) -> Sequence[str]:
         """See `headgate_spark.executor.preflight`."""
         return preflight(target, plan)
+
+    @hookimpl
+    def headgate_keeps(self, target: SparkTarget, plan: Plan) -> bool:
+        """See `headgate_spark.executor.keeps`."""
+        return keeps(target, plan)
 
     @hookimpl
     def headgate_execute(self, target: SparkTarget, plan: Plan) -> Receipt:

@@ -81,7 +81,11 @@ def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, *, as
     request = offline_request(FlightsQuery(folder=Path()), workers, load)
     compared = compare(request, [name for name in ("even", "resource-aware", "dstorm") if name in host], host=host)
     title = f"planned offline: 12 feeds and 12 partitions of airports on nodes of {', '.join(map(str, CORES))} cores"
-    emit(unstructure(compared), table(title, OFFLINE, offline_rows(compared), numbers=OFFLINE[2:]), as_json=as_json)
+    emit(
+        unstructure(compared),
+        table(title, OFFLINE, offline_rows(compared, request), numbers=OFFLINE[2:]),
+        as_json=as_json,
+    )
 
 
 def _real(host: PluginHost, workers: Sequence[WorkerSpec], load: float, output: Path, *, as_json: bool) -> None:

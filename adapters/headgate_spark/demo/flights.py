@@ -71,6 +71,7 @@ class FlightsQuery:
                 Component(id="airports", parallelism=FEEDS, demand=demand),
             ),
             streams=(Stream(source="feeds", target="airports", grouping="fields"),),
+            sequential=True,
         )
 
     def target(self, spark: SparkSession, recorder: EventRecorder) -> SparkTarget:

@@ -7,8 +7,24 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.model import Cluster, Flow, Metrics, Node, Request, Resources, Task, TaskSample
+from headgate.errors import DocumentError
+from headgate.model import (
+    Cluster,
+    Flow,
+    FrozenMap,
+    Limits,
+    Metrics,
+    Node,
+    Request,
+    Resources,
+    Scores,
+    Slot,
+    Task,
+    TaskSample,
+)
 from headgate.model.load import at_load, declared_from_measured
+from headgate.problem import Problem
+from headgate.problem.score import score
 from headgate_spark.demo.dataset import DAYS, FEEDS, feeds_by_carrier, flights
 from headgate_spark.demo.murmur import partition
 
@@ -18,6 +34,8 @@ if TYPE_CHECKING:
     from headgate_spark.demo.flights import FlightsQuery
     from headgate_spark.local.cluster import WorkerSpec
 
+ALONE = "Spark alone"
+"""Name of the placement that nobody planned."""
 SECONDS_A_DAY = 86_400.0
 """Turns the days of the data into rates per second."""
 
@@ -69,3 +87,19 @@ def _tasks(flows: tuple[Flow, ...]) -> tuple[TaskSample, ...]:
 def without_assignment(request: Request) -> Request:
     """The request as if nothing ran: what a scheduler that never moves running tasks has to be asked."""
     return attrs.evolve(request, assignment=type(request.assignment)())
+
+
+def free_scores(request: Request) -> Scores:
+    """Scores of the placement that Spark's own scheduler makes: each task on the core that is free first.
+
+    Args:
+        request: With one topology, for whose tasks there is room.
+
+    Raises:
+        DocumentError: There is no room for them.
+    """
+    problem = Problem.of(attrs.evolve(request, assignment=FrozenMap(), limits=Limits()))
+    if problem.slowdown is None:
+        raise DocumentError("/cluster/nodes", "have no room for every task")
+    free = zip(problem.task_ids, problem.slowdown.free.tolist(), strict=True)
+    return score(problem, FrozenMap({task: Slot(problem.node_ids[node], 0) for task, node in free}))

@@ -12,7 +12,9 @@ from headgate.errors import EngineError
 from headgate.model import FrozenMap, Observation, Plan, Request, Slot, Status
 from headgate.model.load import at_load, declared_from_measured
 from headgate_spark.demo.flights import BATCHES_A_YEAR
-from headgate_spark.monitor import Totals, next_batches, nodes, observation, totals
+from headgate_spark.demo.offline import ALONE, free_scores
+from headgate_spark.monitor import Totals, next_batches, observation, totals
+from headgate_spark.nodes import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,12 +28,13 @@ WARM_UP = 2
 
 @attrs.frozen(kw_only=True)
 class ComparedScheduler:
-    """A scheduler that the demo compares: its name, its options, and the load that it plans for (share of all CPU)."""
+    """A scheduler that the demo compares, its options, the load that it plans for (share of all CPU), and its limit."""
 
     label: str
     scheduler: str
     options: FrozenMap[str, Any] = FrozenMap()
     load: float
+    slowdown: float | None = 1.0
 
 
 @attrs.frozen(kw_only=True)
@@ -45,6 +48,7 @@ class MeasuredPlacement:
         asked: The scheduler's request; None without a plan.
         measured: Totals of the batches.
         placed: Assignment that was seen in the last of them.
+        batch_seconds: Seconds of a batch at the load that was planned for, as the plan has it.
         warnings: Sentences of preflight.
     """
 
@@ -54,6 +58,7 @@ class MeasuredPlacement:
     asked: Request | None = None
     measured: Totals
     placed: FrozenMap[str, Slot]
+    batch_seconds: float = 0.0
     warnings: tuple[str, ...] = ()
 
     @property
@@ -67,19 +72,22 @@ def warm_up(target: SparkTarget) -> None:
     next_batches(target, WARM_UP)
 
 
-def alone(target: SparkTarget, label: str = "Spark alone") -> tuple[MeasuredPlacement, Observation]:
+def alone(target: SparkTarget, load: float) -> tuple[MeasuredPlacement, Observation]:
     """Measure a year placed by Spark itself, before anything is asked.
 
     Args:
         target: The running query.
-        label: Name in the table.
+        load: Share of all CPU at which its batch is told.
 
     Returns:
         The phase, and the observation of the pilot run, from which all schedulers plan.
     """
     jobs = next_batches(target, BATCHES_A_YEAR)
     seen = observation(target, jobs)
-    return MeasuredPlacement(label=label, measured=totals(target, jobs), placed=seen.assignment), seen
+    # Another batch is dealt anew: what Spark takes is what its rule takes, and not what one placement would.
+    batch = free_scores(question(target, seen, seen.assignment, load)).batch_seconds or 0.0
+    measured = totals(target, jobs)
+    return MeasuredPlacement(label=ALONE, measured=measured, placed=seen.assignment, batch_seconds=batch), seen
 
 
 def question(target: SparkTarget, pilot: Observation, running: FrozenMap[str, Slot], load: float) -> Request:
@@ -112,6 +120,7 @@ def carry_out(
     Raises:
         EngineError: The scheduler has no feasible plan, or the engine cannot carry it out.
     """
+    request = attrs.evolve(request, limits=attrs.evolve(request.limits, slowdown=candidate.slowdown))
     begin = time.perf_counter()
     plan = host.schedule(candidate.scheduler, request, candidate.options)
     seconds = time.perf_counter() - begin
@@ -133,5 +142,6 @@ def carry_out(
         asked=request,
         measured=totals(target, jobs, plan.assignment),
         placed=observation(target, jobs).assignment,
+        batch_seconds=plan.scores.batch_seconds or 0.0,
         warnings=warnings,
     )

@@ -54,13 +54,16 @@ class SparkDemoResult:
 
 
 def candidates(load: float) -> tuple[ComparedScheduler, ...]:
-    """The schedulers that the demo compares; the static ones are asked to place a running query anew."""
+    """The schedulers that the demo compares; the static ones are asked to place a running query anew.
+
+    At a light load batches may be longer, on fewer nodes.
+    """
     anew = FrozenMap({"rebalance": True})
     return (
         ComparedScheduler(label="even", scheduler="even", options=anew, load=load),
         ComparedScheduler(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
         ComparedScheduler(label="dstorm", scheduler="dstorm", load=load),
-        ComparedScheduler(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT),
+        ComparedScheduler(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT, slowdown=None),
     )
 
 
@@ -133,7 +136,7 @@ def _phases(
     say("warming up (the first batches start Python workers)")
     warm_up(target)
     say("measuring a year of flights as Spark places it by itself")
-    first, pilot = alone(target)
+    first, pilot = alone(target, load)
     phases = [first]
     for candidate in candidates(load):
         # Each scheduler finds the placement of the one before, as it would on a cluster that runs.

@@ -8,11 +8,13 @@ from headgate.problem import Problem
 from headgate.report.format import percent, quantity
 from headgate.report.html import Panel, Table, page
 from headgate.report.placement import placement_svg
+from headgate_spark.demo.offline import ALONE, free_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headgate.api import Comparison
+    from headgate.model import Request
     from headgate_spark.demo.phases import MeasuredPlacement
     from headgate_spark.demo.run import SparkDemoResult
 
@@ -20,18 +22,19 @@ MEASURED = (
     "placement",
     "planned",
     "measured",
-    "MB between nodes",
+    "MB between",
     "of MB",
     "nodes",
     "fullest",
+    "batch s",
     "moved",
     "plan ms",
-    "hits / asked",
+    "as asked",
 )
 """Columns of the table of a real run."""
-OFFLINE = ("placement", "status", "rows between nodes", "nodes", "fullest node", "plan ms")
+OFFLINE = ("placement", "status", "rows between nodes", "nodes", "fullest node", "batch s", "plan ms")
 """Columns of the table of the offline part."""
-NOTE = "All nodes share the cores of this machine: bytes compare, times do not."
+NOTE = "All nodes share the cores of this machine: bytes compare, times do not. Batch seconds are those of the plan."
 """Caution below the table of a real run."""
 
 
@@ -46,6 +49,7 @@ def measured_rows(phases: Sequence[MeasuredPlacement]) -> list[tuple[str, ...]]:
             f"{(phase.measured.remote + phase.measured.local) / 1e6:.2f}",
             str(phase.nodes_used),
             percent(phase.plan.scores.utilisation) if phase.plan else "-",
+            f"{phase.batch_seconds:.2f}",
             str(phase.plan.scores.moves) if phase.plan else "-",
             f"{phase.seconds * 1000:.1f}" if phase.plan else "-",
             f"{phase.measured.hits} / {phase.measured.asked}" if phase.plan else "-",
@@ -81,6 +85,7 @@ def measured_data(found: SparkDemoResult) -> dict[str, Any]:
                 "batch_seconds": phase.measured.seconds,
                 "nodes_used": phase.nodes_used,
                 "utilisation": phase.plan.scores.utilisation if phase.plan else None,
+                "planned_batch_seconds": phase.batch_seconds,
                 "moved": phase.plan.scores.moves if phase.plan else None,
                 "plan_seconds": phase.seconds if phase.plan else None,
                 "hits": phase.measured.hits,
@@ -126,16 +131,24 @@ def _caption(phase: MeasuredPlacement) -> str:
     return f"{moved} went from node to node while a year of rows was processed. Lines show the planned traffic."
 
 
-def offline_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Cells of the table of the offline part, in the order of `OFFLINE`."""
+def offline_rows(comparison: Comparison, request: Request) -> list[tuple[str, ...]]:
+    """Cells of the table of the offline part, in the order of `OFFLINE`; the first row is Spark's own scheduler.
+
+    Args:
+        comparison: The plans.
+        request: Their request.
+    """
+    alone = free_scores(request)
+    plans = [(row.scheduler, row.plan.label, row.plan.scores, quantity(row.seconds * 1000)) for row in comparison.rows]
     return [
         (
-            row.scheduler,
-            row.plan.label,
-            percent(row.plan.scores.share),
-            str(row.plan.scores.nodes_used),
-            percent(row.plan.scores.utilisation),
-            quantity(row.seconds * 1000),
+            name,
+            label,
+            percent(scores.share),
+            str(scores.nodes_used),
+            percent(scores.utilisation),
+            f"{scores.batch_seconds or 0.0:.2f}",
+            seconds,
         )
-        for row in comparison.rows
+        for name, label, scores, seconds in [(ALONE, "-", alone, "-"), *plans]
     ]

@@ -36,7 +36,7 @@ VOCABULARY = 5_000
 """Different words of each reducer: if smaller, compressed bytes say less of the number of words."""
 STAGES: FrozenMap[str, int] = FrozenMap({"map": 0, "reduce": 1})
 """Rank of each component's stage in the job."""
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 """Seconds to wait for a job's events after its end: if smaller, a busy machine fails a run that was right."""
 
 

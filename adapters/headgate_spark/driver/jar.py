@@ -31,6 +31,10 @@ SERVICE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
 """Entry by which Java's ServiceLoader, and so Spark, finds the cluster manager in the jar."""
 MANAGER = "headgate.spark.ClusterManager"
 """The class that Spark asks for the task scheduler of master URLs that begin with `local-cluster-hg://`."""
+YARN_MANAGER = "headgate.spark.yarn.YarnManager"
+"""The class that it asks on YARN; only in a jar for a Spark that was built with YARN."""
+PLACEMENT = "headgate.spark.PlacementPlugin"
+"""Plugin of Spark that gives an application Headgate's task scheduler, its master URL being what it was."""
 JANINO = "org.codehaus.commons.compiler.samples.CompilerDemo"
 """Main class of the compiler among Spark's own jars, for machines with a JRE and no JDK."""
 
@@ -47,6 +51,11 @@ class SparkHome:
     def jars(self) -> tuple[Path, ...]:
         """Its jars, by name."""
         return tuple(sorted((self.path / "jars").glob("*.jar")))
+
+    @property
+    def has_yarn(self) -> bool:
+        """True if it was built with YARN, as releases and PySpark's package are."""
+        return any(jar.name.startswith("spark-yarn_") for jar in self.jars)
 
     @property
     def java(self) -> int:
@@ -84,7 +93,7 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
     Raises:
         EngineError: There is no Java, or the sources do not compile against this Spark.
     """
-    sources = sorted(SOURCES.rglob("*.java"))
+    sources = [each for each in sorted(SOURCES.rglob("*.java")) if home.has_yarn or each.parent.name != "yarn"]
     digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     name = f"headgate-spark_{home.scala}-{home.version}-{digest}.jar"
     jar = (cache or cache_folder()) / "spark" / name
@@ -95,7 +104,8 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
             classes = Path(folder, "classes")
             classes.mkdir()
             _compile(home, java or find_java(home.java), sources, classes)
-            _pack(classes, Path(folder, name)).replace(jar)
+            managers = (MANAGER, YARN_MANAGER) if home.has_yarn else (MANAGER,)
+            _pack(classes, managers, Path(folder, name)).replace(jar)
     return jar
 
 
@@ -116,9 +126,9 @@ def _compile(home: SparkHome, java: Java, sources: list[Path], classes: Path) ->
         )
 
 
-def _pack(classes: Path, jar: Path) -> Path:
+def _pack(classes: Path, managers: tuple[str, ...], jar: Path) -> Path:
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(SERVICE, f"{MANAGER}\n")
+        archive.writestr(SERVICE, "".join(f"{manager}\n" for manager in managers))
         for each in sorted(classes.rglob("*.class")):
             archive.write(each, each.relative_to(classes).as_posix())
     return jar

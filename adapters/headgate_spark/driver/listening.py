@@ -168,13 +168,20 @@ class _Listener:
     def __init__(self, hear: Callable[[Any], None]) -> None:
         self._hear = hear
 
-    def __getattr__(self, name: str) -> Callable[[Any], None]:
-        """Any of the 35 methods of the interface, and those a later Spark adds."""
+    def __getattr__(self, name: str) -> Callable[[Any], bool | None]:
+        """Any of the 35 methods of the interface, those a later Spark adds, and Java's comparison."""
+        if name == "equals":
+            return _differs
         if name in HEARD:
             return self._hear
         if name.startswith("on"):
             return _ignore
         raise AttributeError(name)
+
+
+def _differs(_other: Any) -> bool:
+    """False: it equals no other listener of the application. Java asks only those that are not the same object."""
+    return False
 
 
 def _ignore(_event: Any) -> None:

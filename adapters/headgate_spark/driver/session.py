@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 PREFIX = "local-cluster-hg://"
 """Master URLs with it are given Headgate's cluster manager, with Spark's own backend of a standalone cluster. It begins
 as Spark's local-cluster does: under any other, Spark gives an executor one core instead of all cores of its Worker."""
-SCHEDULER = "headgate.spark.PlacingScheduler"
-"""Class of the task scheduler that makes a session level hard."""
+SCHEDULERS = "headgate.spark."
+"""Package of the task schedulers that make a session level hard: one for each that Spark has for a cluster manager."""
 HARD = "hard"
 """Level of a session whose task scheduler looks up each task's host: no place is missed while its executor lives."""
 SOFT = "soft"
 """Level of any other classic session: preferred locations, which Spark's delay scheduling may miss."""
+
+NODE = "NODE"
+"""Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_NODE` in its environment: the name of the machine that it is
+on, where its host says less, as the address of a pod does."""
 
 SETTINGS = {
     "spark.speculation": "false",
@@ -37,9 +41,12 @@ SETTINGS = {
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.ui.showConsoleProgress": "false",
     "spark.decommission.enabled": "true",
+    "spark.storage.decommission.enabled": "true",
+    "spark.storage.decommission.replicationReattemptInterval": "1s",
 }
 """One job a query (adaptive execution makes several, so stages could not be told by ordinal), one try a task;
-executors that are told to go end their tasks first."""
+executors that are told to go end their tasks first, and hand on the shuffle files that later stages read: they look
+each second, by default each half minute, whether all are elsewhere."""
 
 BEHIND = "SPARK_DIST_CLASSPATH"
 """What this variable names comes last in the class path of a JVM that Spark's scripts start."""
@@ -50,7 +57,7 @@ def session(
     app_name: str = "headgate",
     *,
     hosts: Collection[str] = (),
-    timeout: float = 120.0,
+    timeout: float = 300.0,
     usage: bool = False,
     **conf: str,
 ) -> SparkSession:
@@ -100,16 +107,51 @@ def level_of(spark: Any) -> str:
             "this is a Spark Connect session, and Connect does not reach the driver, where tasks are placed: "
             "make a classic session with headgate_spark.session('spark://HOST:PORT')"
         )
-    scheduler = scala_context(spark.sparkContext).taskScheduler().getClass().getName()
-    return HARD if scheduler == SCHEDULER else SOFT
+    return HARD if _is_hard(scala_context(spark.sparkContext).taskScheduler()) else SOFT
+
+
+def _is_hard(scheduler: Any) -> bool:
+    return bool(scheduler.getClass().getName().startswith(SCHEDULERS))
 
 
 def executors(spark: SparkSession) -> dict[str, str]:
-    """Host of each live executor, by executor id."""
-    found = scala_context(spark.sparkContext).statusStore().executorList(True)
-    summaries = [found.apply(index) for index in range(found.size())]
-    hosts = {each.id(): host_of(each.hostPort()) for each in summaries}
-    return {executor: host for executor, host in hosts.items() if executor != "driver"}
+    """Node of each live executor, by executor id: what its attribute `NODE` says, else its host."""
+    return {executor: node for executor, (node, _) in located(spark).items()}
+
+
+def located(spark: SparkSession, *, alive: bool = True) -> dict[str, tuple[str, str]]:
+    """Node and host of each executor, by executor id.
+
+    Args:
+        spark: A classic session.
+        alive: Only those that live.
+    """
+    return {each.id(): (node_of(each), host_of(each.hostPort())) for each in summaries(spark, alive=alive)}
+
+
+def summaries(spark: SparkSession, *, alive: bool = True) -> Iterator[Any]:
+    """Facts of each executor in Spark's status store.
+
+    It knows an executor as soon as that registers, which is up to seconds before the executor takes tasks and the task
+    scheduler hears of it. Tasks that are placed there meanwhile would be left to Spark: at level hard such an executor
+    does not live yet.
+
+    Args:
+        spark: A classic session.
+        alive: Only those that live.
+    """
+    scala = scala_context(spark.sparkContext)
+    found, scheduler = scala.statusStore().executorList(alive), scala.taskScheduler()
+    known = scheduler.isExecutorAlive if alive and _is_hard(scheduler) else lambda _executor: True
+    for each in (found.apply(index) for index in range(found.size())):
+        if each.id() != "driver" and known(each.id()):
+            yield each
+
+
+def node_of(summary: Any) -> str:
+    """The node of an executor that Spark's status store tells of."""
+    named = summary.attributes().get(NODE)
+    return str(named.get()) if named.isDefined() else host_of(summary.hostPort())
 
 
 def host_of(address: str) -> str:

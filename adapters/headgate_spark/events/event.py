@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import re
+import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
 from headgate.model import FrozenMap
+from headgate_spark.driver.session import NODE
 from headgate_spark.events.intake import rows_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 SCOPES = ("headgate.scope", "sql.streaming.queryId", "spark.jobGroup.id")
 """Local properties that name a job's placement; the first that is set counts."""
@@ -60,11 +64,18 @@ class TaskEnd:
 
 @attrs.frozen(kw_only=True)
 class StageShape:
-    """A stage of a job: number of tasks, and the stages whose output it reads."""
+    """A stage of a job: number of tasks, and the stages whose output it reads.
+
+    Attributes:
+        rdd: The last of its RDDs, by id; -1 in a log that names none.
+        operators: Names of its operators in the order of their RDDs, without the numbers of generated code.
+    """
 
     stage: int
     tasks: int
     parents: tuple[int, ...]
+    rdd: int = -1
+    operators: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -72,6 +83,7 @@ class JobStart:
     """A job has begun: one micro-batch of a query, or one action.
 
     `scope` is the first of `SCOPES` that is set, `query` the streaming query's id, `batch` its micro-batch.
+    `execution` is the number of the SQL query that the job belongs to.
     """
 
     job: int
@@ -80,10 +92,28 @@ class JobStart:
     scope: str | None
     query: str | None
     batch: int | None
+    execution: int | None = None
+
+    def in_order(self) -> tuple[StageShape, ...]:
+        """The stages by their last RDD, which is made in the order of the plan, the same in every micro-batch.
+
+        Ids of stages are not: siblings, as the two sides of a join, get theirs at random.
+        """
+        return tuple(sorted(self.stages, key=lambda each: (each.rdd, each.stage)))
 
     def ordinal(self, stage: int) -> int:
-        """Rank of a stage among the job's stages by id, the same in every micro-batch."""
-        return sorted(each.stage for each in self.stages).index(stage)
+        """Rank of a stage among the job's stages."""
+        return [each.stage for each in self.in_order()].index(stage)
+
+    def signature(self, ordinal: int) -> str:
+        """Signature of the stage of a rank, the same in each job whose stage of that rank is this one; "" for no stage.
+
+        The words of `StageSignature` in the jar: stages of the job, tasks of the stage, its operators.
+        """
+        if ordinal >= len(self.stages):
+            return ""
+        stage = self.in_order()[ordinal]
+        return f"{len(self.stages)} {stage.tasks} {stage.operators}"
 
 
 @attrs.frozen(kw_only=True)
@@ -106,12 +136,18 @@ class StageCompleted:
 
 @attrs.frozen(kw_only=True)
 class ExecutorAdded:
-    """An executor has registered."""
+    """An executor has registered.
+
+    Attributes:
+        host: Its node: what its attribute `NODE` says, else its address.
+        address: Its host, as ends of tasks name it; "" where that is its node.
+    """
 
     executor: str
     host: str
     cores: int
     time: float
+    address: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -133,6 +169,7 @@ class QueryProgress:
         seconds: Of the whole batch, planning and commit included. `add`: of its job alone.
         observed: What `DataFrame.observe` counted, by name of the observation.
         behind: Rows that sources had beyond the end of the batch; None if none says it in rows.
+        state: Bytes of state of each stateful operator, the last one of the query first, as Spark lists them.
     """
 
     query: str
@@ -146,6 +183,7 @@ class QueryProgress:
     add: float
     observed: FrozenMap[str, Any] = FrozenMap()
     behind: int | None = None
+    state: tuple[float, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -180,11 +218,12 @@ def _task_end(document: dict[str, Any]) -> TaskEnd:
         attempt=document["Stage Attempt ID"],
         task=info["Task ID"],
         partition=_partition(info),
-        executor=info["Executor ID"],
-        host=info["Host"],
+        # A name is one string for all of its tasks, which are remembered by the hundred thousand.
+        executor=sys.intern(info["Executor ID"]),
+        host=sys.intern(info["Host"]),
         started=info["Launch Time"] / 1e3,
         ended=info["Finish Time"] / 1e3,
-        locality=info["Locality"],
+        locality=sys.intern(info["Locality"]),
         # A map task whose output died with its executor ends a second time, as Resubmitted, with neither flag.
         failed=info["Failed"] or info["Killed"] or document["Task End Reason"]["Reason"] != "Success",
         python=_python(info["Accumulables"]),
@@ -228,18 +267,33 @@ def _python(accumulables: list[dict[str, Any]]) -> float | None:
 
 def _job_start(document: dict[str, Any]) -> JobStart:
     properties = document.get("Properties") or {}
-    batch = properties.get("streaming.sql.batchId")
+    batch, execution = properties.get("streaming.sql.batchId"), properties.get("spark.sql.execution.id")
     return JobStart(
         job=document["Job ID"],
         time=document["Submission Time"] / 1e3,
         stages=tuple(
-            StageShape(stage=info["Stage ID"], tasks=info["Number of Tasks"], parents=tuple(info["Parent IDs"]))
+            StageShape(
+                stage=info["Stage ID"],
+                tasks=info["Number of Tasks"],
+                parents=tuple(info["Parent IDs"]),
+                rdd=max((each["RDD ID"] for each in info.get("RDD Info", ())), default=-1),
+                operators=_operators(info.get("RDD Info", ())),
+            )
             for info in document["Stage Infos"]
         ),
         scope=next((properties[name] for name in SCOPES if properties.get(name)), None),
         query=properties.get("sql.streaming.queryId"),
         batch=None if batch is None else int(batch),
+        execution=None if execution is None else int(execution),
     )
+
+
+def _operators(rdds: Iterable[dict[str, Any]]) -> str:
+    """Names of the operators that made some RDDs, in order, without repetitions."""
+    scopes = [each["Scope"] for each in sorted(rdds, key=lambda each: each["RDD ID"]) if "Scope" in each]
+    # The number of a stage of generated code depends on the other stages of the plan.
+    names = [re.sub(r" *\([0-9]+\)", "", json.loads(scope)["name"]).strip() for scope in scopes]
+    return ",".join(name for name, _ in itertools.groupby(names))
 
 
 def _job_end(document: dict[str, Any]) -> JobEnd:
@@ -255,9 +309,11 @@ def _stage_completed(document: dict[str, Any]) -> StageCompleted:
 
 def _executor_added(document: dict[str, Any]) -> ExecutorAdded:
     info = document["Executor Info"]
+    node = info.get("Attributes", {}).get(NODE, info["Host"])
     return ExecutorAdded(
         executor=document["Executor ID"],
-        host=info["Host"],
+        host=node,
+        address="" if node == info["Host"] else info["Host"],
         cores=info["Total Cores"],
         time=document["Timestamp"] / 1e3,
     )
@@ -284,7 +340,14 @@ def _progress(document: dict[str, Any]) -> QueryProgress:
         add=duration.get("addBatch", 0) / 1e3,
         observed=FrozenMap(found.get("observedMetrics") or {}),
         behind=rows_behind(sources),
+        state=tuple(_state_bytes(each) for each in found.get("stateOperators") or ()),
     )
+
+
+def _state_bytes(operator: dict[str, Any]) -> float:
+    """Bytes that a node loads which takes all of it: RocksDB's files, or of the store in memory what is there."""
+    files = (operator.get("customMetrics") or {}).get("rocksdbSstFileSize")
+    return float(operator.get("memoryUsedBytes", 0) if files is None else files)
 
 
 def _epoch(timestamp: str) -> float:

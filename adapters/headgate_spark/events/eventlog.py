@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-import io
-import re
-from typing import TYPE_CHECKING
+import codecs
+import struct
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 import pyarrow as pa
 
-from headgate.errors import EngineError
-from headgate_spark.events.event import parse
+from headgate.errors import DocumentError
+from headgate_spark.events.event import Event, ExecutorAdded, ExecutorRemoved, parse
 from headgate_spark.events.history import History
+from headgate_spark.events.logfiles import log_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CODECS = {".zstd": "zstd", ".lz4": "lz4"}
-"""pyarrow's codec for each suffix that Spark gives a compressed log."""
+    from headgate_spark.events.logfiles import LogFile
+
 BLOCK = 1 << 16
 """Bytes that are decompressed at once: at the end of a log that was cut off, less than this is lost."""
-ROLLED = re.compile(r"events_(\d+)_")
-"""Name of a part of a rolling log; its number is the order, which names do not sort in."""
+LZ4_HEADER = struct.Struct("<8sBii4x")
+"""Head of a block of lz4-java, whose format Spark writes: magic, method, bytes compressed and plain, checksum."""
+LZ4_MAGIC, LZ4_PLAIN = b"LZ4Block", 0x10
+"""Its magic; its method, in the upper half byte, of a block that is not compressed."""
+
+
+@attrs.frozen(kw_only=True)
+class ExecutorLife:
+    """An executor and its time, seconds since the epoch; `ended` is None where the log ends before it."""
+
+    executor: str
+    host: str
+    cores: int
+    started: float
+    ended: float | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -31,27 +46,30 @@ class Replay:
 
     Attributes:
         history: Finished jobs and the batches of queries.
+        executors: Every executor that there was, in the order in which they registered.
         lines: Lines of the log. `unread`: those that are no event, mostly the last one of a log that was cut off.
     """
 
     history: History
+    executors: tuple[ExecutorLife, ...]
     lines: int
     unread: int
 
 
-def replay(path: Path, *, kept: int = 1_000_000) -> Replay:
+def replay(path: str | Path, *, kept: int = 1_000_000) -> Replay:
     """Read a log: one file, plain or compressed, or the folder of a rolling one.
 
     Sizes of single shuffle blocks are not in a log, so its jobs have no `shuffles`.
 
     Args:
-        path: File or folder.
+        path: File or folder, or the URL of one in an object store.
         kept: Jobs and batches that are remembered, the latest; older ones are forgotten.
 
     Raises:
-        EngineError: There is no log, or its compression is not known.
+        DocumentError: There is no log, or its compression is not known.
+        EngineError: The object store cannot be reached, or refuses.
     """
-    history, lines, unread = History(kept), 0, 0
+    history, lives, lines, unread = History(kept), dict[str, ExecutorLife](), 0, 0
     for line in read_lines(path):
         lines += 1
         try:
@@ -61,46 +79,75 @@ def replay(path: Path, *, kept: int = 1_000_000) -> Replay:
             continue
         if event is not None:
             history.add(event)
-    return Replay(history=history, lines=lines, unread=unread)
+            _live(lives, event)
+    return Replay(history=history, executors=tuple(lives.values()), lines=lines, unread=unread)
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def _live(lives: dict[str, ExecutorLife], event: Event) -> None:
+    match event:
+        case ExecutorAdded(executor=name, host=host, cores=cores, time=time):
+            lives[name] = ExecutorLife(executor=name, host=host, cores=cores, started=time)
+        case ExecutorRemoved(executor=name, time=time) if name in lives:
+            lives[name] = attrs.evolve(lives[name], ended=time)
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
     """The lines of a log in their order; a file that is still written, or was cut off, ends at its last whole block.
 
+    Args:
+        path: File or folder, or the URL of one in an object store.
+
     Raises:
-        EngineError: There is no log, or its compression is not known.
+        DocumentError: There is no log, or its compression is not known.
+        EngineError: The object store cannot be reached, or refuses.
     """
-    files = [path] if path.is_file() else _rolled(path)
-    if not files:
-        raise EngineError(f"{path} is no event log of Spark: expected a file, or a folder with files events_1_...")
-    for file in files:
-        yield from _lines(file)
+    for file in log_files(path):
+        # A log that is written has `.inprogress`, one that Spark has compacted `.compact`, after the codec's suffix.
+        suffix = file.name.removesuffix(".inprogress").removesuffix(".compact")
+        with file.open() as stream:
+            yield from _lines(_blocks(file, suffix, stream))
 
 
-def _rolled(folder: Path) -> list[Path]:
-    found = [(int(match[1]), file) for file in folder.glob("events_*") if (match := ROLLED.match(file.name))]
-    return [file for _, file in sorted(found)]
+def _blocks(file: LogFile, suffix: str, stream: BinaryIO) -> Iterator[bytes]:
+    if suffix.endswith((".snappy", ".lzf")):
+        how = suffix.rpartition(".")[2]
+        message = f"{file.name} is compressed by {how}, which is not read: set spark.eventLog.compression.codec=zstd"
+        raise DocumentError("", message)
+    if suffix.endswith(".zstd"):
+        return _zstd(stream)
+    return _lz4(file.name, stream) if suffix.endswith(".lz4") else iter(partial(stream.read, BLOCK), b"")
 
 
-def _lines(file: Path) -> Iterator[str]:
-    # A log that is written has `.inprogress`, one that Spark has compacted `.compact`, after the codec's suffix.
-    suffix = file.name.removesuffix(".inprogress").removesuffix(".compact")
-    codec = next((CODECS[each] for each in CODECS if suffix.endswith(each)), None)
-    if codec is None and suffix.endswith((".snappy", ".lzf")):
-        raise EngineError(f"{file} is compressed in a way that is not read: set spark.eventLog.compression.codec=zstd")
-    if codec is None:
-        with file.open(encoding="utf-8", errors="replace") as text:
-            yield from text
-        return
-    with pa.OSFile(str(file)) as raw, pa.CompressedInputStream(raw, codec) as stream:
-        yield from io.StringIO(_decompress(stream))
+def _zstd(stream: BinaryIO) -> Iterator[bytes]:
+    with pa.PythonFile(stream, mode="r") as raw, pa.CompressedInputStream(raw, "zstd") as plain:
+        while True:
+            try:
+                block = plain.read(BLOCK)
+            except OSError:  # the file was cut off within a block
+                return
+            if not block:
+                return
+            yield block
 
 
-def _decompress(stream: object) -> str:
-    blocks: list[bytes] = []
-    try:
-        while block := stream.read(BLOCK):  # type: ignore[attr-defined]
-            blocks.append(block)
-    except OSError:
-        pass
-    return b"".join(blocks).decode(errors="replace")
+def _lz4(name: str, stream: BinaryIO) -> Iterator[bytes]:
+    codec = pa.Codec("lz4_raw")
+    while len(head := bytes(stream.read(LZ4_HEADER.size))) == LZ4_HEADER.size:
+        magic, method, packed, size = LZ4_HEADER.unpack(head)
+        block = bytes(stream.read(packed))
+        if magic != LZ4_MAGIC:
+            raise DocumentError("", f"{name} is not compressed as Spark compresses by lz4")
+        if len(block) < packed:  # the file was cut off within a block
+            return
+        if size:  # an empty block is the end of a stream, after which another one may begin
+            yield block if method & 0xF0 == LZ4_PLAIN else codec.decompress(block, size, asbytes=True)
+
+
+def _lines(blocks: Iterator[bytes]) -> Iterator[str]:
+    """Lines of a file, a block of it in memory at a time."""
+    decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
+    for block in blocks:
+        *lines, rest = (rest + decoder.decode(block)).split("\n")
+        yield from lines
+    if rest:
+        yield rest

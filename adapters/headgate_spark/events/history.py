@@ -23,22 +23,32 @@ from headgate_spark.events.event import (
 KEPT = 256
 """Finished jobs, and batches, that are remembered: if larger, a long application takes more memory of its driver; if
 smaller, a window may have more batches than can be averaged."""
+TASKS = 100_000
+"""Ends of tasks that are remembered, those of the latest jobs: if larger, each takes 0.5 KB more of the driver; if
+smaller, a window of wide batches is averaged over fewer of them."""
+CELLS = 4_000_000
+"""Blocks of shuffles that are remembered, those of the latest jobs: if larger, each takes 4 bytes more; if smaller,
+flows are means of fewer batches."""
+WHOLE = 8
+"""Jobs that are remembered however many tasks they have: if larger, jobs of 100,000 tasks take more memory; if smaller,
+who waits for some batches in a row never sees them together."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Shuffle:
-    """The exchange from stage `source` to `target`: float64 (maps, reduces), bytes, as the tracker rounds them."""
+    """The exchange from stage `source` to `target`: float32 (maps, reduces), bytes, as the tracker rounds them."""
 
     source: int
     target: int
-    sizes: NDArray[np.float64]
+    sizes: NDArray[np.float32]
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Job:
     """A finished job: one micro-batch, or one action.
 
-    `tasks` holds the successful attempt of every task, by stage and partition; `failed` counts the others.
+    `tasks` holds the successful attempt of every task, by stage and partition; `failed` counts the others. `shuffles`
+    is empty where sizes could not be read, or are remembered no more.
     """
 
     start: JobStart
@@ -52,11 +62,17 @@ class Job:
         """Duration, from the submission of the job to its end."""
         return self.end.time - self.start.time
 
-    def stage(self, ordinal: int) -> tuple[TaskEnd, ...]:
-        """The tasks of one stage, by partition; none if Spark skipped it."""
-        # Stage ids grow from batch to batch; their rank in the job stays, as long as the query's plan does.
-        stages = sorted(each.stage for each in self.start.stages)
-        wanted = stages[ordinal] if ordinal < len(stages) else None
+    def stage(self, ordinal: int, signature: str | None = None) -> tuple[TaskEnd, ...]:
+        """The tasks of one stage, by partition; none if Spark skipped it, or it is another one.
+
+        Args:
+            ordinal: Rank of the stage among the stages of the job.
+            signature: What `JobStart.signature` said of the stage that is meant; None takes any of this rank.
+        """
+        stages = self.start.in_order()
+        wanted = stages[ordinal].stage if ordinal < len(stages) else None
+        if signature is not None and self.start.signature(ordinal) != signature:
+            return ()
         return tuple(task for task in self.tasks if task.stage == wanted)
 
 
@@ -74,13 +90,15 @@ class History:
     def __init__(self, kept: int = KEPT) -> None:
         """Begin with nothing; `kept` jobs and batches are remembered."""
         self.jobs: deque[Job] = deque(maxlen=kept)
-        """Finished jobs, the latest last."""
+        """Finished jobs, the latest last, as many as `TASKS` and `kept` allow."""
         self.executors: dict[str, ExecutorAdded] = {}
         """Live executors by id."""
         self.progress: deque[QueryProgress] = deque(maxlen=kept)
         """Micro-batches as their queries reported them, the latest last."""
         self.ended: dict[str, QueryEnded] = {}
         """Queries that have ended, by the id of their run; the latest hundred."""
+        self.nodes: dict[str, str] = {}
+        """Nodes of the hosts that are none themselves, as pods are."""
         self._running: dict[int, _Running] = {}
         self._job_of: dict[int, int] = {}
 
@@ -96,6 +114,8 @@ class History:
                 self._end_job(event)
             case ExecutorAdded():
                 self.executors[event.executor] = event
+                if event.address:
+                    self.nodes[event.address] = event.host
             case ExecutorRemoved():
                 self.executors.pop(event.executor, None)
             case QueryProgress():
@@ -126,6 +146,8 @@ class History:
         running = self._of(event.stage)
         if running is None:
             return
+        if event.host in self.nodes:
+            event = attrs.evolve(event, host=self.nodes[event.host])
         # Of several attempts at a partition the last success counts: it is its output that the next stage reads.
         if event.failed:
             running.failed += 1
@@ -142,3 +164,17 @@ class History:
         # A stage that was tried again wrote its shuffle again: the later sizes replace the earlier ones.
         shuffles = tuple({(each.source, each.target): each for each in running.shuffles}.values())
         self.jobs.append(Job(start=running.start, end=event, tasks=tasks, failed=running.failed, shuffles=shuffles))
+        self._forget()
+
+    def _forget(self) -> None:
+        """Keep the latest jobs with `TASKS` ends of tasks, and the shuffles of the latest with `CELLS` blocks."""
+        tasks = cells = 0
+        for number, job in enumerate(reversed(tuple(self.jobs))):
+            tasks += len(job.tasks)
+            if tasks > TASKS and number >= WHOLE:
+                for _ in range(len(self.jobs) - number):
+                    self.jobs.popleft()
+                return
+            cells += sum(each.sizes.size for each in job.shuffles)
+            if job.shuffles and cells > CELLS:
+                self.jobs[-1 - number] = attrs.evolve(job, shuffles=())

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from headgate_spark.driver.listening import listen
+from headgate_spark.driver.session import located
 from headgate_spark.events.event import JobEnd, QueryEnded, QueryProgress, StageCompleted, parse
 from headgate_spark.events.history import History, Shuffle
 from headgate_spark.events.shuffle import read_sizes
@@ -37,6 +38,7 @@ class EventRecorder:
             spark: A classic session.
             capacity: Events that may wait to be parsed.
         """
+        self._spark = spark
         self._context: Any = spark.sparkContext
         self._capacity = capacity
         self._changed = threading.Condition(threading.RLock())
@@ -58,6 +60,9 @@ class EventRecorder:
         if self._queue is not None:
             return self
         self._queue = listen(self._context, self._capacity)
+        # Those that come later tell by themselves.
+        known = located(self._spark, alive=False).values()
+        self._history.nodes.update({host: node for node, host in known if node != host})
         self._open = True
         self._thread = threading.Thread(target=self._run, args=[self._queue], name="headgate-recorder", daemon=True)
         self._thread.start()

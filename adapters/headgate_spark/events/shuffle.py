@@ -39,7 +39,7 @@ class ShuffleTraffic:
     rows: NDArray[np.float64]
 
 
-def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float64] | None:
+def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float32] | None:
     """Bytes of each block that some map tasks wrote, in one call to the driver of this process.
 
     Args:
@@ -47,7 +47,7 @@ def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float64] | N
         reduces: Number of reduce partitions.
 
     Returns:
-        float64 (maps, reduces), or None: it is too large, Spark has forgotten it, or the driver lacks the adapter's jar
+        float32 (maps, reduces), or None: it is too large, Spark has forgotten it, or the driver lacks the adapter's jar
         (level soft).
     """
     # py4j is optional: a list of plugins imports this module without it.
@@ -59,7 +59,7 @@ def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float64] | N
         return None
     # One row a map task: its id, then the bytes of each reduce partition, as Java writes longs (big-endian).
     rows = np.frombuffer(helper.read(max(maps), reduces), dtype=">i8").reshape(-1, reduces + 1)
-    sizes = np.zeros((max(maps.values()) + 1, reduces))
+    sizes = np.zeros((max(maps.values()) + 1, reduces), dtype=np.float32)
     for row in rows:
         if row[0] in maps:
             sizes[maps[int(row[0])]] = row[1:]
@@ -80,7 +80,7 @@ def shuffle_traffic(job: Job) -> Iterator[ShuffleTraffic]:
         if measured is None:
             continue
         # factor[k, j] = measured[k, j] / sum over shuffles and maps of size[i, j]: columns add up to the metrics.
-        offered = sum(shuffle.sizes.sum(axis=0) for shuffle in shuffles)
+        offered = sum(shuffle.sizes.sum(axis=0, dtype=np.float64) for shuffle in shuffles)
         factor = np.divide(measured, offered, out=np.zeros_like(measured), where=np.asarray(offered) > 0)
         for shuffle in shuffles:
             yield ShuffleTraffic(
@@ -93,14 +93,17 @@ def shuffle_traffic(job: Job) -> Iterator[ShuffleTraffic]:
 
 def executor_bytes(job: Job) -> dict[tuple[str, str], float]:
     """Bytes that each executor read of what each executor wrote, in all shuffles of a job."""
-    found: dict[tuple[str, str], float] = {}
+    names = sorted({task.executor for task in job.tasks})
+    index = {name: number for number, name in enumerate(names)}
+    total = np.zeros((len(names), len(names)))
     for each in shuffle_traffic(job):
-        writers = {task.partition: task.executor for task in job.stage(each.source)}
-        readers = {task.partition: task.executor for task in job.stage(each.target)}
-        for i, j in zip(*each.bytes.nonzero(), strict=True):
-            pair = writers[int(i)], readers[int(j)]
-            found[pair] = found.get(pair, 0.0) + float(each.bytes[i, j])
-    return found
+        writers, readers = job.stage(each.source), job.stage(each.target)
+        # Rows by the executor that wrote them, then columns by the one that read them.
+        written = np.zeros((len(names), each.bytes.shape[1]))
+        np.add.at(written, [index[task.executor] for task in writers], each.bytes[[task.partition for task in writers]])
+        columns = written[:, [task.partition for task in readers]].T
+        np.add.at(total.T, [index[task.executor] for task in readers], columns)
+    return {(names[i], names[j]): float(total[i, j]) for i, j in zip(*total.nonzero(), strict=True)}
 
 
 def _measured(job: Job, stage: int, width: int) -> NDArray[np.float64] | None:

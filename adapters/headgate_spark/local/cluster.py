@@ -44,16 +44,21 @@ MACHINE = "SPARK_EXECUTOR_ATTRIBUTE_MACHINE_TYPE"
 """Variable in the environment of a Worker, which its executors inherit: Spark makes an attribute MACHINE_TYPE of it."""
 
 
+NODE_NAME = "SPARK_EXECUTOR_ATTRIBUTE_NODE"
+"""Variable like it, for the name of the machine."""
+
+
 @attrs.frozen(kw_only=True)
 class WorkerSpec:
-    """A Worker: the loopback address it has for itself, the cores and the memory in MB it offers, and the type of its
-    machine, which its executors tell.
+    """A Worker: the loopback address it has for itself, the cores and the memory in MB it offers, and what its
+    executors tell of their machine: its type, and its name if that is not the address.
     """
 
     host: str
     cores: int
     memory_mb: int = 1024
     machine_type: str | None = None
+    node: str | None = None
 
 
 def worker_specs(cores: Sequence[int]) -> tuple[WorkerSpec, ...]:
@@ -78,7 +83,7 @@ class LocalSpark(LocalCluster):
     """
 
     workers: tuple[WorkerSpec, ...] = worker_specs((4, 2, 1))
-    timeout: float = attrs.field(default=120.0, kw_only=True)
+    timeout: float = attrs.field(default=300.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
     group: str = attrs.field(default="", init=False)
     master_url: str = attrs.field(default="", init=False)
@@ -237,7 +242,8 @@ class LocalSpark(LocalCluster):
         size = ["--cores", str(spec.cores), "--memory", f"{spec.memory_mb}m"]
         place = ["--host", spec.host, "--port", "0", "--webui-port", "0"]
         work = ["--work-dir", str(self._work / f"work-{spec.host}")]
-        more = {} if spec.machine_type is None else {MACHINE: spec.machine_type}
+        told = {MACHINE: spec.machine_type, NODE_NAME: spec.node}
+        more = {name: value for name, value in told.items() if value is not None}
         self._spawn(f"worker-{spec.host}", spec.host, [WORKER, *place, *size, *work, self.master_url], more)
 
     def _spawn(self, name: str, host: str, command: list[str], more: Mapping[str, str] = FrozenMap()) -> Daemon:

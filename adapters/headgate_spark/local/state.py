@@ -21,6 +21,7 @@ class SparkState(ClusterState):
     """State file of a cluster that was left running: where its Master is, and which processes are its own."""
 
     engine: ClassVar[str] = "spark"
+    title: ClassVar[str] = "Spark cluster"
 
     master_url: str
     ui_port: int

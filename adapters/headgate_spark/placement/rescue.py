@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from headgate_spark.driver.gateway import scala_context
-from headgate_spark.driver.session import executors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,15 +69,15 @@ def stuck(found: Mapping[tuple[int, int], Standstill], now: float, patience: flo
 
 
 class Watchdog:
-    """Thread that looks for stages that stand still; armed by the first executor that is lost. A context manager."""
+    """Thread that looks for stages that stand still while tasks wait for a dead executor. A context manager."""
 
     def __init__(self, spark: SparkSession, *, patience: float = 5.0, interval: float = 1.0) -> None:
         """Prepare; the block begins.
 
         Args:
             spark: A classic session.
-            patience: Seconds without a beginning after which a stage with waiting tasks is freed: if larger, a lost
-                executor costs a batch more; if smaller, stages that only wait for a busy place are freed too.
+            patience: Seconds without a beginning after which a stage that waits for a dead executor is freed: if
+                larger, a lost executor costs a batch more; if smaller, a replacement that comes at once is too late.
             interval: Seconds between two looks.
         """
         self._spark = spark
@@ -103,20 +102,16 @@ class Watchdog:
             self._thread.join()
 
     def _run(self) -> None:
-        known: set[str] = set()
-        armed = False
         seen: dict[tuple[int, int], Standstill] = {}
         while not self._ended.wait(self._interval):
             try:
-                alive = set(executors(self._spark))
-                # Without a loss, delay scheduling works as it should, and is not interfered with.
-                armed = armed or bool(known - alive)
-                known |= alive
                 seen = standstills(seen, time.monotonic(), active_stages(self._spark))
-                for key in stuck(seen, time.monotonic(), self._patience) if armed else ():
-                    rescue(self._spark, *key)
-                    self.rescued.append(key)
-                    seen.pop(key)
+                for key in stuck(seen, time.monotonic(), self._patience):
+                    # A stage whose tasks are long, and more than its cores, begins none for a while either.
+                    if waits_for_the_dead(self._spark, *key):
+                        rescue(self._spark, *key)
+                        self.rescued.append(key)
+                        seen.pop(key)
             except Exception as error:  # noqa: BLE001 - the session may stop at any moment
                 LOG.debug("the watchdog could not look: %s", error)
 
@@ -133,8 +128,28 @@ def active_stages(spark: Any) -> dict[tuple[int, int], tuple[int, int]]:
     return stages
 
 
+def waits_for_the_dead(spark: Any, stage: int, attempt: int) -> bool:
+    """True if tasks of a stage wait for an executor that is gone, which delay scheduling takes to be able to run them.
+
+    Args:
+        spark: A classic session.
+        stage: Id of the stage.
+        attempt: Number of its attempt.
+    """
+    scheduler = scala_context(spark.sparkContext).taskScheduler()
+    manager = scheduler.taskSetManagerForAttempt(stage, attempt)
+    if manager.isEmpty():
+        return False
+    # Spark takes what has begun off these lists; an executor of which nothing waits has none.
+    waited_for = manager.get().pendingTasks().forExecutor().keysIterator()
+    gone = False
+    while waited_for.hasNext() and not gone:
+        gone = not scheduler.isExecutorAlive(waited_for.next())
+    return gone
+
+
 def rescue(spark: Any, stage: int, attempt: int) -> bool:
-    """Let the waiting tasks of a stage run anywhere from now on.
+    """Let the waiting tasks of a stage run anywhere from now on, and no other stage's.
 
     Args:
         spark: A classic session.
@@ -144,19 +159,11 @@ def rescue(spark: Any, stage: int, attempt: int) -> bool:
     Returns:
         False if that attempt is not there any more.
     """
-    scala = scala_context(spark.sparkContext)
-    manager = scala.taskScheduler().taskSetManagerForAttempt(stage, attempt)
+    manager = scala_context(spark.sparkContext).taskScheduler().taskSetManagerForAttempt(stage, attempt)
     if manager.isEmpty():
         return False
-    # The task set reads the wait when it computes its locality levels: set, recompute, restore.
-    conf = scala.conf()
-    before = conf.getOption(WAIT)
-    conf.set(WAIT, "0s")
-    try:
-        manager.get().recomputeLocality()
-    finally:
-        if before.isDefined():
-            conf.set(WAIT, before.get())
-        else:
-            conf.remove(WAIT)
+    # The task set's own copy of `spark.locality.wait`, one for each of its locality levels.
+    waits = manager.get().localityWaits()
+    for level in range(len(waits)):
+        waits[level] = 0
     return True

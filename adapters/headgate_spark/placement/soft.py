@@ -6,6 +6,7 @@ anywhere. An RDD's locations hold for every narrow operation after it, up to the
 
 from __future__ import annotations
 
+import logging
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,18 @@ from pyspark import CPickleSerializer
 
 from headgate.errors import EngineError
 from headgate_spark.driver.gateway import java_rdd, running_gateway, scala_context, to_dataframe, to_rdd
-from headgate_spark.driver.session import executors
+from headgate_spark.driver.session import located
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pyspark import RDD
     from pyspark.sql import DataFrame, SparkSession
+
+LOG = logging.getLogger("headgate.spark")
+"""The adapter's logger; what fails beside a user's query goes here and nowhere else."""
+REASONS = 100
+"""Reasons that are logged for a query: if larger, one whose placement names each batch fills a log."""
 
 
 def locations(spark: SparkSession, hosts: Iterable[str | None]) -> list[str | None]:
@@ -33,9 +39,9 @@ def locations(spark: SparkSession, hosts: Iterable[str | None]) -> list[str | No
         hosts: Host of each partition; None leaves it to Spark.
     """
     alive: dict[str, list[str]] = {}
-    for executor, host in sorted(executors(spark).items()):
+    for executor, (node, host) in sorted(located(spark).items()):
         # TaskLocation's form for one executor: a host alone is a weaker wish, met by any executor there.
-        alive.setdefault(host, []).append(f"executor_{host}_{executor}")
+        alive.setdefault(node, []).append(f"executor_{host}_{executor}")
     turns = {host: count() for host in alive}
     return [alive[host][next(turns[host]) % len(alive[host])] if host in alive else None for host in hosts]
 
@@ -151,8 +157,9 @@ def placed_batches(
     Args:
         work: The query's own function of a batch: its frame, and its number.
         hosts: The host of each of n partitions; it is asked anew for each batch. What it raises leaves the batch to
-            Spark: a placement never stops a query.
+            Spark: a placement never stops a query. The logger `headgate.spark` says why, once for each reason.
     """
+    said: set[str] = set()
 
     def place(frame: DataFrame, batch: int) -> None:
         parent, wrap = to_dataframe(frame)
@@ -164,7 +171,11 @@ def placed_batches(
             )
             pinned.ask(hosts(number))
             placed = pinned.frame
-        except Exception:  # noqa: BLE001 - whatever a scheduler does, the batch is processed
+        except Exception as error:  # noqa: BLE001 - whatever a scheduler does, the batch is processed
+            # Once for each reason: a query has many batches.
+            if (reason := f"{type(error).__name__}: {error}") not in said and len(said) < REASONS:
+                said.add(reason)
+                LOG.warning("batch %d and those that fail alike are left to Spark: %s", batch, reason)
             placed = frame
         work(placed, batch)
 

@@ -9,6 +9,7 @@ import attrs
 import pytest
 
 from headgate_spark.local.cluster import LocalSpark, worker_specs
+from patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def cluster(java: None) -> Iterator[LocalSpark]:
     """A Master and three Workers on 127.0.0.2-4 with 4, 2 and 1 cores."""
     workers = tuple(attrs.evolve(each, machine_type=TYPES.get(each.host)) for each in worker_specs((4, 2, 1)))
-    with LocalSpark(workers, timeout=300.0) as local:
+    with LocalSpark(workers, timeout=PATIENCE) as local:
         yield local
 
 
@@ -55,4 +56,4 @@ def spark(cluster: LocalSpark) -> Iterator[SparkSession]:
     spark.stop()
     gateway.shutdown()
     gateway.proc.stdin.close()
-    gateway.proc.wait(timeout=120)
+    gateway.proc.wait(timeout=PATIENCE)

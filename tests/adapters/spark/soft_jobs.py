@@ -15,16 +15,23 @@ from pyspark.sql import functions as fn
 
 import headgate_spark
 from headgate.control.loop import Control, Loop
+from headgate.model import Limits
 from headgate.plugins.host import PluginHost
+from headgate_spark.driver.gateway import running_gateway, state_coordinator, stream_execution
 from headgate_spark.driver.jar import spark_home
 from headgate_spark.driver.jvm import jvm_options
 from headgate_spark.driver.session import executors
 from headgate_spark.events.eventlog import replay
 from headgate_spark.local.cluster import LocalSpark, worker_specs
+from headgate_spark.placement.rescue import Watchdog
 from headgate_spark.placement.soft import pin, pin_frame, place_source, placed_batches
+from headgate_spark.placement.state import stateful_stages
 
+PATIENCE = 600.0
+"""Seconds until something is taken to hang."""
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 N = 6
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def turn(shift):
@@ -88,12 +95,13 @@ def state(spark, connection, folder):
     counts = source.groupBy(source.value % 100).count()
     writer = counts.writeStream.format("noop").outputMode("update").trigger(processingTime="1 second")
     query = writer.option("checkpointLocation", folder).start()
+    unasked = wait_of(spark)
     target = connection.target(query)
     stage = next(iter(target.stages.values()))
-    found = {"stages": dict(target.stages), "batches": []}
+    found = {"stages": dict(target.stages), "batches": [], "waits": [unasked, wait_of(spark)]}
     for shift in (0, 1, 2):
         target.placement.push(target.scope, asked(stage, shift))
-        jobs = connection.recorder.wait(target.scope, 3, since=time.time(), timeout=240)[:3]
+        jobs = connection.recorder.wait(target.scope, 3, since=time.time(), timeout=PATIENCE)[:3]
         found["batches"].append([[end.host for end in job.stage(stage)] == turn(shift) for job in jobs])
     done = by_the_loop(target, lambda: target.placement.push(target.scope, asked(stage, 1)))
     found["loop"] = [done.outcome, done.receipt.level if done.receipt else "", done.check.hits, list(done.warnings)]
@@ -102,13 +110,82 @@ def state(spark, connection, folder):
     return found
 
 
+def chained(spark, connection, folder):
+    """Rows told apart in one stage and counted in the next: each moves its own state, and hits cost no call."""
+    source = spark.readStream.format("rate").options(rowsPerSecond=600, numPartitions=N).load()
+    apart = source.select((source.value % 5000).alias("key")).dropDuplicates(["key"])
+    counts = apart.groupBy((fn.col("key") % 7).alias("rest")).count()
+    writer = counts.writeStream.format("noop").outputMode("update").trigger(processingTime="1 second")
+    query = writer.option("checkpointLocation", folder).start()
+    target = connection.target(query)
+    stages = sorted(target.stages.values())
+    found = {"stages": stages, "numbers": [[op.number for op in each] for each in stateful_stages(query)], "hits": []}
+    for shift in (1, 2):
+        table = {(stage, index): turn(shift + stage)[index] for stage in stages for index in range(N)}
+        target.placement.push(target.scope, table)
+        jobs = connection.recorder.wait(target.scope, 3, since=time.time(), timeout=PATIENCE)[:3]
+        hosts = [{(stage, end.partition): end.host for stage in stages for end in job.stage(stage)} for job in jobs]
+        found["hits"].append([each == table for each in hosts])
+    found["places"] = places_of(spark, query) == table
+    found["calls of hits"] = min(calls_of(connection, target) for _ in range(5))
+    query.stop()
+    return found
+
+
+def joined(spark, connection, folder):
+    """A join whose state has the third format, with one store for both sides, moved once."""
+    spark.conf.set("spark.sql.streaming.join.stateFormatVersion", "3")
+    spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
+    left, right = (
+        spark.readStream.format("rate").options(rowsPerSecond=120, numPartitions=N).load().drop("timestamp")
+        for _ in range(2)
+    )
+    writer = left.join(right, "value").writeStream.format("noop").trigger(processingTime="1 second")
+    query = writer.option("checkpointLocation", folder).start()
+    target = connection.target(query)
+    (stage,) = target.stages.values()
+    found = {"stage": stage, "stores": [op.stores for op in stateful_stages(query)[stage]]}
+    target.placement.push(target.scope, asked(stage, 1))
+    jobs = connection.recorder.wait(target.scope, 3, since=time.time(), timeout=PATIENCE)[:3]
+    found["hits"] = [[end.host for end in job.stage(stage)] == turn(1) for job in jobs]
+    query.stop()
+    return found
+
+
+def places_of(spark, query):
+    """Host of each (stage, partition), as Spark's coordinator of state stores has it."""
+    gateway, root = running_gateway(), f"{stream_execution(query).resolvedCheckpointRoot()}/state"
+    state, run = gateway.jvm.org.apache.spark.sql.execution.streaming.state, gateway.jvm.java.util.UUID
+    found = {}
+    for operator in (0, 1):
+        for index in range(N):
+            store = state.StateStoreId(root, operator, index, "default")
+            provider = state.StateStoreProviderId(store, run.fromString(str(query.runId)))
+            place = state_coordinator(spark).getLocation(provider).get()
+            # Operators are numbered from the sink: 0 counts, in stage 2; 1 tells rows apart, in stage 1.
+            found[2 - operator, index] = place.split("_")[1]
+    return found
+
+
+def calls_of(connection, target):
+    """Calls to the coordinator while three batches end; on a busy machine one of them may miss, which costs some."""
+    before = told_of(connection)
+    connection.recorder.wait(target.scope, 3, since=time.time(), timeout=PATIENCE)
+    return told_of(connection) - before
+
+
+def told_of(connection):
+    return connection._soft._placement.told
+
+
 def asked(stage, shift):
     return {(stage, index): host for index, host in enumerate(turn(shift))}
 
 
 def by_the_loop(target, disturb):
     """A round that moves tasks; at this level some miss their host on a busy machine, and it is tried again."""
-    control = Control(scheduler="even", options={"rebalance": True}, engine="spark", window=2.0)
+    limits = Limits(deadline=60.0, slowdown=None)
+    control = Control(scheduler="even", options={"rebalance": True}, engine="spark", window=2.0, limits=limits)
     for _ in range(5):
         done = Loop(PluginHost.load(["spark", "even"]), control, target).round(replan=True)
         if done.outcome == "executed":
@@ -117,22 +194,35 @@ def by_the_loop(target, disturb):
     return done
 
 
-def rescue(spark, connection, cluster):
-    """A Worker dies while tasks wait for it; with a wait of ten minutes only the watchdog frees them."""
-    spark.sparkContext._jsc.sc().conf().set("spark.locality.wait", "600s")
+def wait_of(spark):
+    return spark.sparkContext._jsc.sc().conf().get("spark.locality.wait", "unset")
 
-    def slow(index, rows):
-        time.sleep(2)
+
+def slow(seconds):
+    def run(index, rows):
+        time.sleep(seconds)
         yield from where(index, rows)
 
+    return run
+
+
+def rescue(spark, cluster):
+    """A Worker dies while tasks wait for it; with a wait of ten minutes only the watchdog frees them."""
     asked = [HOSTS[0] if index % 2 == 0 else HOSTS[2] for index in range(N)]
     pinned = pin(spark, spark.sparkContext.parallelize([], N), asked)
     threading.Timer(1.0, cluster.kill_worker, [HOSTS[2]]).start()
-    ran = [host for _, host in sorted(pinned.rdd.mapPartitionsWithIndex(slow).collect())]
+    ran = [host for _, host in sorted(pinned.rdd.mapPartitionsWithIndex(slow(2)).collect())]
     return {"stayed": [ran[index] for index in (0, 2, 4)] == [HOSTS[0]] * 3, "moved": HOSTS[2] not in ran}
 
 
-def wait(holds, seconds=240):
+def healthy(spark):
+    """After that loss: a stage of long tasks, more than its node has cores, begins none for a while and stays there."""
+    pinned = pin(spark, spark.sparkContext.parallelize([], 4), [HOSTS[0]] * 4)
+    ran = [host for _, host in sorted(pinned.rdd.mapPartitionsWithIndex(slow(8)).collect())]
+    return ran == [HOSTS[0]] * 4
+
+
+def wait(holds, seconds=PATIENCE):
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:
@@ -171,11 +261,17 @@ def main():
                 "batch": lambda: batch(spark),
                 "batches": lambda: batches(spark, f"{folder}/batches"),
                 "state": lambda: state(spark, connection, f"{folder}/state"),
-                "rescue": lambda: rescue(spark, connection, cluster),
+                "joined": lambda: joined(spark, connection, f"{folder}/joined"),
+                "chained": lambda: chained(spark, connection, f"{folder}/chained"),
             }.items():
                 found[name] = part()
                 sys.stderr.write(f"{time.strftime('%X')} {name}: {found[name]}\n")
             found["dropped"] = connection.recorder.dropped
+        found["wait after"] = wait_of(spark)
+        spark.sparkContext._jsc.sc().conf().set("spark.locality.wait", "600s")
+        with Watchdog(spark):
+            found["rescue"] = rescue(spark, cluster)
+            found["healthy"] = healthy(spark)
         live = {job.start.job: job.start.scope for job in connection.recorder.jobs()}
         spark.stop()
         (log,) = Path(folder).glob("eventlog_v2_*")

@@ -10,6 +10,7 @@ import psutil
 
 from headgate.engines.process import command_line
 from headgate_spark.driver.gateway import scala_context
+from patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,16 +72,16 @@ def next_batch(spark: SparkSession, query: StreamingQuery) -> Hosts:
     """Where the tasks of the first batch with data that starts from now on ran, as Spark's own UI tells it."""
     tracker = spark.sparkContext.statusTracker()
     seen = max(tracker.getJobIdsForGroup(str(query.runId)), default=-1)
-    for _ in patience(240):
+    for _ in patience():
         assert query.isActive, query.exception()
         for job in sorted(tracker.getJobIdsForGroup(str(query.runId))):
-            hosts = _job_hosts(spark, job) if job > seen + 1 else {}
+            hosts = job_hosts(spark, job) if job > seen + 1 else {}
             if len(hosts) == 2 * PARTITIONS:
                 return hosts
     raise AssertionError
 
 
-def patience(seconds: float) -> Iterator[None]:
+def patience(seconds: float = PATIENCE) -> Iterator[None]:
     """Yield ten times a second, and fail when the time is over."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -89,7 +90,7 @@ def patience(seconds: float) -> Iterator[None]:
     raise AssertionError(f"not within {seconds} s")
 
 
-def _job_hosts(spark: SparkSession, job: int) -> Hosts:
+def job_hosts(spark: SparkSession, job: int) -> Hosts:
     """Host of each task that a job has finished; tasks reach the store a little later than their job's end."""
     store = spark.sparkContext._jsc.sc().statusStore()
     hosts = {}
@@ -116,7 +117,7 @@ def batch_hosts(recorder: Any, query: StreamingQuery, stages: int) -> Hosts:
     """Where the tasks of the first batch with data that starts from now on ran, as its events tell it."""
     since = time.time()
     for count in range(1, 30):
-        jobs = recorder.wait(str(query.id), count, since=since, timeout=240)
+        jobs = recorder.wait(str(query.id), count, since=since, timeout=PATIENCE)
         assert len(jobs) >= count, query.exception()
         job = jobs[count - 1]
         if all(len(job.stage(stage)) == PARTITIONS for stage in range(stages)):

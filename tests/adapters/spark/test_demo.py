@@ -15,7 +15,11 @@ from headgate_spark.demo.flights import FlightsQuery
 from headgate_spark.demo.murmur import partition
 from headgate_spark.demo.offline import offline_request
 from headgate_spark.local.cluster import worker_specs
+from patience import PATIENCE
 from shell import HEADGATE, gone, interrupted, running
+
+LIMIT = 1500
+"""Seconds after which the demo is taken to hang; on an idle machine it takes about one minute."""
 
 
 def test_offline_traffic_is_every_flight_once():
@@ -30,7 +34,7 @@ def test_offline_traffic_is_every_flight_once():
 
 def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
     with running("demo", "--json", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="") as (run, _):
-        out, messages = run.communicate(timeout=240)
+        out, messages = run.communicate(timeout=PATIENCE)
     assert run.returncode == 4
     assert "Traceback" not in messages
     assert "17" in messages
@@ -50,9 +54,10 @@ def test_keys_go_where_spark_sends_them(spark):
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.timeout(LIMIT + 60)
 def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
     with running("demo", "--json", folder=tmp_path) as (run, mark):
-        out, messages = run.communicate(timeout=580)
+        out, messages = run.communicate(timeout=LIMIT)
         assert run.returncode == 0, messages
         assert gone(mark) == []
     found = json.loads(out)
@@ -75,13 +80,20 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
 
 
 def as_documented(phases):
-    """The README's table is of such a run: the same placements on as many nodes, shares within 15 points."""
+    """The README's table is of such a run: what holds in every run holds in both.
+
+    Shares of two runs are not compared: plans are made of costs that each run measured for itself.
+    """
     ((_, rows),) = tables(block("demo"))
     assert [row["placement"] for row in rows] == [phase["placement"] for phase in phases]
+    share = {row["placement"]: number(row["measured"]) for row in rows}
     for row, phase in zip(rows, phases, strict=True):
-        assert int(row["nodes"]) == phase["nodes_used"]
-        assert number(row["measured"]) == pytest.approx(100 * phase["measured_share"], abs=15)
-        assert row["hits / asked"] == (f"{phase['hits']} / {phase['asked']}" if phase["asked"] else "-")
+        assert row["as asked"] == (f"{phase['hits']} / {phase['asked']}" if phase["asked"] else "-")
+        if phase["asked"]:
+            assert share[row["placement"]] == pytest.approx(number(row["planned"]), abs=3)
+    assert share["dstorm"] < share["even"]
+    light = rows[-1]
+    assert (light["nodes"], number(light["MB between"])) == ("1", 0)
 
 
 @pytest.mark.spark

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
-from headgate.errors import EngineError
+from adapters.spark.spark_logs import LINES, RECORDED, compress
+from headgate.errors import DocumentError
 from headgate_spark.driver.usage import Usage, node_usage, parse_usage
 from headgate_spark.events.event import QueryEnded, QueryProgress, parse
 from headgate_spark.events.eventlog import read_lines, replay
-
-RECORDED = Path(__file__).with_name("events-4.3.jsonl")
-LINES = RECORDED.read_text().splitlines(keepends=True)
-
-
-def compress(path, text, codec="zstd"):
-    with pa.CompressedOutputStream(str(path), codec) as out:
-        out.write(text.encode())
-    return path
 
 
 def jobs(path):
@@ -31,7 +21,7 @@ def jobs(path):
 
 
 def test_a_plain_log_is_read():
-    assert list(read_lines(RECORDED)) == LINES
+    assert list(read_lines(RECORDED)) == [line.rstrip("\n") for line in LINES]
     assert len(jobs(RECORDED)) > 3
 
 
@@ -48,6 +38,15 @@ def test_a_rolling_log_is_read_in_the_order_of_its_numbers(tmp_path):
     compress(folder / "events_10_app-1.zstd", "".join(LINES[cut:]))
     compress(folder / "events_9_app-1.zstd", "".join(LINES[:cut]))
     assert jobs(folder) == jobs(RECORDED)
+
+
+def test_a_compacted_part_stands_for_those_before_it(tmp_path):
+    cut = len(LINES) // 2
+    (tmp_path / "events_1_app-1").write_text("".join(LINES[: cut // 2]))
+    (tmp_path / "events_2_app-1").write_text("".join(LINES[cut // 2 : cut]))
+    (tmp_path / "events_3_app-1").write_text("".join(LINES[cut:]))
+    (tmp_path / "events_2_app-1.compact").write_text("".join(LINES[:cut]))
+    assert jobs(tmp_path) == jobs(RECORDED)
 
 
 @pytest.mark.parametrize("codec", ["zstd", "lz4"])
@@ -71,10 +70,13 @@ def test_lines_that_are_no_events_are_counted(tmp_path):
 
 
 def test_what_is_no_log_is_told(tmp_path):
-    with pytest.raises(EngineError, match="is no event log"):
+    with pytest.raises(DocumentError, match="is no event log"):
         replay(tmp_path)
+    (tmp_path / "app-1.lz4").write_bytes(LINES[0].encode())
+    with pytest.raises(DocumentError, match="is not compressed as Spark compresses by lz4"):
+        replay(tmp_path / "app-1.lz4")
     (tmp_path / "app-1.snappy").touch()
-    with pytest.raises(EngineError, match=r"compression\.codec=zstd"):
+    with pytest.raises(DocumentError, match=r"compression\.codec=zstd"):
         replay(tmp_path / "app-1.snappy")
 
 

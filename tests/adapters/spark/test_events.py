@@ -77,10 +77,40 @@ def test_each_scope_property_counts_alone(name):
     assert parse(json.dumps(document)).scope == "mine"
 
 
-def test_ordinals_are_ranks_of_stage_ids_in_every_job():
+def test_without_rdds_ordinals_are_ranks_of_stage_ids():
     for start in of(JobStart):
         ids = [stage.stage for stage in start.stages]
         assert [start.ordinal(stage) for stage in sorted(ids)] == list(range(len(ids)))
+
+
+def joining(left: int, right: int, code: int) -> JobStart:
+    """A join of 3 and 5 partitions, with these ids of the stages of its sides; `code` numbers the generated code."""
+
+    def stage(ident, tasks, parents, names):
+        scopes = [json.dumps({"id": "1", "name": name}) for _, name in names]
+        rdds = [{"RDD ID": rdd, "Scope": scope} for (rdd, _), scope in zip(names, scopes, strict=True)]
+        return {"Stage ID": ident, "Number of Tasks": tasks, "Parent IDs": parents, "RDD Info": [*rdds[::-1]]}
+
+    code_of = f"WholeStageCodegen ({code})"
+    infos = [
+        stage(9, 2, [left, right], [(14, "Exchange"), (15, code_of), (17, code_of)]),
+        stage(left, 3, [], [(10, "Scan ExistingRDD"), (11, "Exchange")]),
+        stage(right, 5, [], [(12, "Scan ExistingRDD"), (13, "Exchange")]),
+    ]
+    job = {"Event": "SparkListenerJobStart", "Job ID": 2, "Submission Time": 0, "Stage Infos": infos}
+    return parse(json.dumps(job))
+
+
+@pytest.mark.parametrize(("left", "right", "code"), [(7, 8, 1), (8, 7, 3)])
+def test_siblings_are_told_apart_by_their_rdds_whatever_their_ids(left, right, code):
+    start = joining(left, right, code)
+    assert [start.ordinal(stage) for stage in (left, right, 9)] == [0, 1, 2]
+    assert [start.signature(ordinal) for ordinal in range(4)] == [
+        "3 3 Scan ExistingRDD,Exchange",
+        "3 5 Scan ExistingRDD,Exchange",
+        "3 2 Exchange,WholeStageCodegen",
+        "",
+    ]
 
 
 def test_a_task_that_is_tried_again_keeps_its_partition():
@@ -194,6 +224,24 @@ def test_times_of_jobs_and_executors_are_seconds():
     removed = {"Event": "SparkListenerExecutorRemoved", "Executor ID": "1", "Timestamp": 1_700_000_000_200}
     removed["Removed Reason"] = "lost"
     assert parse(json.dumps(removed)) == ExecutorRemoved(executor="1", reason="lost", time=1_700_000_000.2)
+
+
+def test_tasks_of_an_executor_that_names_its_node_ran_there():
+    """As in a pod, whose address says nothing of its machine; one without a name has its host."""
+    history = History()
+    names = {"10.1.0.1": {"NODE": "node-a", "MACHINE_TYPE": "i5"}, "10.1.0.2": {}}
+    for number, (host, attributes) in enumerate(names.items()):
+        added = {"Event": "SparkListenerExecutorAdded", "Executor ID": str(number), "Timestamp": 1}
+        added["Executor Info"] = {"Host": host, "Total Cores": 1, "Attributes": attributes}
+        history.add(parse(json.dumps(added)))
+    assert {each.host for each in history.executors.values()} == {"node-a", "10.1.0.2"}
+    stages = (StageShape(stage=0, tasks=2, parents=()),)
+    history.add(JobStart(job=0, time=0.0, stages=stages, scope="q", query=None, batch=None))
+    for partition, host in enumerate(names):
+        more = {"attempt": 0, "task": partition, "partition": partition, "executor": str(partition)}
+        history.add(TaskEnd(stage=0, host=host, started=0, ended=1, locality="ANY", failed=False, **more))
+    history.add(JobEnd(job=0, time=1.0, succeeded=True))
+    assert [end.host for end in history.jobs[0].tasks] == ["node-a", "10.1.0.2"]
 
 
 def test_a_stage_that_failed_says_why():

@@ -85,6 +85,15 @@ def test_rollback_of_the_first_plan_leaves_the_tasks_to_spark(target: SparkTarge
     assert target.asked() == {}
 
 
+def test_a_session_keeps_the_tasks_that_it_was_asked_for_and_no_others(target: SparkTarget) -> None:
+    assert not plugin.headgate_keeps(target, plan(0))
+    receipt = plugin.headgate_execute(target, plan(0))
+    assert plugin.headgate_keeps(target, plan(0))
+    assert not plugin.headgate_keeps(target, plan(1))
+    plugin.headgate_rollback(target, receipt)
+    assert not plugin.headgate_keeps(target, plan(0))
+
+
 def test_tasks_of_another_topology_are_left_alone(target: SparkTarget) -> None:
     both = attrs.evolve(plan(0), assignment=FrozenMap(plan(0).assignment | {"other/source/0": Slot(HOSTS[0], 0)}))
     plugin.headgate_execute(target, both)

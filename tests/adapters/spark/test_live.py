@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 
 import pytest
+from pyarrow.dataset import dataset
 
 import headgate_spark
-from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, joining_query, rotation
+from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, joining_query, patience, rotation
 from headgate.control.guards import Guards
+from headgate.control.journal import read_journal
 from headgate.control.loop import Control, Loop
+from headgate.errors import DocumentError
 from headgate.hooks import Description, hookimpl
 from headgate.model import Limits
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
+from headgate.samples.store import read_states
+from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -59,6 +64,10 @@ def target(connection, query):
 
 
 def loop(target, told, **more):
+    more = {
+        "limits": Limits(deadline=60.0, slowdown=None),
+        **more,
+    }  # as many tasks on one core as on four make batches longer
     host = PluginHost.load(["spark"]).with_plugin("told", told)
     return Loop(
         host, Control(scheduler="told", engine="spark", window=0.5, **{"guards": Guards(cooldown=0.0), **more}), target
@@ -70,7 +79,7 @@ def batches(query):
 
 
 def wait_for_batch(query):
-    before, deadline = batches(query), time.monotonic() + 240
+    before, deadline = batches(query), time.monotonic() + PATIENCE
     while batches(query) == before:
         assert query.isActive, query.exception()
         assert time.monotonic() < deadline
@@ -87,14 +96,18 @@ def test_a_round_tells_hits_and_misses_of_each_batch(target):
 
 def test_a_scheduler_that_raises_hangs_or_is_slow_never_stops_a_query(target, query):
     told = Told()
-    made = loop(target, told, limits=Limits(deadline=0.3))
+    quick, usual = (loop(target, told, limits=Limits(deadline=each, slowdown=None)) for each in (0.3, 60.0))
     hanging = time.monotonic() + 20
 
     def hang():
         while time.monotonic() < hanging:
             pass
 
-    for act, code in [(lambda: 1 / 0, "raised"), (hang, "deadline"), (lambda: time.sleep(30), "deadline")]:
+    for act, made, code in [
+        (lambda: 1 / 0, usual, "raised"),
+        (hang, quick, "deadline"),
+        (lambda: time.sleep(30), quick, "deadline"),
+    ]:
         told.act = act
         done = made.round()
         assert (done.outcome, [each.code for each in done.plan.reasons]) == ("held", [code])
@@ -103,7 +116,7 @@ def test_a_scheduler_that_raises_hangs_or_is_slow_never_stops_a_query(target, qu
     assert (
         Loop(
             PluginHost.load(["spark"]).with_plugin("calm", Told()),
-            Control(scheduler="calm", engine="spark", window=0.5),
+            Control(scheduler="calm", engine="spark", window=0.5, limits=Limits(deadline=60.0, slowdown=None)),
             target,
         )
         .round()
@@ -140,8 +153,11 @@ def test_tasks_whose_places_were_lost_are_asked_again(target):
 
 def test_latency_and_throughput_of_a_query_are_heard(connection, query):
     wait_for_batch(query)
-    heard = {each.batch: each for each in connection.recorder.progress(str(query.id))}
     reported = query.recentProgress[-2]
+    for _ in patience():
+        heard = {each.batch: each for each in connection.recorder.progress(str(query.id))}
+        if reported["batchId"] in heard:
+            break
     found = heard[reported["batchId"]]
     assert found.rows == reported["numInputRows"] > 0
     assert found.seconds == reported["durationMs"]["triggerExecution"] / 1e3
@@ -167,16 +183,33 @@ def test_a_stream_stream_join_is_moved_three_times(spark, connection, tmp_path):
 
 
 def test_a_query_is_followed_in_the_background_until_it_ends(spark, connection, tmp_path):
-    query = counting_query(spark, str(tmp_path))
+    samples, journal = tmp_path / "samples", tmp_path / "journal.jsonl"
+    query = counting_query(spark, str(tmp_path / "checkpoint"))
     rounds = []
-    control = Control(scheduler="even", options={"rebalance": True}, engine="spark", window=0.5)
-    follower = connection.follow(query, control, interval=0.1, on_round=rounds.append)
-    deadline = time.monotonic() + 240
+    limits = Limits(deadline=60.0, slowdown=None)
+    control = Control(scheduler="even", options={"rebalance": True}, engine="spark", window=0.5, limits=limits)
+    follower = connection.follow(query, control, interval=0.1, on_round=rounds.append, samples=samples, journal=journal)
+    deadline = time.monotonic() + PATIENCE
     while len(rounds) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     query.stop()
-    follower._thread.join(240)
+    follower._thread.join(PATIENCE)
     assert not follower.alive
     assert rounds[0].outcome in ("executed", "unchanged")
     assert rounds[-1].outcome == "ended"
+    assert [each["outcome"] for each in read_journal(journal)] == [each.outcome for each in rounds]
+    kept = dataset(samples, format="parquet", partitioning="hive", exclude_invalid_files=True).to_table()
+    assert {"task", "node", "topology"} <= set(kept["kind"].to_pylist())
+    assert {topology.id for _, state in read_states(samples) for topology in state.topologies} == {
+        rounds[0].request.topologies[0].id
+    }
+
+
+def test_a_journal_that_cannot_be_written_is_told_who_follows(spark, connection, tmp_path):
+    query = counting_query(spark, str(tmp_path / "checkpoint"))
+    try:
+        with pytest.raises(DocumentError, match="cannot be written"):
+            connection.follow(query, Control(scheduler="even", engine="spark"), journal=tmp_path)
+    finally:
+        query.stop()

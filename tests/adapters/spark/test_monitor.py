@@ -19,13 +19,14 @@ from headgate_spark.demo.flights import BATCHES_A_YEAR, FlightsQuery
 from headgate_spark.driver.session import executors
 from headgate_spark.events.intake import LEAST
 from headgate_spark.events.recorder import EventRecorder
-from headgate_spark.monitor import next_batches, nodes, observation, observe, totals
+from headgate_spark.monitor import next_batches, observation, observe, totals
+from headgate_spark.nodes import nodes
+from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 ROWS = 336_776
-PATIENCE = 240.0
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +70,12 @@ def round_robin(target, hosts=HOSTS):
 def test_an_observation_shows_where_tasks_ran_and_what_they_sent(target, query):
     placement = round_robin(target)
     target.ask(placement)
+    asked = time.time()
     next_batches(target, LEAST + 1, timeout=PATIENCE)  # before, no throughput is told
     began = time.time()
     seen = observe(target, 1.0)
-    passed, jobs = time.time() - began, target.recorder.jobs(target.scope, since=began)
+    passed = time.time() - began
+    jobs = target.recorder.jobs(target.scope, since=asked)
     tasks = {task.id for task in target.topology.tasks()}
 
     assert seen.assignment == placement
@@ -87,7 +90,8 @@ def test_an_observation_shows_where_tasks_ran_and_what_they_sent(target, query):
     reported = [each["processedRowsPerSecond"] for each in query.recentProgress if each["numInputRows"]]
     assert min(reported) * 0.99 <= topology.throughput <= max(reported) * 1.01
     assert topology.source == "spark: micro-batches"
-    assert min(job.seconds for job in jobs) <= topology.latency / 1000 < passed
+    seconds = [job.seconds for job in jobs]
+    assert min(seconds) <= topology.latency / 1000 < passed + max(seconds)  # a batch may have begun before
 
 
 def test_scores_of_an_observation_are_what_the_executors_read(target):
@@ -161,11 +165,12 @@ def test_a_worker_that_is_killed_is_not_in_the_next_observation(target, cluster)
     cluster.kill_worker(HOSTS[2])
     try:
         until(lambda: HOSTS[2] not in executors(target.spark).values())
-        seen = observe(target, 2.0)  # executors report every half second
+        seen = observe(target, 2.0)
         assert [node.id for node in seen.cluster.nodes] == list(HOSTS[:2])
         assert {slot.node for slot in seen.assignment.values()} == set(HOSTS[:2])
-        assert {sample.node for sample in seen.metrics.nodes} == set(HOSTS[:2])
         assert Problem.of(Request.of(seen)).n == 2 * FEEDS
+        # executors report every half second, later on a busy machine; the dead one's report is of before
+        until(lambda: {sample.node for sample in observe(target, 2.0).metrics.nodes} == set(HOSTS[:2]))
     finally:
         cluster.start_worker(HOSTS[2])
     until(lambda: HOSTS[2] in {node.id for node in nodes(target.spark)})

@@ -55,7 +55,7 @@ def restored(cluster: LocalSpark, spark: SparkSession) -> Iterator[None]:
 
 
 def wait_for(spark: SparkSession, hosts: set[str]) -> None:
-    for _ in patience(240):
+    for _ in patience():
         if set(executors(spark).values()) == hosts:
             return
 

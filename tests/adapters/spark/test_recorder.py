@@ -13,6 +13,7 @@ from headgate_spark.driver.session import executors
 from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.events.shuffle import executor_bytes, read_sizes
 from headgate_spark.placement.table import PlacementTable
+from patience import PATIENCE
 
 pytestmark = pytest.mark.spark
 
@@ -34,7 +35,7 @@ def test_a_job_is_there_when_wait_returns(spark):
     with EventRecorder(spark) as recorder:
         since = time.time()
         assert count(spark, "one") == 100
-        (job,) = recorder.wait("one", 1, since=since, timeout=240)
+        (job,) = recorder.wait("one", 1, since=since, timeout=PATIENCE)
     assert [len(job.stage(ordinal)) for ordinal in (0, 1)] == [4, 4]
     assert (recorder.dropped, recorder.failures) == (0, [])
     (shuffle,) = job.shuffles
@@ -45,11 +46,11 @@ def test_a_job_is_there_when_wait_returns(spark):
 def test_jobs_are_told_apart_by_scope_and_time(spark):
     with EventRecorder(spark) as recorder:
         count(spark, "a")
-        recorder.wait("a", 1, since=0, timeout=240)
+        recorder.wait("a", 1, since=0, timeout=PATIENCE)
         between = time.time()
         time.sleep(0.01)
         count(spark, "b")
-        recorder.wait("b", 1, since=0, timeout=240)
+        recorder.wait("b", 1, since=0, timeout=PATIENCE)
         assert [job.start.scope for job in recorder.jobs()] == ["a", "b"]
         assert [job.start.scope for job in recorder.jobs(since=between)] == ["b"]
         assert recorder.wait("a", 2, since=0, timeout=0.2) == recorder.jobs("a")
@@ -59,7 +60,7 @@ def test_the_ends_of_stages_and_jobs_do_not_linger_nor_does_the_end_of_listening
     monkeypatch.setattr(listening, "LINGER", 400.0)
     with EventRecorder(spark) as recorder:
         count(spark, "at once")
-        assert len(recorder.wait("at once", 1, since=0, timeout=240)) == 1
+        assert len(recorder.wait("at once", 1, since=0, timeout=PATIENCE)) == 1
 
 
 def test_it_leaves_no_listener_behind_and_stops_twice(spark):
@@ -79,7 +80,7 @@ def test_a_full_queue_drops_and_counts(spark):
     with EventRecorder(spark, capacity=1) as recorder:
         with recorder._changed:  # the parsing thread waits here
             count(spark, "crowd", tasks=20)
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + PATIENCE
             while not recorder.dropped and time.monotonic() < deadline:
                 time.sleep(0.05)
         assert recorder.dropped > 0
@@ -93,7 +94,7 @@ def test_bytes_go_from_the_executors_that_wrote_to_those_that_read(spark):
     try:
         with EventRecorder(spark) as recorder:
             count(spark, "bytes")
-            (job,) = recorder.wait("bytes", 1, since=0, timeout=240)
+            (job,) = recorder.wait("bytes", 1, since=0, timeout=PATIENCE)
     finally:
         placement.clear("bytes")
     host = executors(spark)

@@ -17,10 +17,11 @@ from headgate.control.journal import FileJournal, read_journal
 from headgate.control.loop import Control, Loop
 from headgate.control.round import Round
 from headgate.documents.schema import schema_of
-from headgate.model import Slot
+from headgate.model import Limits, Slot
 from headgate.plugins.host import PluginHost
 from headgate_spark.demo.flights import FlightsQuery
 from headgate_spark.events.recorder import EventRecorder
+from patience import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
@@ -33,16 +34,20 @@ def run(*words, folder):
         env=os.environ,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=PATIENCE,
         check=False,
     )
 
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.matrix
 def test_a_stranger_s_query_is_placed_while_it_runs(java, tmp_path):
+    """The pipeline's test of the flights runs the same command, and `test_both_engines.py` the same query."""
     application = ROOT / "examples" / "spark" / "word_count.py"
     options = ("-s", "even", "-o", "rebalance=yes", "--rounds", 2, "--window", 2, "--interval", 0)
+    # As many tasks on one core as on four make batches longer.
+    options = (*options, "--slowdown", 9, "--deadline", 60)
     done = run(*options, "--journal", tmp_path / "journal.jsonl", "--json", application, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     records = list(read_journal(tmp_path / "journal.jsonl"))
@@ -58,7 +63,7 @@ def test_a_stranger_s_query_is_placed_while_it_runs(java, tmp_path):
 @pytest.mark.matrix
 def test_nodes_that_a_scheduler_emptied_are_given_back(java, tmp_path):
     application = ROOT / "examples" / "spark" / "word_count.py"
-    options = ("-s", "dstorm", "--elastic", "1:3", "--rounds", 4, "--window", 1, "--interval", 0)
+    options = ("-s", "dstorm", "--elastic", "1:3", "--slowdown", 9, "--rounds", 4, "--window", 1, "--interval", 0)
     done = run(*options, "--journal", tmp_path / "journal.jsonl", application, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     records = list(read_journal(tmp_path / "journal.jsonl"))
@@ -96,7 +101,7 @@ def target(spark, tmp_path):
     with EventRecorder(spark) as recorder:
         target = flights.target(spark, recorder)
         query = flights.start(spark)
-        recorder.wait(target.scope, 2, since=0, timeout=240)
+        recorder.wait(target.scope, 2, since=0, timeout=PATIENCE)
         yield target
         query.stop()
         assert flights.check(query, spark) == ()
@@ -108,9 +113,10 @@ def target(spark, tmp_path):
 @pytest.mark.slow
 def test_the_next_round_plans_without_a_worker_that_died(target, cluster, tmp_path):
     dead = "127.0.0.4"
-    control = Control(
-        scheduler="even", engine="spark", options={"rebalance": True}, window=1.0, guards=Guards(cooldown=0.0)
-    )
+    # On a busy machine a slow batch would keep all tasks off the node with one core, by the limit on slowdown.
+    limits, guards = Limits(deadline=60.0, slowdown=None), Guards(cooldown=0.0)
+    options = {"rebalance": True}
+    control = Control(scheduler="even", engine="spark", options=options, window=1.0, guards=guards, limits=limits)
     loop = Loop(PluginHost.load(), control, target, FileJournal(tmp_path / "journal.jsonl"))
     first = loop.round(replan=True)
     assert first.outcome in ("executed", "unchanged"), first.message
@@ -132,12 +138,12 @@ def test_the_next_round_plans_without_a_worker_that_died(target, cluster, tmp_pa
 
 
 def loop_nodes(target):
-    from headgate_spark.monitor import nodes
+    from headgate_spark.nodes import nodes
 
     return nodes(target.spark)
 
 
-def until(holds, timeout=240.0):
+def until(holds, timeout=PATIENCE):
     deadline = time.monotonic() + timeout
     while not holds():
         assert time.monotonic() < deadline

@@ -9,8 +9,9 @@ import pytest
 
 from headgate.model import Component, Flow, Kind, Slot, Stream, TaskSample, Topology
 from headgate_spark.events.event import JobEnd, parse
+from headgate_spark.events.flows import exchanges, flows
 from headgate_spark.events.history import History, Shuffle
-from headgate_spark.monitor import Totals, _flows, _node_samples, _rows, _task_samples, totals
+from headgate_spark.monitor import Totals, _node_samples, _rows, _task_samples, totals
 from headgate_spark.target import SparkTarget
 
 EPOCH = 1_700_000_000_000
@@ -104,7 +105,8 @@ def test_nodes_are_charged_for_all_tasks_that_ran_there_while_they_are_alive(job
 
 
 def test_a_batch_whose_shuffle_was_not_read_counts_like_the_others(target, jobs):
-    assert list(_flows(target, jobs, 4.0)) == [
+    (found,) = exchanges("t", target.stages, jobs, 4.0)
+    assert list(flows(found)) == [
         Flow(source="t/in/0", target="t/out/0", tuples=pytest.approx(10.0), bytes=pytest.approx(100.0)),
         Flow(source="t/in/1", target="t/out/0", tuples=pytest.approx(30.0), bytes=pytest.approx(300.0)),
     ]

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
+import time
 
 import attrs
 import pytest
 from click.testing import CliRunner
 
 import headgate_spark
-from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, patience, slow_stage
+from adapters.spark.spark_jobs import (
+    HOSTS,
+    PARTITIONS,
+    batch_hosts,
+    counting_query,
+    executor_pid,
+    patience,
+)
 from headgate.control.autoscale import Fleet
 from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.errors import EngineError
+from headgate.model import Limits
 from headgate.plugins.host import PluginHost
 from headgate_spark.commands import spark as commands
 from headgate_spark.driver.session import executors
 from headgate_spark.elastic import drain_node, scale
 from headgate_spark.local.state import SparkState
-from headgate_spark.monitor import nodes
+from headgate_spark.nodes import nodes
+from headgate_spark.target import ExecutorTotal
+from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -39,6 +52,7 @@ def test_consolidation_empties_a_node_it_goes_and_comes_again(target, cluster):
         scheduler="dstorm",
         engine="spark",
         window=1.0,
+        limits=Limits(deadline=60.0, slowdown=None),
         fleet=Fleet(minimum=2, maximum=3, idle=1),
         guards=Guards(cooldown=0.0),
     )
@@ -52,7 +66,6 @@ def test_consolidation_empties_a_node_it_goes_and_comes_again(target, cluster):
     (step,) = done.scaling.steps
     gone = step.subject
     assert step.action == "drain"
-    assert "went by themselves" in step.message
     assert gone not in executors(target.spark).values()
     assert gone not in cluster.alive_workers()
     assert len(nodes(target.spark)) == 2
@@ -62,24 +75,36 @@ def test_consolidation_empties_a_node_it_goes_and_comes_again(target, cluster):
     receipt = scale(target, 1, ())
     assert receipt.done, receipt
     assert gone in cluster.alive_workers()
-    for _ in patience(240):
+    for _ in patience():
         if set(executors(target.spark).values()) == set(HOSTS):
             break
 
 
-def test_executors_that_do_not_end_in_time_are_killed_and_the_stage_goes_on(target, spark):
+def test_executors_that_do_not_end_in_time_are_killed_and_the_stage_goes_on(target, spark, tmp_path):
     """Without the Worker: on a cluster of somebody else it stays."""
     alone = attrs.evolve(target, cluster=None)
     target.query.stop()
-    step = {}
+    step, end = {}, tmp_path / "end"
 
     def drain():
+        for _ in patience():
+            if (tmp_path / HOSTS[0]).exists():
+                break
         step["done"] = drain_node(alone, HOSTS[0], timeout=0.5)
+        end.touch()
 
-    timer = threading.Timer(1.5, drain)
-    timer.start()
-    ran = slow_stage(spark, "long", 6.0)
-    timer.join()
+    def wait(index, _rows):
+        host = os.environ["SPARK_LOCAL_IP"]
+        (tmp_path / host).touch()
+        while not end.exists():
+            time.sleep(0.05)
+        yield index, host
+
+    drainer = threading.Thread(target=drain)
+    drainer.start()
+    spark.sparkContext.setJobGroup("long", "long")
+    ran = dict(spark.sparkContext.parallelize([], PARTITIONS).mapPartitionsWithIndex(wait).collect())
+    drainer.join()
     assert step["done"].done
     assert "were killed after 0.5 s" in step["done"].message
     assert set(ran) == set(range(PARTITIONS))
@@ -87,6 +112,44 @@ def test_executors_that_do_not_end_in_time_are_killed_and_the_stage_goes_on(targ
     assert scale(alone, 0, [HOSTS[0]]).steps[0].message == "no executor is alive there"
     receipt = scale(alone, 1, ())
     assert [(each.subject, each.done) for each in receipt.steps] == [(HOSTS[0], True)]
+
+
+def test_a_drained_executor_hands_on_the_shuffle_files_that_others_read(target, spark):
+    """Else what it wrote is computed again: the map tasks count themselves."""
+    alone, context = attrs.evolve(target, cluster=None), spark.sparkContext
+    context.setJobGroup("handed on", "handed on")
+    mapped = context.accumulator(0)
+
+    def count(index, rows):
+        mapped.add(1)
+        yield index, index
+
+    pairs = context.parallelize([], PARTITIONS).mapPartitionsWithIndex(count).partitionBy(PARTITIONS)
+    assert (pairs.count(), mapped.value) == (PARTITIONS, PARTITIONS)
+    before = executors(spark)
+    step = drain_node(alone, HOSTS[1], timeout=PATIENCE)
+    assert "went by themselves" in step.message
+    assert (pairs.count(), mapped.value) == (PARTITIONS, PARTITIONS)
+    assert scale(alone, 1, ()).done
+    assert len(executors(spark)) == len(before)
+
+
+def test_executors_that_are_being_replaced_stay_in_the_number_that_is_asked(target, spark):
+    """Of three executors one dies: one more than three are asked, not one more than two."""
+    alone = attrs.evolve(target, cluster=None, total=ExecutorTotal())
+    alone.total.see(len(executors(spark)))
+    os.kill(executor_pid(spark, HOSTS[1]), signal.SIGKILL)
+    for _ in patience():
+        if len(executors(spark)) < len(HOSTS):
+            break
+    assert drain_node(alone, HOSTS[2]).done
+    for _ in patience():  # the one that died comes again, the one that was drained does not
+        if sorted(executors(spark).values()) == sorted(HOSTS[:2]):
+            break
+    assert scale(alone, 1, ()).done
+    for _ in patience():
+        if sorted(executors(spark).values()) == sorted(HOSTS):
+            break
 
 
 def test_workers_of_the_standing_cluster_come_and_go(java, monkeypatch, tmp_path):
@@ -98,7 +161,8 @@ def test_workers_of_the_standing_cluster_come_and_go(java, monkeypatch, tmp_path
         shown = json.loads(runner.invoke(commands, ["add", "--cores", "2", "--json"], catch_exceptions=False).stdout)
         assert [(each["host"], each["cores"]) for each in shown["workers"]] == [("127.0.0.2", 1), ("127.0.0.3", 2)]
         assert [each.name for each in SparkState.read().daemons] == ["worker-127.0.0.2", "worker-127.0.0.3", "master"]
-        done = runner.invoke(commands, ["drain", "127.0.0.2", "--json"], catch_exceptions=False)
+        words = ["drain", "127.0.0.2", "--timeout", str(PATIENCE), "--json"]
+        done = runner.invoke(commands, words, catch_exceptions=False)
         assert "went by themselves" in done.stderr
         states = {each["host"]: each["state"] for each in json.loads(done.stdout)["workers"]}
         assert states["127.0.0.3"] == "ALIVE"

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
 from adapters.spark.spark_jobs import HOSTS, executor_pid
+from headgate.engines.java import find_java
 from headgate.errors import EngineError
-from headgate_spark.driver.jar import spark_home
+from headgate_spark.driver.jar import _compile, spark_home
 from headgate_spark.driver.jvm import jvm_options
 from headgate_spark.driver.session import executors, host_of, level_of, session
+from patience import PATIENCE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +31,15 @@ from pyspark.sql import SparkSession
 from headgate.errors import EngineError
 from headgate_spark.placement.table import PlacementTable
 from headgate_spark.driver.session import level_of, session
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+import headgate_spark
+from headgate.model import Topology
+from headgate_spark.elastic import scale
+from headgate_spark.target import SparkTarget
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+spark = builder.config("spark.dynamicAllocation.enabled", "true").getOrCreate()
+with headgate_spark.connect(spark) as connection:
+    print("warnings:", [each.split(" ")[0] for each in connection.warnings])
+print(scale(SparkTarget(spark=spark, topology=Topology(id="t"), scope="t", stages={}), 1, ["h"]).steps)
 print("level:", level_of(spark))
 def refuse(action):
     try:
@@ -64,13 +76,47 @@ total = context.accumulator(0)
 context.parallelize([1, 2], 1).foreach(lambda each: total.add(each))
 assert total.value == 3
 SparkContext._gateway.proc.kill()
-time.sleep(2)
+time.sleep(5)
+"""
+
+SLOW_EXECUTORS = """
+import sys
+from adapters.spark.spark_jobs import HOSTS, rotation, three_stages
+from headgate_spark.driver.session import session
+from headgate_spark.local.cluster import LocalSpark, worker_specs
+from headgate_spark.placement.table import PlacementTable
+with LocalSpark(worker_specs((1, 1, 1))) as cluster:
+    # Offers are made every second by default, and tell the scheduler of an executor before it is launched.
+    conf = {"spark.plugins": "SlowPlugin", "spark.headgate.wait": "600s", "spark.scheduler.revive.interval": "600s"}
+    conf |= {f"spark.{each}.extraClassPath": sys.argv[1] for each in ("driver", "executor")}
+    spark = session(cluster.master_url, hosts=HOSTS, **conf)
+    PlacementTable.of(spark).push("group", rotation(1, 3))
+    print("hits:", three_stages(spark, "group") == rotation(1, 3))
+    spark.stop()
+"""
+
+
+SLOW_PLUGIN = """
+public class SlowPlugin implements org.apache.spark.api.plugin.SparkPlugin {
+    public org.apache.spark.api.plugin.DriverPlugin driverPlugin() {
+        return null;
+    }
+    public org.apache.spark.api.plugin.ExecutorPlugin executorPlugin() {
+        try {
+            Thread.sleep(8000);
+        } catch (InterruptedException error) {
+            throw new RuntimeException(error);
+        }
+        return null;
+    }
+}
 """
 
 
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=env)
 
 
 @pytest.mark.spark
@@ -99,6 +145,18 @@ def maps(pid: int) -> list[str]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
+def test_a_session_waits_for_executors_that_are_registered_and_take_no_tasks_yet(java: None, tmp_path: Path) -> None:
+    """An executor registers, then makes its plugins, and only then says that it was launched."""
+    source = tmp_path / "SlowPlugin.java"
+    source.write_text(SLOW_PLUGIN)
+    home = spark_home()
+    _compile(home, find_java(home.java), [source], tmp_path)
+    done = run(SLOW_EXECUTORS, str(tmp_path))
+    assert "hits: True" in done.stdout, done.stderr
+
+
+@pytest.mark.spark
 def test_a_second_session_is_refused(spark: SparkSession, cluster: LocalSpark) -> None:
     with pytest.raises(EngineError, match="runs already in this process"):
         session(cluster.master_url)
@@ -113,7 +171,13 @@ def test_a_url_that_is_no_standalone_cluster_is_refused() -> None:
 @pytest.mark.slow
 def test_an_ordinary_session_is_soft_and_told_what_to_do(java: None) -> None:
     done = run(ORDINARY_SESSION)
-    level, cannot_place, stopped, no_jar = done.stdout.splitlines()
+    warned, scaled, level, cannot_place, stopped, no_jar = done.stdout.splitlines()
+    assert warned == (
+        "warnings: ['spark.sql.adaptive.enabled', 'spark.dynamicAllocation.enabled', "
+        "'spark.shuffle.reduceLocality.enabled']"
+    ), done.stderr
+    assert scaled.count("done=False") == scaled.count("Step(") == 1
+    assert "Spark would undo it" in scaled
     assert level == "level: soft", done.stderr
     assert "level soft, which cannot place tasks: make it with" in cannot_place
     assert "was stopped" in stopped

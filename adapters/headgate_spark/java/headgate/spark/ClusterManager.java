@@ -15,19 +15,21 @@ import org.apache.spark.scheduler.cluster.StandaloneSchedulerBackend;
  */
 public final class ClusterManager implements ExternalClusterManager {
     static final String PREFIX = "local-cluster-hg://";
+    static final String STANDALONE = "spark://";
 
     public boolean canCreate(String url) {
         return url.startsWith(PREFIX);
     }
 
     public TaskScheduler createTaskScheduler(SparkContext context, String url) {
+        MasterClaim.restore(context);
         return new PlacingScheduler(context);
     }
 
     public SchedulerBackend createSchedulerBackend(SparkContext context, String url, TaskScheduler scheduler) {
         String[] masters = url.substring(PREFIX.length()).split(",");
         for (int i = 0; i < masters.length; i++) {
-            masters[i] = "spark://" + masters[i];
+            masters[i] = STANDALONE + masters[i];
         }
         return new StandaloneSchedulerBackend((TaskSchedulerImpl) scheduler, context, masters);
     }

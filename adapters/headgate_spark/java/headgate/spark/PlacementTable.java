@@ -19,28 +19,34 @@ public final class PlacementTable {
     private PlacementTable() {
     }
 
-    /** Replace the table of a scope by lines of "stage partition host"; no line removes the table. */
+    /**
+     * Replace the table of a scope by lines of "stage partition host"; no line removes the table. A line "#stage
+     * SIGNATURE" says which stage is meant (`StageSignature.text`): another one in its place is left to Spark.
+     */
     public static void replace(String scope, String lines) {
         if (lines.isEmpty()) {
             SCOPES.remove(scope);
+            PlacementCounts.forget(scope);
             return;
         }
         Map<String, String> table = new HashMap<String, String>();
         String[] rows = lines.split("\n");
         for (int i = 0; i < rows.length; i++) {
-            int end = rows[i].lastIndexOf(' ');
+            int end = rows[i].startsWith("#") ? rows[i].indexOf(' ') : rows[i].lastIndexOf(' ');
             table.put(rows[i].substring(0, end), rows[i].substring(end + 1));
         }
         SCOPES.put(scope, table);
     }
 
-    /** The table of a scope, as `replace` takes it, in no order. */
+    /** The places of a scope, as `replace` takes them, in no order. */
     public static String read(String scope) {
         StringBuilder lines = new StringBuilder();
         Iterator<?> rows = of(scope).entrySet().iterator();
         while (rows.hasNext()) {
             Map.Entry<?, ?> row = (Map.Entry<?, ?>) rows.next();
-            lines.append(row.getKey()).append(' ').append(row.getValue()).append('\n');
+            if (!((String) row.getKey()).startsWith("#")) {
+                lines.append(row.getKey()).append(' ').append(row.getValue()).append('\n');
+            }
         }
         return lines.toString();
     }
@@ -51,6 +57,17 @@ public final class PlacementTable {
 
     static String host(String scope, int stage, int partition) {
         return (String) of(scope).get(stage + " " + partition);
+    }
+
+    /** The signature that was planned for a stage; null if any will do. */
+    static String signature(String scope, int stage) {
+        return (String) of(scope).get("#" + stage);
+    }
+
+    /** True if a stage is known for sure, and is the one that the table means. */
+    static boolean fits(String scope, StageSignature found) {
+        String planned = signature(scope, found.ordinal);
+        return found.ordinal >= 0 && (planned == null || planned.equals(found.text));
     }
 
     private static Map<String, String> of(String scope) {

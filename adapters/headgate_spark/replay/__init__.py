@@ -1,0 +1,1 @@
+"""Event logs of finished applications: figures, requests, and times on other clusters."""

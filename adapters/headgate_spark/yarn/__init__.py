@@ -1,0 +1,1 @@
+"""YARN on this machine: a ResourceManager and NodeManagers on loopback addresses."""

@@ -1,0 +1,73 @@
+"""Event logs in an object store, on a server that speaks S3: the same jobs as from the same files on this machine."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from click.testing import CliRunner
+
+from adapters.spark.spark_logs import LINES, RECORDED, compress
+from headgate.cli.main import headgate
+from headgate.errors import DocumentError, EngineError
+from headgate_spark.events import logfiles
+from headgate_spark.events.eventlog import read_lines
+
+PLAIN = list(read_lines(RECORDED))
+
+
+def put(client, key, data):
+    client.put_object(Bucket="results", Key=key, Body=data)
+
+
+@pytest.mark.parametrize("codec", ["", "zstd", "lz4"])
+def test_a_log_of_one_file_is_read(s3, tmp_path, monkeypatch, codec):
+    # So that a file takes several requests.
+    monkeypatch.setattr(logfiles, "READ_AHEAD", 10_000)
+    file = compress(tmp_path / "log", "".join(LINES), codec) if codec else RECORDED
+    name = f"logs/app-1.{codec}" if codec else "logs/app-1"
+    put(s3, name, file.read_bytes())
+    put(s3, "logs/app-10", b"of another application")
+    assert list(read_lines(f"s3://results/{name}")) == PLAIN
+    assert list(read_lines(f"s3a://results/{name}")) == PLAIN
+
+
+@pytest.mark.parametrize("place", ["logs/eventlog_v2_app-1", "logs/eventlog_v2_app-1/", ""])
+def test_a_rolling_log_is_read_in_the_order_of_its_numbers(s3, tmp_path, place):
+    folder = f"{place.strip('/')}/".lstrip("/")
+    cut = len(LINES) // 2
+    put(s3, f"{folder}appstatus_app-1", b"")
+    for number, some in ((10, LINES[cut:]), (9, LINES[:cut])):
+        put(s3, f"{folder}events_{number}_app-1.zstd", compress(tmp_path / "part", "".join(some)).read_bytes())
+    put(s3, f"{folder}older/events_1_app-0.zstd", b"")
+    assert list(read_lines(f"s3://results/{place}")) == PLAIN
+
+
+def test_the_command_says_the_same_of_a_url(s3):
+    put(s3, "logs/app-1", RECORDED.read_bytes())
+    here, there = (
+        json.loads(CliRunner().invoke(headgate, ["import", "spark-eventlog", str(log), "--json"]).stdout)
+        for log in (RECORDED, "s3://results/logs/app-1")
+    )
+    assert (here.pop("log"), there.pop("log")) == (str(RECORDED), "s3://results/logs/app-1")
+    assert here == there
+
+
+def test_what_is_not_there_is_told(s3):
+    put(s3, "logs/app-1", b"")
+    with pytest.raises(DocumentError, match="s3://results/logs is no event log"):
+        list(read_lines("s3://results/logs"))
+    with pytest.raises(EngineError, match="s3://other cannot be used"):
+        list(read_lines("s3://other/logs"))
+
+
+def test_a_log_that_goes_while_it_is_read_is_no_log_that_was_cut_off(s3, tmp_path, monkeypatch):
+    monkeypatch.setattr(logfiles, "READ_AHEAD", 10_000)
+    noise = random.Random(0).randbytes(1_000_000).hex()
+    put(s3, "app-1.zstd", compress(tmp_path / "log", f"{LINES[0]}{noise}").read_bytes())
+    lines = read_lines("s3://results/app-1.zstd")
+    next(lines)
+    s3.delete_object(Bucket="results", Key="app-1.zstd")
+    with pytest.raises(EngineError, match="s3://results cannot be used"):
+        list(lines)

@@ -1,0 +1,175 @@
+"""A place is kept while its node serves it: what fails there, waits too long or cannot run there goes elsewhere."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark import BarrierTaskContext, InheritableThread
+
+from adapters.spark.spark_jobs import HOSTS, PARTITIONS, patience, slow_stage
+from headgate_spark.driver.gateway import scala_context
+from headgate_spark.placement.soft import place_source
+from headgate_spark.placement.table import PlacementTable
+from patience import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+WAIT = "spark.headgate.wait"
+SMALL = HOSTS[2]
+"""The node with one core."""
+
+
+@pytest.fixture
+def placement(spark: SparkSession) -> PlacementTable:
+    return PlacementTable.of(spark)
+
+
+@pytest.fixture
+def wait(spark: SparkSession) -> Iterator[Any]:
+    """Set the bound; it is read for every stage."""
+    conf = scala_context(spark.sparkContext).conf()
+    yield lambda value: conf.set(WAIT, value)
+    conf.remove(WAIT)
+
+
+@pytest.fixture
+def busy(spark: SparkSession, placement: PlacementTable, tmp_path: Path) -> Iterator[None]:
+    """The one core of the smallest node has a task until the test is over."""
+    with occupied(spark, placement, tmp_path / "end"):
+        yield
+
+
+@contextmanager
+def occupied(spark: SparkSession, placement: PlacementTable, end: Path) -> Iterator[None]:
+    begun = end.with_suffix(".begun")
+
+    def sleep(_index: int, _rows: Any) -> Any:
+        begun.touch()
+        while not end.exists():
+            time.sleep(0.05)
+        yield os.environ["SPARK_LOCAL_IP"]
+
+    def run() -> None:
+        spark.sparkContext.setJobGroup(end.name, end.name)
+        ran.extend(spark.sparkContext.parallelize([], 1).mapPartitionsWithIndex(sleep).collect())
+
+    ran: list[str] = []
+    placement.push(end.name, {(0, 0): SMALL})
+    thread = InheritableThread(target=run)
+    thread.start()
+    try:
+        for _ in patience():
+            if begun.exists():
+                break
+        yield
+    finally:
+        end.touch()
+        thread.join(PATIENCE)
+        placement.clear(end.name)
+    assert ran == [SMALL]
+
+
+def fails_on(host: str) -> Any:
+    def work(index: int, _rows: Any) -> Any:
+        if os.environ["SPARK_LOCAL_IP"] == host:
+            raise OSError(28, "No space left on device")
+        yield index, os.environ["SPARK_LOCAL_IP"]
+
+    return work
+
+
+def test_ten_stages_end_though_their_node_fails_every_attempt(spark: SparkSession, placement: PlacementTable) -> None:
+    context = spark.sparkContext
+    placement.push("bad node", {(0, 0): HOSTS[0]})
+    context.setJobGroup("bad node", "bad node")
+    for _ in range(10):
+        ((_, host),) = context.parallelize([], 1).mapPartitionsWithIndex(fails_on(HOSTS[0])).collect()
+        assert host in HOSTS[1:]
+    assert placement.left("bad node") == {"failed": 10}
+
+
+def test_only_what_failed_leaves_its_node(spark: SparkSession, placement: PlacementTable) -> None:
+    asked = {(0, index): HOSTS[index % 3] for index in range(PARTITIONS)}
+    placement.push("one bad", asked)
+    spark.sparkContext.setJobGroup("one bad", "one bad")
+    ran = dict(spark.sparkContext.parallelize([], PARTITIONS).mapPartitionsWithIndex(fails_on(HOSTS[1])).collect())
+    assert {ran[1], ran[4]} <= {HOSTS[0], HOSTS[2]}
+    assert all(ran[index] == asked[0, index] for index in (0, 2, 3, 5))
+
+
+def test_a_busy_node_is_waited_for_and_no_longer_than_the_bound(
+    spark: SparkSession, placement: PlacementTable, wait: Any, busy: None
+) -> None:
+    wait("2s")
+    placement.push("waits", {(0, index): SMALL for index in range(PARTITIONS)})
+    began = time.monotonic()
+    ran = slow_stage(spark, "waits", 0.0)
+    assert time.monotonic() - began > 2.0
+    assert SMALL not in ran.values()
+    assert placement.left("waits") == {"busy": PARTITIONS}
+
+
+def test_within_the_bound_a_busy_node_is_waited_for(
+    spark: SparkSession, placement: PlacementTable, wait: Any, tmp_path: Path
+) -> None:
+    wait("60s")
+    placement.push("patient", {(0, 0): SMALL})
+    with occupied(spark, placement, tmp_path / "end"):
+        freed = InheritableThread(target=lambda: (time.sleep(4.0), (tmp_path / "end").touch()))
+        freed.start()
+        ran = slow_stage(spark, "patient", 0.0)
+        freed.join()
+    assert ran[0] == SMALL
+    assert placement.left("patient") == {}
+
+
+def test_tasks_queue_for_one_core_longer_than_the_bound(
+    spark: SparkSession, placement: PlacementTable, wait: Any
+) -> None:
+    """Every task that the node takes begins the wait anew, and long tasks are waited for once their time is known."""
+    wait("1s")
+    placement.push("queue", {(0, index): SMALL for index in range(PARTITIONS)})
+    slow_stage(spark, "queue", 1.5)
+    for _ in range(5):  # a task that takes twice as long as the one before, on a busy machine, is not waited for
+        seen = placement.left("queue")
+        ran = set(slow_stage(spark, "queue", 1.5).values())
+        if ran == {SMALL}:
+            break
+    assert ran == {SMALL}
+    assert placement.left("queue") == seen
+
+
+def test_a_task_without_a_place_waits_as_spark_alone_lets_it(
+    spark: SparkSession, placement: PlacementTable, busy: None
+) -> None:
+    """One task has a place, the other prefers the busy node by itself."""
+    placement.push("mixed", {(0, 0): HOSTS[0]})
+    spark.sparkContext.setJobGroup("mixed", "mixed")
+    source = place_source(spark, ["placed", "left"], [HOSTS[1], SMALL])
+    ran = source.map(lambda item: (item, os.environ["SPARK_LOCAL_IP"])).collectAsMap()
+    assert ran["placed"] == HOSTS[0]
+    assert ran["left"] != SMALL
+
+
+def test_a_barrier_stage_starts_at_once(spark: SparkSession, placement: PlacementTable) -> None:
+    """Three tasks, asked for on a node of two cores: they start together or never."""
+
+    def gather(_rows: Any) -> Any:
+        context = BarrierTaskContext.get()
+        context.barrier()
+        yield context.partitionId(), os.environ["SPARK_LOCAL_IP"]
+
+    placement.push("barrier", {(0, index): HOSTS[1] for index in range(3)})
+    spark.sparkContext.setJobGroup("barrier", "barrier")
+    ran = dict(spark.sparkContext.parallelize([], 3).barrier().mapPartitions(gather).collect())
+    assert sorted(ran) == [0, 1, 2]
+    assert placement.left("barrier") == {"barrier": 3}

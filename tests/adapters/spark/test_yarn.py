@@ -1,0 +1,188 @@
+"""A real YARN on this machine, and applications that spark-submit gives it: rows tell where they were made."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+
+from headgate_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
+from headgate_spark.yarn.cluster import LocalYarn, nodes
+from headgate_spark.yarn.conf import node_specs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(2400)]
+APPLICATION = Path(__file__).with_name("yarn_app.py")
+HOSTS = ["127.0.0.2", "127.0.0.3"]
+PATIENT = {
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
+    "spark.headgate.wait": "600s",
+}
+"""On a busy machine an application else begins with the executors of one node, and leaves tasks that wait to Spark."""
+
+
+@pytest.fixture(scope="module")
+def yarn(java: None) -> Iterator[LocalYarn]:
+    """Two nodes of two vcores: an ApplicationMaster and three executors fill them, so that one node has two."""
+    pytest.importorskip("jgo")
+    with LocalYarn(node_specs((2, 2)), timeout=900.0) as cluster:
+        yield cluster
+
+
+@attrs.frozen
+class Application:
+    """What an application said, and the rows that it wrote."""
+
+    said: dict[str, Any]
+    rows: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, folder: Path) -> Application:
+        files = (folder / "rows").glob("*.json")
+        rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        return cls(json.loads((folder / "said.json").read_text()), rows)
+
+    def places(self, after: int, until: int) -> dict[tuple[int, int], set[tuple[str, str]]]:
+        """Nodes and containers of the tasks of both stages in some batches."""
+        found = defaultdict(set)
+        for row in self.rows:
+            if after < row["batch"] <= until:
+                for stage, kind in enumerate(("source", "state")):
+                    found[stage, row[kind]["partition"]].add(tuple(row[kind]["place"].split()))
+        return dict(found)
+
+
+def command(mode: str, *arguments: str, **conf: str) -> list[str]:
+    program = spark_home().path / "bin" / "spark-submit"
+    settings = PATIENT | {"spark.plugins": PLACEMENT, "spark.ui.enabled": "false"} | conf
+    options = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    where = ["--master", "yarn", "--deploy-mode", mode, "--jars", str(scheduler_jar(spark_home()))]
+    return [str(program), *where, *options, str(APPLICATION), *arguments]
+
+
+def submit(
+    yarn: LocalYarn, mode: str, folder: Path, *arguments: str, meanwhile: Callable[[], None] = lambda: None, **conf: str
+) -> Application:
+    """Run an application to its end; `meanwhile` is called again and again while it runs."""
+    words = command(mode, str(folder), *arguments, **conf)
+    deadline = time.monotonic() + 1200
+    with (folder / "log").open("w") as log:
+        running = subprocess.Popen(words, env=os.environ | yarn.client_environment(), stdout=log, stderr=log)
+        try:
+            while running.poll() is None and time.monotonic() < deadline:
+                meanwhile()
+                time.sleep(0.5)
+        finally:
+            running.kill()
+    assert running.wait() == 0, (folder / "log").read_text()[-20000:]
+    return Application.of(folder)
+
+
+THREE = {"spark.executor.instances": "3", "spark.executor.cores": "1"}
+
+
+def every_row_is_counted_once(found: Application) -> bool:
+    """The source makes each number once: how many there were of a key follows from the last."""
+    return all(row["count"] == (row["last"] - row["key"]) // 100 + 1 for row in found.rows)
+
+
+def every_task_ran_where_asked(found: Application, placement: dict[str, Any]) -> bool:
+    ran = found.places(placement["after"], placement["until"])
+    asked = {(stage, index): {host} for stage, index, host in placement["asked"]}
+    return {task: {host for host, _ in places} for task, places in ran.items()} == asked
+
+
+@pytest.mark.parametrize("mode", ["client", pytest.param("cluster", marks=pytest.mark.matrix)])
+def test_a_query_is_placed_and_moved_on_several_executors_a_node(yarn: LocalYarn, mode: str, tmp_path: Path) -> None:
+    found = submit(yarn, mode, tmp_path, "move", "2", **THREE)
+    said = found.said
+    assert (said["master"], said["mode"], said["level"]) == ("yarn", mode, "hard")
+    assert said["hosts"] == HOSTS
+    assert said["driver"] == "" if mode == "client" else said["driver"] in HOSTS
+    assert all(every_task_ran_where_asked(found, each) for each in said["placements"])
+    containers = defaultdict(set)
+    for row in found.rows:
+        for kind in ("source", "state"):
+            host, container = row[kind]["place"].split()
+            containers[host].add(container)
+    assert every_row_is_counted_once(found)
+    assert max(map(len, containers.values())) > 1
+    ended = yarn.ask(f"/apps/{said['application']}")["app"]
+    assert (ended["state"], ended["finalStatus"]) == ("FINISHED", "SUCCEEDED")
+
+
+DYNAMIC = {
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.timeout": "60s",
+    "spark.dynamicAllocation.executorIdleTimeout": "60s",
+    "spark.dynamicAllocation.minExecutors": "1",
+    "spark.dynamicAllocation.initialExecutors": "3",
+    "spark.dynamicAllocation.maxExecutors": "3",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": "1h",
+    "spark.executor.cores": "1",
+}
+"""Tasks that wait for their node are a backlog to Spark, which would ask for executors again in batches of a second."""
+
+
+@pytest.mark.matrix
+def test_dynamic_allocation_removes_the_executors_of_a_node_that_is_emptied(yarn: LocalYarn, tmp_path: Path) -> None:
+    """Places on a node without executors are passed over at once: nothing waits for what Spark has removed."""
+    before: list[int] = []
+    after: list[int] = []
+
+    def look() -> None:
+        if not (tmp_path / "said.json").exists():
+            used = after if (tmp_path / "emptied").exists() else before
+            used.append(sum(each["used_vcores"] for each in nodes(yarn.ui_port)))
+
+    found = submit(yarn, "client", tmp_path, "empty", "3", meanwhile=look, **DYNAMIC)
+    said, (packed, passed_over) = found.said, found.said["placements"]
+    first = said["hosts"][0]
+    assert first in said["left_alive"]
+    assert every_task_ran_where_asked(found, packed)
+    # Whether Spark has started another executor there by then is its own affair.
+    assert len(found.places(passed_over["after"], passed_over["until"])) == 12
+    assert max(said["seconds"]) < 300, "the bound on waits is twice as long"
+    assert every_row_is_counted_once(found)
+    # What YARN says: an ApplicationMaster and three executors, and later fewer.
+    assert (max(before), min(after) < 4) == (4, True)
+
+
+@pytest.mark.matrix
+def test_tasks_of_a_node_that_dies_run_elsewhere_and_come_back_with_it(yarn: LocalYarn, tmp_path: Path) -> None:
+    killed = tmp_path / "killed"
+    restarted: list[str] = []
+
+    def kill_a_node() -> None:
+        if (tmp_path / "ready").exists() and not killed.exists():
+            (running,) = yarn.ask("/apps?states=RUNNING")["apps"]["app"]
+            manager = running["amHostHttpAddress"].partition(":")[0]
+            host = next(each for each in HOSTS if each != manager)
+            yarn.kill_node(host)
+            killed.with_name("draft").write_text(host)
+            killed.with_name("draft").rename(killed)
+        if (tmp_path / "gone").exists() and not restarted:
+            restarted.append(killed.read_text())
+            yarn.start_node(restarted[0])
+
+    found = submit(yarn, "client", tmp_path, "lose", "2", meanwhile=kill_a_node, **THREE)
+    before, without, again = found.said["placements"]
+    (survivor,) = set(HOSTS) - set(restarted)
+    assert every_task_ran_where_asked(found, before)
+    assert every_task_ran_where_asked(found, again)
+    ran = found.places(without["after"], without["until"])
+    assert set(ran) == {(stage, index) for stage in range(2) for index in range(6)}
+    assert {host for places in ran.values() for host, _ in places} == {survivor}
+    assert found.said["left"]["gone"] > 0
+    assert every_row_is_counted_once(found)
