@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headgate.model import FrozenMap, Receipt, Step
 from headgate.model.rescale import rescale_differences, rescale_refusals
-from headgate_storm.workers.verification import Expected, expect
+from headgate_storm.workers.verification import Expected, expect, touched
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -40,14 +40,13 @@ def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
 
 
 def _bystanders(snapshot: Snapshot, plan: Plan) -> Sequence[str]:
-    touched = restarted(snapshot.assignment, plan.assignment)
+    workers = restarted(snapshot.assignment, plan.assignment)
     bystanders = sum(
-        slot in touched and plan.assignment.get(task) == slot for task, slot in snapshot.assignment.items()
+        slot in workers and plan.assignment.get(task) == slot for task, slot in snapshot.assignment.items()
     )
     if not bystanders:
         return ()
-    workers = ", ".join(map(str, touched))
-    return (f"{bystanders} executors that stay are restarted with their workers {workers}",)
+    return (f"{bystanders} executors that stay are restarted with their workers {', '.join(map(str, workers))}",)
 
 
 def restarted(before: Mapping[str, Slot], after: Mapping[str, Slot]) -> tuple[Slot, ...]:
@@ -57,10 +56,7 @@ def restarted(before: Mapping[str, Slot], after: Mapping[str, Slot]) -> tuple[Sl
         before: Slot by task id that Nimbus has.
         after: Slot by task id that is asked for.
     """
-    tasks = before.keys() | after.keys()
-    changed = [task for task in tasks if before.get(task) != after.get(task)]
-    touched = {slot for task in changed for slot in (before.get(task), after.get(task)) if slot is not None}
-    return tuple(sorted(touched & set(before.values())))
+    return tuple(sorted(touched(before, after) & set(before.values())))
 
 
 def execute(target: StormTarget, plan: Plan) -> Receipt:
@@ -138,8 +134,8 @@ def _ending(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot])
     if target.watch is None:
         return frozenset()
     kept = {task: slot for task, slot in snapshot.assignment.items() if task not in wanted}
-    touched = restarted(snapshot.assignment, {**kept, **wanted})
-    return frozenset(life for life, slot in target.watch.lives(snapshot).items() if slot in touched)
+    ending = restarted(snapshot.assignment, {**kept, **wanted})
+    return frozenset(life for life, slot in target.watch.lives(snapshot).items() if slot in ending)
 
 
 def _astray(seen: Mapping[str, Slot], snapshot: Snapshot, wanted: Mapping[str, Slot]) -> list[str]:

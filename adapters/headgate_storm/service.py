@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headgate.control.knowledge import KnowledgeFile
+from headgate.control.priorities import Priorities
 from headgate.model import Metrics, Request
 from headgate_storm.nimbus.bridge import Bridge
 from headgate_storm.nimbus.claim import claim
@@ -50,6 +51,8 @@ class ServiceSettings:
             `collector.token` beside the endpoint.
         samples: Folder for the reports of workers, as Parquet; None writes none.
         knowledge: File or folder of profiles and demands; None knows nothing.
+        priorities: Plugin, and its address after a colon, that says what is how important; None leaves what topologies
+            declare.
         top_up: Put executors for which no slot is free into running workers of their topology, which restarts these.
         patience: Seconds that Nimbus may take to store a plan, and workers to start; None is what Nimbus's own settings
             give them.
@@ -61,6 +64,7 @@ class ServiceSettings:
     token: Path | None = None
     samples: Path | None = None
     knowledge: Path | None = None
+    priorities: str | None = None
     top_up: bool = False
     patience: float | None = None
 
@@ -124,6 +128,7 @@ def serve(
 
     Raises:
         DocumentError: There is no such knowledge.
+        PluginError: There is no such plugin for priorities.
         EngineError: Another process serves this endpoint, a port is taken, a file cannot be written, or a library is
             missing.
     """
@@ -131,11 +136,12 @@ def serve(
         stack.enter_context(claim(settings.endpoint))
         collector = _collector(settings, stack)
         watch = CollectorWatch(collector) if collector is not None else None
+        knowledge, priorities = KnowledgeFile(settings.knowledge), Priorities(host, settings.priorities)
         rounds = Rounds(
             lambda request: host.schedule(scheduler, request, options),
             shadow=shadow,
             metrics=lambda: watch.latest if watch is not None else Metrics(),
-            complete=KnowledgeFile(settings.knowledge).complete,
+            complete=lambda seen: priorities.latest(knowledge.complete(seen)),
             top_up=settings.top_up,
             on_decision=on_decision,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.engines.cluster_commands import MOST, end_cluster, running_cluster
 from headgate_storm.release.artefacts import STORM
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 SIZES = "400:4096:4,200:2048:3,100:1024:2"
 """Three supervisors of different size, as CPU:MEMORY:SLOTS, on a machine of one core and more: points are declared."""
-MOST = 200
-"""Supervisors that `up` takes: each has an address from 127.0.0.11 on, and with more than 244 the last byte ends."""
 JAR = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -104,10 +103,7 @@ def down(*, as_json: bool) -> None:
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
     from headgate_storm.local.state import StormState
 
-    ended = StormState.end()
-    if as_json:
-        click.echo(json.dumps({"ended": [each.name for each in ended.daemons] if ended else []}))
-    click.echo(f"ended the cluster at {ended.where}" if ended else "no local Storm cluster runs", err=True)
+    end_cluster(StormState, as_json=as_json)
 
 
 @storm.command()
@@ -126,11 +122,7 @@ def status(home: Path | None, *, as_json: bool) -> None:
     if home is not None:
         _show(Installation.at(home).describe(), as_json=as_json)
         return
-    running = StormState.read()
-    if running is None:
-        click.echo("no local Storm cluster runs: start one with `headgate storm up`", err=True)
-        raise SystemExit(1)
-    _show(running.describe(), as_json=as_json)
+    _show(running_cluster(StormState).describe(), as_json=as_json)
 
 
 def _show(cluster: dict[str, Any], *, as_json: bool) -> None:

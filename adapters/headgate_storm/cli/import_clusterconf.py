@@ -77,8 +77,9 @@ def storm_clusterconf(clusters: tuple[str, ...], jar: Path | None, output: Path,
     """
     # cattrs, zipfile and the model cost 0.1 s, which the list of commands does not need.
     from headgate import documents
+    from headgate.engines.maven import resolve
     from headgate_storm.client.clusterconf import NAMES, read_request
-    from headgate_storm.release.artefacts import SERVER_TESTS, resolve
+    from headgate_storm.release.artefacts import SERVER_TESTS
 
     for name in clusters:
         if name not in NAMES:

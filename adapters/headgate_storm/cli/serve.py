@@ -43,7 +43,7 @@ def serve() -> None:
     """Serve an engine that asks for its schedule."""
 
 
-@serve.command("storm", cls=Configured, settings=lambda: loop_settings(without=("elastic",)))
+@serve.command("storm", cls=Configured, settings=lambda: loop_settings(without=("elastic", "slowdown")))
 @click.option("-s", "--scheduler", default="resource-aware", show_default=True, help="Name of a scheduler.")
 @option_option
 @click.option(
@@ -95,7 +95,8 @@ def storm(
     """Answer the scheduling rounds of a Storm cluster, and run the control loop on it.
 
     Executors without a slot are placed in the round that shows them. Running executors move when the scheduler's
-    analysis of what was measured calls for it; those of a scheduler without an analysis stay, but for --replan.
+    analysis of what was measured calls for it; those of a scheduler without an analysis stay, but for --replan and
+    --priorities.
     """
     # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
     from headgate.control.loop import Control
@@ -113,6 +114,7 @@ def storm(
         token=token,
         samples=samples,
         knowledge=control.knowledge,
+        priorities=control.priorities,
         top_up=top_up,
         patience=patience,
     )
@@ -138,7 +140,8 @@ def _serve(
         ):  # fmt: skip
             records.count = service.counts
             _introduce(service, control)
-            if not pace.replan and not host.has(control.scheduler, "headgate_analyse"):
+            follows = pace.replan or control.priorities is not None
+            if not follows and not host.has(control.scheduler, "headgate_analyse"):
                 say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
                 threading.Event().wait()  # until a signal: the bridge answers rounds from threads of its own
             loop = Loop(host, control, service.target, records.journal, counts=records.counts)

@@ -14,7 +14,7 @@ import click
 
 from headgate.cli.host import plugins
 from headgate.errors import EngineError
-from headgate_storm.cli.profile import storm
+from headgate_storm.cli.seats import storm
 from headgate_storm.install.unit import systemd_unit
 
 __all__ = ["storm"]
@@ -49,6 +49,8 @@ share = click.FloatRange(min=0)
 @click.option("--cpu", default=1.0, show_default=True, type=share, help="Times the declared cost of a tuple.")
 @click.option("--memory", default=0.0, show_default=True, type=share, help="Part of the declared heap to hold.")
 @click.option("--text", type=FILE, help="The text whose words are counted.")
+@click.option("--seats", is_flag=True, help="Give tasks of bolts a seat in each worker.")
+@click.option("--movable", multiple=True, metavar="COMPONENT=STATE", help="State of a bolt that has seats.")
 @click.option("--wait", default=0.0, type=share, help="Seconds to wait until every executor runs; 0 does not wait.")
 @home_option
 @json_option
@@ -59,6 +61,8 @@ def submit(
     wait: float,
     home: Path | None,
     *,
+    seats: bool,
+    movable: tuple[str, ...],
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -76,16 +80,21 @@ def submit(
         raise click.UsageError("--jar and --class go together: the jar, and the class in it that submits")
     if jar is None and len(words) != 1:
         raise click.UsageError("name one DOCUMENT or PLUGIN:WORKLOAD, or a --jar and its --class")
+    states = _states(movable) if seats else None
+    if movable and not seats:
+        raise click.UsageError("--movable says what moves between seats: add --seats")
     where = standing_or_at(home)
     submitter = Submitter.of(where)
     with where.gateway() as nimbus:
         # A jar names its topologies itself: those that it submitted are the ones that were not there before.
         before = {each.id for each in nimbus.cluster().topologies}
         if jar is not None and main is not None:
-            submitter.jar(jar, main, words)
+            notes = submitter.jar(jar, main, words, seats=states)
         else:
-            for description in _described(words[0], **settings):
-                submitter.description(description)
+            described = _described(words[0], **settings)
+            notes = [note for each in described for note in submitter.description(each, seats=states)]
+        for note in notes:
+            click.echo(note, err=True)
         names = [each.name for each in nimbus.cluster().topologies if each.id not in before]
         _wait_until_running(nimbus, names, wait)
         _show([nimbus.topology(name) for name in names], as_json=as_json)
@@ -105,6 +114,16 @@ def _described(
         raise click.UsageError(f"{word} has {len(described)} topologies, and --name is for one")
     # Storm refuses names with these characters (Utils.validateTopologyName).
     return [{**each, "name": name or re.sub(r"[/.:\\]", "-", each["name"])} for each in described]
+
+
+def _states(movable: tuple[str, ...]) -> dict[str, str]:
+    states = {}
+    for each in movable:
+        component, sign, state = each.partition("=")
+        if not sign or not component:
+            raise click.BadParameter(f"{each!r} is no COMPONENT=STATE, such as count=stateless or count=fields:counts")
+        states[component] = state
+    return states
 
 
 def _wait_until_running(nimbus: NimbusGateway, names: list[str], seconds: float) -> None:

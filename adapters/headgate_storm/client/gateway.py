@@ -37,6 +37,11 @@ FLAGS = (*SMALL_JVM, "-Xmx128m")
 SERVER = ("--die-on-broken-pipe", "--enable-auth", "0")
 """The gateway listens on a port of 127.0.0.1 that the system gives, and ends when this process has ended."""
 
+JAAS = "java.security.auth.login.config"
+TRANSPORT = "storm.thrift.transport"
+PLAIN = "org.apache.storm.security.auth.SimpleTransportPlugin"
+"""Settings by which Storm's client logs in, and the transport without a login."""
+
 LOST = ("NimbusLeaderNotFoundException", "TTransportException", "UnknownHostException")
 """Exceptions of Storm's client that mean: there is no Nimbus, or none that leads."""
 
@@ -288,7 +293,10 @@ class NimbusGateway:
         if kind in LOST:
             port = self.conf.get("nimbus.thrift.port", self._java_conf["nimbus.thrift.port"])
             seeds = ", ".join(f"{host}:{port}" for host in self._java_conf["nimbus.seeds"])
-            return f"no Nimbus that leads answers at {seeds}: is it up, and has its election ended?"
+            login = "and has its election ended"
+            if self.conf.get(TRANSPORT, PLAIN) != PLAIN:
+                login = f"has its election ended, and does it take the login of {self.conf.get(JAAS)}"
+            return f"no Nimbus that leads answers at {seeds}: is it up, {login}?"
         if kind == "NotAliveException":
             return f"no topology {subject!r} runs on this cluster"
         # Thrift's exceptions hold their text in a field `msg`, those of Java in `getMessage`.

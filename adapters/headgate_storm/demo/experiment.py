@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CONF = {"headgate.monitor.seconds": 1, "storm.messaging.netty.max_wait_ms": 200}
 """Reports every second, and lost connections tried again within 0.2 s. With longer waits a change looks slower, and its
 seconds are not told apart."""
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds that a topology may take until all of it runs. With less, a busy machine fails the demo."""
 STEADY = 4
 """Seconds of usual throughput after which a change is over. With fewer, a pause between two stalls ends it early."""

@@ -13,7 +13,7 @@ from headgate.hooks import Finding
 from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.install.hooks import StoredSettings, examine_hooks, examine_workers
 from headgate_storm.install.installation import Installation
-from headgate_storm.install.security import examine_security, nimbus_addresses
+from headgate_storm.install.security import SECRET, SECRET_FILE, examine_security, handed_out, nimbus_addresses
 from headgate_storm.nimbus.bridge import HOST, Endpoint
 from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import SCHEDULER
@@ -52,7 +52,7 @@ def examine_settings(
         conf: Its `storm.yaml`.
         stored: What Nimbus has, None where it was not asked.
     """
-    yield from examine_conf(conf)
+    yield from examine_conf(conf, stored.nimbus if stored is not None else None)
     yield from examine_hooks(conf, stored)
     extlib = installation.home / "extlib"
     yield from examine_workers(extlib, conf, stored, jar=bool(_with_headgate(installation, "extlib")))
@@ -148,12 +148,17 @@ def _stored(installation: Installation, conf: Mapping[str, Any], java: Java) -> 
         return StoredSettings.ask(nimbus)
 
 
-def examine_conf(conf: Mapping[str, Any]) -> Iterator[Finding]:
-    """Findings on what a `storm.yaml` says, and on the files and addresses that it names."""
+def examine_conf(conf: Mapping[str, Any], nimbus: Mapping[str, Any] | None = None) -> Iterator[Finding]:
+    """Findings on what a `storm.yaml` says, and on the files and addresses that it names.
+
+    Args:
+        conf: The `storm.yaml` of this machine.
+        nimbus: The settings of Nimbus, None where it was not asked.
+    """
     yield _scheduler(conf)
     yield _endpoint(conf.get("headgate.endpoint"))
     yield from _collectors(conf.get("headgate.collector"))
-    yield _token(conf)
+    yield _token(conf, handed=handed_out(conf) or handed_out(nimbus or {}))
 
 
 def _scheduler(conf: Mapping[str, Any]) -> Finding:
@@ -216,17 +221,33 @@ def _collectors(named: Any) -> Iterator[Finding]:
         yield _listening(subject, host, port, fix)
 
 
-def _token(conf: Mapping[str, Any]) -> Finding:
-    subject = "headgate.collector.token.file"
-    if conf.get("headgate.collector.token"):
-        return _ok(subject, "storm.yaml has the token itself")
-    named = conf.get(subject)
+def _token(conf: Mapping[str, Any], *, handed: bool) -> Finding:
+    if conf.get(SECRET):
+        return _ok(SECRET_FILE, "storm.yaml has the token itself")
+    named = conf.get(SECRET_FILE)
+    if handed:
+        return _token_of_nimbus(conf, named)
     fix = "storm.yaml of supervisors: the file that `headgate serve storm` names, copied to each machine"
     if not named:
-        return _lacking(subject, "not set: the collector refuses workers", fix)
-    file = Path(str(named))
+        return _lacking(SECRET_FILE, "not set: the collector refuses workers", fix)
+    return _token_file(Path(str(named)), fix)
+
+
+def _token_of_nimbus(conf: Mapping[str, Any], named: Any) -> Finding:
+    """The finding where each topology is handed its own token: Nimbus, beside its endpoint, makes them of the file."""
+    if not Path(str(conf.get("headgate.endpoint") or "")).is_file():
+        return _ok(SECRET_FILE, "not needed here: Nimbus hands each topology its own")
+    fix = "storm.yaml of Nimbus: the file that `headgate serve storm` names"
+    if not named:
+        return _bad(SECRET_FILE, "not set: Nimbus has nothing to make the tokens of topologies of", fix)
+    return _token_file(Path(str(named)), fix)
+
+
+def _token_file(file: Path, fix: str) -> Finding:
     if not file.is_file():
-        return _bad(subject, f"there is no {file}", fix)
+        return _bad(SECRET_FILE, f"there is no {file}", fix)
     return (
-        _bad(subject, others, f"chmod 600 {file}") if (others := _rights_of_others(file)) else _ok(subject, str(file))
+        _bad(SECRET_FILE, others, f"chmod 600 {file}")
+        if (others := _rights_of_others(file))
+        else _ok(SECRET_FILE, str(file))
     )

@@ -7,7 +7,9 @@ submitted anew. A class that is named and not on a worker's class path ends the 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +32,15 @@ HOOK = "topology.auto.task.hooks"
 
 @attrs.frozen(kw_only=True)
 class StoredSettings:
-    """Settings that Nimbus has: its own, and those stored with each running topology that may be read, by name."""
+    """Settings that Nimbus has: its own, and those stored with each running topology that may be read, by name.
+
+    `supervisors` are the hosts of those that it knows.
+    """
 
     nimbus: Mapping[str, Any]
     topologies: Mapping[str, Mapping[str, Any]]
     unread: tuple[str, ...] = ()
+    supervisors: tuple[str, ...] = ()
 
     @classmethod
     def ask(cls, nimbus: NimbusGateway) -> StoredSettings:
@@ -43,13 +49,14 @@ class StoredSettings:
         Raises:
             EngineError: No Nimbus leads or can be reached, or it refuses its own settings.
         """
-        own, found, unread = nimbus.nimbus_conf(), {}, []
-        for each in nimbus.cluster().topologies:
+        own, cluster, found, unread = nimbus.nimbus_conf(), nimbus.cluster(), {}, []
+        for each in cluster.topologies:
             try:
                 found[each.name] = nimbus.topology_conf(each.name)
             except EngineError:  # killed meanwhile, or not for this user
                 unread.append(each.name)
-        return cls(nimbus=own, topologies=found, unread=tuple(unread))
+        hosts = tuple(each.host for each in cluster.supervisors)
+        return cls(nimbus=own, topologies=found, unread=tuple(unread), supervisors=hosts)
 
     def hooked(self) -> tuple[str, ...]:
         """Topologies whose stored settings name a class of Headgate's."""
@@ -130,7 +137,7 @@ def _deaf(conf: Mapping[str, Any], stored: StoredSettings) -> Iterator[Finding]:
 def examine_workers(
     folder: Path, conf: Mapping[str, Any], stored: StoredSettings | None, *, jar: bool
 ) -> Iterator[Finding]:
-    """Findings on workers that would not start for want of the jar.
+    """Findings on workers that would not start for want of the jar; it is no fault where no supervisor is known.
 
     Args:
         folder: The `extlib` of this machine.
@@ -145,6 +152,13 @@ def examine_workers(
     if jar:
         return
     fix = f"headgate storm jar -o {folder}"
+    if stored is not None and stored.supervisors and not any(map(of_this_machine, stored.supervisors)):
+        if hooked or names_headgate(effective(conf, stored.nimbus)):
+            detail = (
+                f"no jar of Headgate is in {folder}; Nimbus knows no supervisor of this machine, which would need it"
+            )
+            yield Finding(subject="hooks", status="missing", detail=detail, fix=f"nothing without one; else {fix}")
+        return
     if hooked:
         yield Finding(
             subject="topologies",
@@ -160,6 +174,13 @@ def examine_workers(
             "start here",
             fix=f"{fix}, or take {' and '.join(HOOKS)} out of storm.yaml, of Nimbus too",
         )
+
+
+def of_this_machine(host: str) -> bool:
+    """Tell whether a host name, or an address, is one of this machine: one can listen there."""
+    with contextlib.suppress(OSError), socket.create_server((host, 0)):
+        return True
+    return False
 
 
 def _entries(conf: Mapping[str, Any], key: str) -> list[Any]:

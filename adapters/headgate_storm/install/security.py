@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headgate.hooks import Finding
+from headgate_storm.client.gateway import JAAS, PLAIN, TRANSPORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-JAAS = "java.security.auth.login.config"
-TRANSPORT = "storm.thrift.transport"
 TLS = "nimbus.thrift.client.use.tls"
 SECRET = "headgate.collector.token"  # noqa: S105 - the name of a setting
 SECRET_FILE = f"{SECRET}.file"
@@ -21,7 +20,8 @@ CREDENTIALS = "topology.auto-credentials"
 CREDENTIAL = "headgate.storm.monitor.TopologyToken"
 """The plugin by which Nimbus hands each topology its token, so that workers read no file."""
 DIGEST = "org.apache.storm.security.auth.digest.DigestSaslTransportPlugin"
-PLAIN = "org.apache.storm.security.auth.SimpleTransportPlugin"
+DIGEST_NAME = "localhost"
+"""The name of its servers in Storm's digest transport: a login for another one is refused."""
 TLS_STORE = "nimbus.thrift.tls.client.truststore.path"
 
 
@@ -29,6 +29,11 @@ def nimbus_addresses(conf: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default otherwise."""
     key, otherwise = ("nimbus.thrift.tls.port", 0) if conf.get(TLS) else ("nimbus.thrift.port", 6627)
     return tuple((str(host), int(conf.get(key) or otherwise)) for host in conf.get("nimbus.seeds") or ["localhost"])
+
+
+def handed_out(conf: Mapping[str, Any]) -> bool:
+    """Tell whether workers get the token of their topology from Nimbus, by its credentials."""
+    return CREDENTIAL in (conf.get(CREDENTIALS) or ())
 
 
 def examine_security(conf: Mapping[str, Any]) -> Iterator[Finding]:
@@ -44,7 +49,7 @@ def examine_security(conf: Mapping[str, Any]) -> Iterator[Finding]:
             detail="a secret in storm.yaml of Nimbus is stored with every topology, and its UI and API show it",
             fix=f"a new secret, and its file named as {SECRET_FILE}",
         )
-    if conf.get(AS_USER) is True and conf.get(SECRET_FILE) and CREDENTIAL not in (conf.get(CREDENTIALS) or ()):
+    if conf.get(AS_USER) is True and conf.get(SECRET_FILE) and not handed_out(conf):
         yield Finding(
             subject=AS_USER,
             status="broken",
@@ -65,6 +70,11 @@ def _login(conf: Mapping[str, Any]) -> Finding:
     if not os.access(file, os.R_OK):
         detail = f"{file}, the login for {plugin}, cannot be read: `headgate storm` cannot ask Nimbus"
         return Finding(subject=TRANSPORT, status="missing", detail=detail, fix="ask again as a user who can read it")
+    others = [host for host, _ in nimbus_addresses(conf) if host != DIGEST_NAME]
+    if plugin == DIGEST and others:
+        detail = f"{plugin} takes logins from those alone who call Nimbus {DIGEST_NAME}, not {', '.join(others)}"
+        fix = f'storm.yaml: nimbus.seeds: ["{DIGEST_NAME}"], and storm.local.hostname of Nimbus likewise'
+        return Finding(subject=TRANSPORT, status="broken", detail=detail, fix=fix)
     tested = "" if plugin == DIGEST else "; Headgate is tested with DIGEST-MD5 only"
     return Finding(subject=TRANSPORT, status="ok", detail=f"{plugin}, with {file}{tested}")
 

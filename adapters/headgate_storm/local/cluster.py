@@ -16,12 +16,12 @@ import attrs
 
 from headgate.engines.java import find_java
 from headgate.engines.lifetime import lifetime
+from headgate.engines.ports import Ports
 from headgate.engines.process import Daemon, LocalCluster, check_addresses, end, end_group, patience
 from headgate.errors import EngineError
 from headgate.interrupts import held
 from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.local.home import StormHome, write_conf
-from headgate_storm.local.ports import Ports
 from headgate_storm.local.processes import WorkerProcess, resident_mb, workers_of
 from headgate_storm.release.artefacts import STORM, distribution, java_version
 
@@ -105,7 +105,7 @@ class LocalStorm(LocalCluster):
     extlib: tuple[Path, ...] = attrs.field(default=(), kw_only=True)
     extlib_daemon: tuple[Path, ...] = attrs.field(default=(), kw_only=True)
     options: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, kw_only=True)
-    timeout: float = attrs.field(default=120.0, kw_only=True)
+    timeout: float = attrs.field(default=300.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
     group: str = attrs.field(default="", init=False)
     gateway: NimbusGateway = attrs.field(default=None, init=False)

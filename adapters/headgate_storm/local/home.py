@@ -59,7 +59,7 @@ class StormHome:
         *arguments: str,
         conf: Path,
         heap_mb: int,
-        properties: Mapping[str, Path] | None = None,
+        properties: Mapping[str, Any] | None = None,
         options: Iterable[str] = (),
     ) -> list[str]:
         """The command that runs one of Storm's classes.

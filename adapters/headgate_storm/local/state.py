@@ -29,6 +29,7 @@ class StormState(ClusterState):
     """
 
     engine: ClassVar[str] = "storm"
+    title: ClassVar[str] = "Storm cluster"
     grace: ClassVar[float] = 0.0  # a supervisor that is asked to end leaves its workers, and no state is kept
 
     version: str

@@ -1,8 +1,7 @@
 """Storm's own constraints, in a topology's configuration, as constraints of the model.
 
 They are read as `ConstraintSolverConfig` of Storm reads them: what is no component or no number there is left out, for
-a mistake in one topology must not stop the rounds of all. One executor or one component a worker is not read: to mend
-plans of production size for it takes longer than a round has.
+a mistake in one topology must not stop the rounds of all.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 RAS, SPREAD = "topology.ras.constraints", "topology.spread.components"
 FAVORED, UNFAVORED = "topology.scheduler.favored.nodes", "topology.scheduler.unfavored.nodes"
+ONE_EXECUTOR = "topology.ras.one.executor.per.worker"
+ONE_COMPONENT = "topology.ras.one.component.per.worker"
 LIMIT, APART = "maxNodeCoLocationCnt", "incompatibleComponents"
 
 
@@ -30,20 +31,27 @@ def constraints_of(conf: Mapping[str, Any], components: AbstractSet[str]) -> tup
     return (
         *_apart(conf.get(RAS), components),
         *_limits(conf, components),
+        *_in_workers(conf),
         *_nodes(conf),
     )
 
 
 def _apart(said: Any, components: AbstractSet[str]) -> Iterator[Constraint]:
-    """Components that share no worker: a map by component, or the list of pairs of before."""
+    """Components that share no worker: a map by component, or the list of pairs of before.
+
+    A component that is incompatible with itself has one executor a worker.
+    """
     pairs = [tuple(each[:2]) for each in said if _is_pair(each)] if isinstance(said, list) else []
     if isinstance(said, dict):
         for name, rules in said.items():
             others = rules.get(APART, ()) if isinstance(rules, dict) else ()
             pairs += [(name, other) for other in ([others] if isinstance(others, str) else _names(others))]
-    known = {tuple(sorted(pair)) for pair in pairs if set(pair) <= components and len(set(pair)) > 1}
-    for pair in sorted(known):
-        yield Constraint(kind=ConstraintKind.APART, components=pair, scope=Scope.WORKER)
+    known = {tuple(sorted(set(pair))) for pair in pairs if set(pair) <= components}
+    for names in sorted(known):
+        if len(names) == 1:
+            yield Constraint(kind=ConstraintKind.AT_MOST, components=names, scope=Scope.WORKER, limit=1)
+        else:
+            yield Constraint(kind=ConstraintKind.APART, components=names, scope=Scope.WORKER)
 
 
 def _limits(conf: Mapping[str, Any], components: AbstractSet[str]) -> Iterator[Constraint]:
@@ -58,6 +66,13 @@ def _limits(conf: Mapping[str, Any], components: AbstractSet[str]) -> Iterator[C
         yield Constraint(kind=ConstraintKind.AT_MOST, components=(name,), limit=found[name])
 
 
+def _in_workers(conf: Mapping[str, Any]) -> Iterator[Constraint]:
+    if conf.get(ONE_EXECUTOR) is True:
+        yield Constraint(kind=ConstraintKind.AT_MOST, scope=Scope.WORKER, limit=1)
+    elif conf.get(ONE_COMPONENT) is True:
+        yield Constraint(kind=ConstraintKind.APART, scope=Scope.WORKER)
+
+
 def _nodes(conf: Mapping[str, Any]) -> Iterator[Constraint]:
     """Hosts that a topology would like, and those that it would rather not have; the first wins, as in Storm."""
     favored = _names(conf.get(FAVORED))
@@ -70,7 +85,7 @@ def _nodes(conf: Mapping[str, Any]) -> Iterator[Constraint]:
 
 
 def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(_names(value)) >= 2
+    return isinstance(value, list) and len(value) > 1 and all(isinstance(each, str) for each in value[:2])
 
 
 def _names(values: Any) -> list[str]:

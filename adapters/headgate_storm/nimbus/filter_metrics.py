@@ -28,4 +28,5 @@ def known_metrics(metrics: Metrics, seen: Observation) -> Metrics:
         flows=tuple(each for each in metrics.flows if each.source in tasks and each.target in tasks),
         nodes=tuple(each for each in metrics.nodes if each.node in nodes),
         topologies=tuple(each for each in metrics.topologies if each.topology in topologies),
+        streams=tuple(each for each in metrics.streams if each.topology in topologies),
     )

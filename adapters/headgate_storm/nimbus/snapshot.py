@@ -28,6 +28,7 @@ from headgate.model import (
     Topology,
 )
 from headgate.model.rates import stream_rates
+from headgate.model.validate import MAX_AMOUNT
 from headgate_storm.nimbus.constraints import constraints_of
 from headgate_storm.nimbus.timing import Timing
 
@@ -185,7 +186,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         owner=data["owner"],
         priority=data["priority"],
         workers=data["workers"],
-        worker_heap=data["heap"],
+        worker_heap=None if data["heap"] is None else _amount(data["heap"]),
         name=data["name"],
         # The thesis's desired number is what Storm calls the machines of an isolated topology.
         desired_nodes=_nodes(conf, DESIRED, isolated),
@@ -221,7 +222,7 @@ def _component(data: Mapping[str, Any]) -> Component:
         kind=Kind.SPOUT if data["type"] == "spout" else Kind.BOLT,
         parallelism=len(data["executors"]) // 2,
         demand=_resources(data["resources"]),
-        heap=float(data["resources"].get(ON_HEAP, 0.0)),
+        heap=_amount(data["resources"].get(ON_HEAP, 0.0)),
         rate=UNIFORM if data["type"] == "spout" else None,
     )
 
@@ -247,7 +248,13 @@ def _resources(amounts: Mapping[str, float]) -> Resources:
 
     Nimbus says 0 of every further resource that some other component asks for.
     """
-    left = dict(amounts)
+    left = {name: _amount(amount) for name, amount in amounts.items()}
     memory = left.pop(ON_HEAP, 0.0) + left.pop(OFF_HEAP, 0.0) + left.pop(MEMORY, 0.0)
-    cpu = float(left.pop(CPU, 0.0))
-    return Resources({"cpu": cpu, "memory": float(memory)} | {name: amount for name, amount in left.items() if amount})
+    cpu = left.pop(CPU, 0.0)
+    amounts = {"cpu": cpu, "memory": memory} | left
+    return Resources({name: _amount(each) for name, each in amounts.items() if each or name in ("cpu", "memory")})
+
+
+def _amount(said: float) -> float:
+    """An amount that the model takes: what one topology asks for beyond it is nowhere, and must not stop the others."""
+    return float(min(said, MAX_AMOUNT))

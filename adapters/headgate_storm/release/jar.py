@@ -1,5 +1,7 @@
 """The jar for Storm's classpath: Headgate's Java classes and those of the installed py4j, so that both ends match.
 
+py4j's are in a package of Headgate's there: a topology, or another plugin of a daemon, may bring a py4j of its own.
+
 A wheel brings the classes; from a checkout they are compiled on first use, by a JDK if there is one, else by Eclipse's
 compiler, which needs only a Java runtime.
 """
@@ -20,8 +22,10 @@ from typing import TYPE_CHECKING
 from headgate.engines.cache import cache_folder
 from headgate.engines.java import find_java
 from headgate.engines.lifetime import environment
+from headgate.engines.maven import Artefact, resolve
 from headgate.errors import EngineError
-from headgate_storm.release.artefacts import STORM, Artefact, distribution, java_version, resolve
+from headgate_storm.release.artefacts import STORM, distribution, java_version
+from headgate_storm.release.relocate import relocate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +38,8 @@ BUILT = Path(__file__).parents[1] / "headgate-storm.jar"
 """Headgate's classes, in an installed wheel that was built where there was a JDK."""
 HANDED_OUT = re.compile(r"headgate-storm-[0-9a-f]{12}\.jar")
 """Name of the jar of any Headgate."""
+PY4J, OWN_PY4J = "py4j", "headgate/py4j"
+"""Package of py4j, and the one that it has in the jar."""
 BYTECODE = 11
 """Storm 2.6 runs on Java 11, Storm 2.8 on Java 17; classes for the older one serve both."""
 COMPILER = Artefact("org.eclipse.jdt", "ecj", "3.33.0")
@@ -53,13 +59,14 @@ def bridge_jar(version: str = STORM, *, cache: Path | None = None) -> Path:
     py4j = py4j_jar()
     parts = [BUILT] if BUILT.is_file() else sources()
     # Named by what it is made of: after an upgrade of Headgate or py4j the jar in the cache is another one.
-    digest = hashlib.sha256(b"\0".join(part.read_bytes() for part in [py4j, *parts])).hexdigest()[:12]
+    made_of = (OWN_PY4J.encode(), *(part.read_bytes() for part in [py4j, *parts]))
+    digest = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:12]
     jar = (cache or cache_folder()) / "storm" / f"headgate-storm-{digest}.jar"
     if not jar.is_file():
         jar.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
             classes = BUILT if BUILT.is_file() else compile_classes(Path(folder, "classes.jar"), version)
-            _pack(Path(folder, jar.name), [*_members(classes), *_members(py4j)]).replace(jar)
+            _pack(Path(folder, jar.name), map(_moved, [*_members(classes), *_members(py4j)])).replace(jar)
     return jar
 
 
@@ -149,6 +156,14 @@ def _members(jar: Path) -> Iterator[tuple[str, bytes]]:
         for name in archive.namelist():
             if not name.endswith("/") and name != "META-INF/MANIFEST.MF":
                 yield name, archive.read(name)
+
+
+def _moved(member: tuple[str, bytes]) -> tuple[str, bytes]:
+    """A file of a jar, with py4j's classes in Headgate's package."""
+    name, content = member
+    if name.startswith(f"{PY4J}/"):
+        name = name.replace(PY4J, OWN_PY4J, 1)
+    return name, relocate(content, PY4J, OWN_PY4J) if name.endswith(".class") else content
 
 
 def _pack(jar: Path, members: Iterable[tuple[str, bytes]]) -> Path:

@@ -28,6 +28,17 @@ class Expected:
     unverified: tuple[tuple[str, str], ...] = ()
 
 
+def touched(before: Mapping[str, Slot], after: Mapping[str, Slot]) -> frozenset[Slot]:
+    """The slots that a change takes executors from, or gives them to: Storm starts a worker anew for another set.
+
+    Args:
+        before: Slot by task id that Nimbus has.
+        after: Slot by task id that is asked for.
+    """
+    changed = [task for task in before.keys() | after.keys() if before.get(task) != after.get(task)]
+    return frozenset(slot for task in changed for slot in (before.get(task), after.get(task)) if slot is not None)
+
+
 def restarting(before: Mapping[str, Slot], after: Mapping[str, Slot]) -> FrozenMap[str, Slot]:
     """Slot by task id of the executors that a change moves, or restarts with those that move.
 
@@ -35,9 +46,8 @@ def restarting(before: Mapping[str, Slot], after: Mapping[str, Slot]) -> FrozenM
         before: Slot by task id that Nimbus has.
         after: Slot by task id that is asked for.
     """
-    changed = [task for task in before.keys() | after.keys() if before.get(task) != after.get(task)]
-    touched = {slot for task in changed for slot in (before.get(task), after.get(task)) if slot is not None}
-    return FrozenMap({task: slot for task, slot in sorted(after.items()) if slot in touched})
+    slots = touched(before, after)
+    return FrozenMap({task: slot for task, slot in sorted(after.items()) if slot in slots})
 
 
 def expect(

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headgate.engines.ports import Ports
 from headgate_storm.local.cluster import LocalStorm
+from headgate_storm.release.jar import bridge_jar
 from storm_cluster import PATIENCE, RELEASE
+from storm_tally import TWO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +31,21 @@ def cluster(java: None) -> Iterator[LocalStorm]:
     Each module leaves it without a topology, and with its first Nimbus in the lead.
     """
     with LocalStorm(version=RELEASE, timeout=PATIENCE) as local:
+        yield local
+
+
+@pytest.fixture(scope="module")
+def ports() -> Iterator[Ports]:
+    """Ports that no other process is given between two servers on them."""
+    with Ports() as held:
+        yield held
+
+
+@pytest.fixture(scope="session")
+def seat_storm(java: None) -> Iterator[LocalStorm]:
+    """Two supervisors, and a Nimbus that lets topologies have seats, for the tests of the group `storm-seats`."""
+    validator = {"nimbus.topology.validator": "headgate.storm.seats.Validator"}
+    with LocalStorm(TWO, conf=validator, extlib=(bridge_jar(),), version=RELEASE, timeout=PATIENCE) as local:
         yield local
 
 

@@ -6,6 +6,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from headgate_storm.peers.proof import make_nonce, prove
+from patience import PATIENCE
 
 if TYPE_CHECKING:
     from headgate_storm.nimbus.bridge import Endpoint
@@ -38,7 +39,7 @@ def read_line(caller: socket.socket) -> str:
     return line[:-1].decode()
 
 
-def ask(endpoint: Endpoint, text: str, seconds: float = 10) -> str:
+def ask(endpoint: Endpoint, text: str, seconds: float = PATIENCE) -> str:
     """Ask a round as Nimbus does, each on a connection of its own."""
     with socket.create_connection(("127.0.0.1", endpoint.port), timeout=seconds) as caller:
         exchange(caller, endpoint.token, str(endpoint.port), "nimbus")

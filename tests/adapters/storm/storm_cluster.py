@@ -10,6 +10,7 @@ from pathlib import Path
 
 import attrs
 
+from headgate.errors import EngineError
 from headgate.plugins.host import PluginHost
 from headgate_storm.install.submit import submit_description
 from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
@@ -18,11 +19,11 @@ from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import SCHEDULER, ServiceSettings, serve
 from headgate_storm.workload.catalogue import ROLES, workloads
 from headgate_storm.workload.describe import Load, describe
+from patience import PATIENCE
 
 SMALL = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=300.0, memory_mb=2048.0, slots=3) for last in (21, 22, 23))
 RELEASE = os.environ.get("HEADGATE_TEST_STORM") or STORM
 """The release of Storm to test with."""
-PATIENCE = 300.0
 NIMBUSES = ("nimbus", "standby")
 
 
@@ -88,7 +89,8 @@ class Cluster:
 
         def look():
             nonlocal earlier
-            self.storm.restart_halted()
+            with contextlib.suppress(EngineError):  # it may halt once more while it starts
+                self.storm.restart_halted()
             state = self.state()
             uptimes = [each.uptime for each in self.storm.gateway.topology(self.name).executors]
             ports = {port for _, port in state.slots.values()}
@@ -122,8 +124,9 @@ def running_cluster(folder, *, conf=None, topology_conf=None, supervisors=SMALL,
         "headgate.endpoint": str(endpoint),
         "headgate.timeout.ms": 2000,
         "executor.metrics.frequency.secs": 1,
-        "nimbus.task.timeout.secs": 20,
-        "nimbus.task.launch.secs": 60,
+        # As long as Storm has them: on a busy machine a worker is silent for a while, and starts slowly.
+        "nimbus.task.timeout.secs": 30,
+        "nimbus.task.launch.secs": 180,
         **(conf or {}),
     }
     with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version, timeout=PATIENCE) as storm:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headgate.engines.java import find_java
+from headgate.engines.maven import resolve
 from headgate.errors import EngineError
-from headgate_storm.release.artefacts import SERVER_TESTS, distribution, resolve
+from headgate_storm.release.artefacts import SERVER_TESTS, distribution
 from headgate_storm.release.jar import bridge_jar
 
 if TYPE_CHECKING:
@@ -67,3 +69,34 @@ def run_class(name: str, *arguments: str, folder: Path, heap_mb: int = 3072) -> 
                 yield json.loads(line)
     if process.returncode:
         raise EngineError(f"{name} ended with {process.returncode}")
+
+
+@contextlib.contextmanager
+def running(name: str, folder: Path) -> Iterator[Any]:
+    """The packages of a JVM that has a class of `headgate.storm`; the test is skipped without a JDK.
+
+    Args:
+        name: The class.
+        folder: For the compiled classes.
+    """
+    import pytest  # benchmarks import this module, and need none
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+    try:
+        java = jdk()
+    except EngineError as error:
+        pytest.skip(f"needs a JDK: {error}")
+    port, token, process = launch_gateway(
+        classpath=class_path(name, folder),
+        java_path=str(java.program),
+        die_on_exit=True,
+        enable_auth=True,
+        return_proc=True,
+        javaopts=["-Xmx2g"],
+        redirect_stderr=subprocess.DEVNULL,
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))
+    yield gateway.jvm
+    gateway.shutdown()
+    process.stdin.close()
+    process.wait(timeout=600)

@@ -39,10 +39,17 @@ def hooked_storm(
 
 @attrs.frozen
 class Tally:
-    """The topologies, and the folder in which its bolts write down their counts."""
+    """The topologies, and the folder in which its bolts write down their counts.
+
+    Attributes:
+        storm: Where they are submitted to.
+        folder: Of its own.
+        seats: State of the components whose tasks are to have seats; the topologies are not rewritten if it is None.
+    """
 
     storm: LocalStorm
     folder: Path
+    seats: dict[str, str] | None = None
 
     def submit(self, name: str, *, tuples: int = 0, rate: float = 0.0, acked: bool = True, **conf: Any) -> None:
         """Compile and submit it: so many tuples of each of two spouts (0: no end), and tuples per second (0: all)."""
@@ -53,6 +60,35 @@ class Tally:
         file = self.folder / "text"
         file.write_text(text)
         self._submit("WordTallyTopology", name, str(file), json.dumps(conf))
+
+    def submit_view(self, name: str, text: str, **conf: Any) -> None:
+        """Compile and submit WordCount over each line of a text once, whose tasks write down all that they see."""
+        file = self.folder / "text"
+        file.write_text(text)
+        self._submit("ViewTopology", name, str(file), json.dumps(conf))
+
+    def submit_numbers(self, name: str, *, tuples: int, rate: float, acked: bool, **conf: Any) -> None:
+        """Compile and submit numbered tuples of two spouts, so many and so many in a second of each."""
+        self._submit("NumbersTopology", name, str(tuples), str(rate), str(acked).lower(), json.dumps(conf))
+
+    def written(self, kind: str) -> list[int]:
+        """The three numbers that the spouts or sinks of numbered tuples wrote down, each summed up."""
+        files = [each for each in self.counts_folder.glob(f"{kind}-*") if not each.suffix]
+        rows = [list(map(int, each.read_text().split())) for each in files]
+        return [sum(column) for column in zip(*rows, strict=True)] or [0, 0, 0]
+
+    def views(self) -> dict[int, list[str]]:
+        """The lines that each task wrote down, by task."""
+        return {
+            int(file.name): file.read_text().splitlines()
+            for file in self.counts_folder.glob("[0-9]*")
+            if not file.suffix
+        }
+
+    def bolts_wrote_since(self, moment: float) -> bool:
+        """Check that every bolt wrote down what it saw after a moment of the clock; spouts do so at their last ack."""
+        files = [file for file in self.counts_folder.glob("[0-9]*") if not file.suffix]
+        return all(file.stat().st_mtime > moment for file in files if "acked: " not in file.read_text())
 
     @property
     def counts_folder(self) -> Path:
@@ -73,7 +109,7 @@ class Tally:
         words = [name, str(self.counts_folder), *arguments]
         # A client without Headgate's jar, whose storm.yaml names no class of it.
         conf = {key: value for key, value in self.storm.client_conf.items() if "credential" not in key}
-        submit_jar(self._jar(), main, words, conf, version=self.storm.version)
+        submit_jar(self._jar(), main, words, conf, seats=self.seats, version=self.storm.version)
 
     def _jar(self) -> Path:
         jar = self.folder / "tally.jar"

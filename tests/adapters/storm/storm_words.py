@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from headgate_storm.local.smoke_topology import all_run, submit_words
+from patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["alive", "eventually", "submit_words"]
 
 
-def eventually(true: Callable[[], bool], seconds: float = 240.0) -> None:
+def eventually(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Wait until something is true."""
     deadline = time.monotonic() + seconds
     while not true():

@@ -2,8 +2,9 @@ import sys
 
 import pytest
 
+from headgate.engines.maven import Artefact, resolve
 from headgate.errors import EngineError
-from headgate_storm.release.artefacts import SERVER_TESTS, Artefact, resolve
+from headgate_storm.release.artefacts import SERVER_TESTS
 
 NOWHERE = Artefact("example.headgate", "nothing", "0.0.1")
 
@@ -26,7 +27,7 @@ def test_an_unreachable_repository_is_an_engine_error(tmp_path, monkeypatch):
 
 def test_without_jgo_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jgo.maven", None)
-    with pytest.raises(EngineError, match=r"pip install 'headgate\[storm\]'"):
+    with pytest.raises(EngineError, match="pip install 'jgo>=3,<4'"):
         resolve(NOWHERE, tmp_path)
 
 

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from headgate_storm.nimbus.bridge import Bridge, Endpoint
+from patience import PATIENCE
 
 pytest.importorskip("py4j")
 
@@ -19,7 +20,10 @@ TIMES = 100
 def test_who_finds_the_endpoint_file_is_let_in(tmp_path):
     for number in range(TIMES):
         file = tmp_path / f"{number}.json"
-        with Bridge(str.upper, file), socket.create_connection(("127.0.0.1", Endpoint.read(file).port), timeout=10):
+        with (
+            Bridge(str.upper, file),
+            socket.create_connection(("127.0.0.1", Endpoint.read(file).port), timeout=PATIENCE),
+        ):
             pass
         assert not file.exists()
 
@@ -29,11 +33,11 @@ def test_a_caller_that_never_ends_its_line_does_not_hold_the_end(tmp_path, sent)
     file = tmp_path / "endpoint.json"
     bridge = Bridge(str.upper, file)
     bridge.__enter__()
-    with socket.create_connection(("127.0.0.1", Endpoint.read(file).port), timeout=30) as caller:
+    with socket.create_connection(("127.0.0.1", Endpoint.read(file).port), timeout=PATIENCE) as caller:
         caller.sendall(sent)
         end = threading.Thread(target=bridge.__exit__, daemon=True)
         end.start()
-        end.join(timeout=30)
+        end.join(timeout=PATIENCE)
         assert not end.is_alive()
         # A connection that is closed while bytes lie unread in it is reset by the system.
         with contextlib.suppress(ConnectionResetError):

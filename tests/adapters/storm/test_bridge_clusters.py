@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 
-from headgate.errors import EngineError
+from headgate.engines.maven import resolve
 from headgate.plugins.host import PluginHost
 from headgate_storm.client.clusterconf import NAMES, read_request
 from headgate_storm.nimbus.bridge import Bridge
 from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.release.artefacts import SERVER_TESTS, resolve
-from storm_jvm import class_path, jdk
+from headgate_storm.release.artefacts import SERVER_TESTS
+from storm_jvm import running
 from storm_schemas import valid
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
@@ -23,25 +23,8 @@ PATIENCE = 200
 
 @pytest.fixture(scope="module")
 def jvm(tmp_path_factory):
-    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
-
-    try:
-        java = jdk()
-    except EngineError as error:
-        pytest.skip(f"needs a JDK: {error}")
-    port, token, process = launch_gateway(
-        classpath=class_path("ProductionClusters", tmp_path_factory.mktemp("classes")),
-        java_path=str(java.program),
-        die_on_exit=True,
-        enable_auth=True,
-        return_proc=True,
-        javaopts=["-Xmx2g"],
-    )
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))
-    yield gateway.jvm
-    gateway.shutdown()
-    process.stdin.close()
-    process.wait(timeout=120)
+    with running("ProductionClusters", tmp_path_factory.mktemp("classes")) as found:
+        yield found
 
 
 def shapes(nodes):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headgate.engines.java import find_java
+from headgate.engines.maven import Artefact, resolve
 from headgate.model import Slot
 from headgate.plugins.host import PluginHost
 from headgate_storm.nimbus.answer import Answer, layouts
@@ -19,6 +20,7 @@ from headgate_storm.nimbus.snapshot import DESIRED, MINIMUM, Snapshot, read_snap
 from headgate_storm.nimbus.timing import Timing
 from headgate_storm.release.artefacts import distribution
 from headgate_storm.release.jar import bridge_jar
+from patience import PATIENCE
 from storm_schemas import valid
 
 if TYPE_CHECKING:
@@ -27,26 +29,32 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
+OTHER_PY4J = Artefact("net.sf.py4j", "py4j", "0.8.1")
+"""A py4j that Headgate's classes do not work with."""
+
 
 @pytest.fixture(scope="module", params=["2.8.3", pytest.param("2.6.4", marks=pytest.mark.matrix)])
 def jvm(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A JVM with one Storm and the jar; py4j itself comes out of the jar."""
+    """A JVM with one Storm, the jar, and a py4j of another version, by which this process speaks to it.
+
+    Headgate's own comes out of the jar.
+    """
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-    port, token, process = launch_gateway(
-        jarpath=str(bridge_jar()),
-        classpath=os.pathsep.join(str(each) for each in distribution(request.param).lib),
+    port, process = launch_gateway(
+        jarpath=str(resolve(OTHER_PY4J)),
+        classpath=os.pathsep.join(str(each) for each in (bridge_jar(), *distribution(request.param).lib)),
+        javaopts=["--add-opens=java.base/java.util=ALL-UNNAMED"],  # which the other py4j needs on Java 17
         java_path=str(find_java().program),
         die_on_exit=True,
-        enable_auth=True,
         return_proc=True,
         redirect_stderr=subprocess.DEVNULL,
     )
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True))
     yield gateway.jvm
     gateway.shutdown()
     process.stdin.close()
-    process.wait(timeout=120)
+    process.wait(timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -161,6 +169,24 @@ def test_python_comes_back_on_another_port(cluster: Any, schedule: Callable[[], 
             schedule()
         assert cluster.getStatus("wc-1") == "placed"
     assert len(placing.rounds) == 3
+
+
+def test_no_round_is_logged_though_py4j_would(jvm: Any, schedule: Callable[[], Any], tmp_path: Path) -> None:
+    logging, text = jvm.java.util.logging, jvm.java.io.ByteArrayOutputStream()
+    handler = logging.StreamHandler(text, logging.SimpleFormatter())
+    parent, own = logging.Logger.getLogger("headgate"), logging.Logger.getLogger("headgate.py4j")
+    parent.addHandler(handler)
+    placing = Placing({"count": Slot("s1", 6700), "word": Slot("s1", 6700)})
+    try:
+        with Bridge(placing, tmp_path / "endpoint.json"):
+            for level, said in ((own.getLevel(), False), (logging.Level.INFO, True)):
+                own.setLevel(level)
+                schedule()
+                handler.flush()
+                assert ("wc-1" in text.toString()) == said
+    finally:
+        own.setLevel(logging.Level.OFF)
+        parent.removeHandler(handler)
 
 
 USE_CASE_1 = {"EventTP1": (8, 4, 1), "EventTP2": (8, 4, 1), "ArchivalTP1": (4, 2, 2), "ArchivalTP2": (4, 2, 2)}

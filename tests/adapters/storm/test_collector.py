@@ -19,6 +19,7 @@ from headgate_storm.peers.proof import derive
 from headgate_storm.workers import collector as module
 from headgate_storm.workers.collector import Collector, Reports, Tally
 from headgate_storm.workers.watch import CollectorWatch
+from patience import PATIENCE
 from storm_callers import NoProofError, exchange
 from storm_reports import Worker, report, report_line
 from storm_rounds import round_text, supervisor, word_count
@@ -36,13 +37,13 @@ def collector() -> Iterator[Collector]:
 
 
 def call(collector: Collector, topology: str = "wc") -> socket.socket:
-    client = socket.create_connection(collector.address, timeout=10)
+    client = socket.create_connection(collector.address, timeout=PATIENCE)
     exchange(client, derive(TOKEN, topology), "-", topology.encode().hex())
     return client
 
 
 def until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not done():
         assert time.monotonic() < deadline, "it did not come"
         time.sleep(0.01)
@@ -76,7 +77,7 @@ def test_reports_of_many_workers_come_in_order(collector: Collector) -> None:
 def test_a_wrong_token_or_none_is_refused(collector: Collector) -> None:
     hello = b"headgate1 " + b"wc".hex().encode() + b" " + b"0" * 32 + b"\n"
     for said in (b"secret\n", b"\n", hello + b"secret\n", hello + b"0" * 64 + b"\n", b"x" * 100_000 + b"\n"):
-        with closing(socket.create_connection(collector.address, timeout=10)) as client:
+        with closing(socket.create_connection(collector.address, timeout=PATIENCE)) as client:
             client.sendall(said + report_line())
             assert until_hung_up(client)
     assert collector.tally.refused == 5
@@ -286,12 +287,12 @@ def test_a_worker_reports_on_its_own_topology_and_slot_alone(collector: Collecto
 
 def test_the_token_of_a_topology_opens_no_other(collector: Collector) -> None:
     for token, name in ((derive(TOKEN, "other"), "wc"), (TOKEN, "wc"), (derive(TOKEN, "wc"), "wcx")):
-        with closing(socket.create_connection(collector.address, timeout=10)) as client:
+        with closing(socket.create_connection(collector.address, timeout=PATIENCE)) as client:
             with pytest.raises(NoProofError):
                 exchange(client, token, "-", name.encode().hex())
             client.sendall(b"0" * 64 + b"\n" + report_line())
             assert until_hung_up(client)
-    with closing(socket.create_connection(collector.address, timeout=10)) as client:
+    with closing(socket.create_connection(collector.address, timeout=PATIENCE)) as client:
         client.sendall(b"headgate1 no-hexadecimal-digits " + b"0" * 32 + b"\n")
         client.recv(1000)
         client.sendall(b"0" * 64 + b"\n")
@@ -304,7 +305,7 @@ def test_strangers_take_no_place_of_a_worker(monkeypatch: pytest.MonkeyPatch) ->
     with ExitStack() as stack, Collector(token=TOKEN, places=3) as collector:
         first = stack.enter_context(closing(call(collector)))
         for _ in range(40):
-            stack.enter_context(closing(socket.create_connection(collector.address, timeout=10)))
+            stack.enter_context(closing(socket.create_connection(collector.address, timeout=PATIENCE)))
         for client in (first, call(collector), call(collector)):
             client.sendall(report_line())
             stack.callback(client.close)

@@ -13,6 +13,7 @@ from headgate.model import (
     Node,
     Request,
     Resources,
+    Scope,
     Status,
     Stream,
     Topology,
@@ -37,6 +38,11 @@ def test_both_forms_of_incompatible_components_are_read():
     assert len(said({"topology.ras.constraints": PAIRS})) == 5
 
 
+def test_a_component_that_is_incompatible_with_itself_has_one_executor_a_worker():
+    (one,) = constraints_of({"topology.ras.constraints": [["b1", "b1"]]}, PARTS)
+    assert (one.kind, one.components, one.scope, one.limit) == (ConstraintKind.AT_MOST, ("b1",), Scope.WORKER, 1)
+
+
 def test_limits_of_a_supervisor():
     conf = {
         "topology.ras.constraints": {"b1": {"maxNodeCoLocationCnt": "2"}, "b2": {"maxNodeCoLocationCnt": 0}},
@@ -50,6 +56,13 @@ def test_nodes_that_are_liked_and_not_are_soft():
     liked, shunned = constraints_of(conf, PARTS)
     assert (liked.kind, liked.labels, liked.is_hard) == (ConstraintKind.PREFER, {"host": ("h1",)}, False)
     assert (shunned.kind, shunned.labels, shunned.is_hard) == (ConstraintKind.NEVER_ON, {"host": ("h2",)}, False)
+
+
+def test_one_executor_or_component_a_worker():
+    (one,) = constraints_of({"topology.ras.one.executor.per.worker": True}, PARTS)
+    assert (one.kind, one.scope, one.limit) == (ConstraintKind.AT_MOST, Scope.WORKER, 1)
+    (apart,) = constraints_of({"topology.ras.one.component.per.worker": True}, PARTS)
+    assert (apart.kind, apart.scope) == (ConstraintKind.APART, Scope.WORKER)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from doc_tables import block, number, tables
+from patience import PATIENCE
 from shell import HEADGATE, gone, interrupted, running
 from storm_cluster import RELEASE
 
-LIMIT = 360
-"""Seconds that the demo may take on a machine that does nothing else."""
+LIMIT = 1740
+"""Seconds after which the demo is taken to hang; on an idle machine it takes four minutes."""
 
 
 def as_planned(measured: float, planned: float) -> bool:
@@ -30,7 +31,7 @@ def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
     folders = {"M2_REPO": str(jars), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     path = str(Path(HEADGATE).parent)
     with running("demo", "storm", folder=tmp_path, PATH=path, JAVA_HOME="", **folders) as (run, _):
-        out, messages = run.communicate(timeout=240)
+        out, messages = run.communicate(timeout=PATIENCE)
     assert (run.returncode, out) == (4, "")
     assert "Traceback" not in messages
     assert "Install a Java 17 runtime" in messages
@@ -41,10 +42,10 @@ def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
 @pytest.mark.storm
 @pytest.mark.slow
 @pytest.mark.network
-@pytest.mark.timeout(2 * LIMIT)
+@pytest.mark.timeout(LIMIT + 60)
 def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_path: Path) -> None:
     with running("demo", "storm", "--version", RELEASE, "--json", folder=tmp_path) as (run, mark):
-        out, messages = run.communicate(timeout=2 * LIMIT)
+        out, messages = run.communicate(timeout=LIMIT)
         assert run.returncode == 0, messages
         assert gone(mark) == []
     found = json.loads(out)
@@ -66,9 +67,12 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
     assert (light["nodes_used"], light["bytes_between_nodes"]) == (1, 0)
     ((_, rows),) = tables(block("demo-storm"))
     assert [row["placement"] for row in rows] == list(phases)
-    for row, phase in zip(rows, phases.values(), strict=True):  # the README's table is of such a run
-        assert int(row["nodes"]) == phase["nodes_used"]
-        if "asked" in phase:  # which share is planned depends on where Storm alone had put the tasks
+    # The README's table is of such a run. Plans are made of what each run measured for itself, so that nodes and shares
+    # of the two are not compared.
+    assert [int(rows[0]["nodes"]), int(rows[-1]["nodes"])] == [alone["nodes_used"], light["nodes_used"]]
+    for row, phase in zip(rows, phases.values(), strict=True):
+        if "asked" in phase:
+            assert row["as asked"] == f"{phase['hits']} / {phase['asked']}"
             assert as_planned(number(row["measured"]) / 100, number(row["planned"]) / 100)
     page = (tmp_path / "headgate-demo" / "storm.html").read_text()
     assert page.count("<svg") == len(phases)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headgate.engines.maven import Artefact, resolve
 from headgate.errors import EngineError
 from headgate_storm.release import artefacts
-from headgate_storm.release.artefacts import LOCKS, STORM, Artefact, distribution, resolve, versions
+from headgate_storm.release.artefacts import LOCKS, STORM, distribution, versions
 from headgate_storm.release.lock import LEFT_OUT, LINE
 
 if TYPE_CHECKING:

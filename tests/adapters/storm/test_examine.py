@@ -13,6 +13,7 @@ from headgate.plugins.host import PluginHost
 from headgate_storm.install.examine import MEMBER, examine, examine_conf, examine_jars, examine_settings
 from headgate_storm.install.hooks import StoredSettings, examine_hooks
 from headgate_storm.install.installation import Installation
+from headgate_storm.install.security import DIGEST, JAAS, TRANSPORT
 from headgate_storm.local.cluster import LocalStorm
 from headgate_storm.nimbus.bridge import Endpoint
 from headgate_storm.release.jar import bridge_jar
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from headgate.engines.ports import Ports
     from headgate.hooks import Finding
 
 
@@ -218,6 +220,42 @@ def test_settings_of_a_secured_cluster(home: Path, tmp_path: Path) -> None:
     assert "supervisor.run.worker.as.user" not in settings_of(home, as_user)
 
 
+def test_a_login_by_digest_needs_a_nimbus_that_is_called_localhost(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "jaas.conf").touch()
+    conf = {TRANSPORT: DIGEST, JAAS: str(tmp_path / "jaas.conf"), "nimbus.seeds": ["localhost", "nimbus2"]}
+    found = settings_of(home, conf)[TRANSPORT]
+    assert (found.status, "nimbus2" in found.detail, "localhost" in found.fix) == ("broken", True, True)
+    assert settings_of(home, {**conf, "nimbus.seeds": ["localhost"]})[TRANSPORT].status == "ok"
+
+
+def test_a_machine_without_a_supervisor_needs_no_jar_for_workers(home: Path) -> None:
+    def found(host: str) -> Finding:
+        stored = StoredSettings(nimbus=HOOKS, topologies={"hooked": HOOKS}, supervisors=(host, "192.0.2.7"))
+        return {each.subject: each for each in examine_settings(Installation.at(home), HOOKS, stored)}["hooks"]
+
+    assert (found("192.0.2.8").status, found("127.0.0.21").status) == ("missing", "broken")
+
+
+@pytest.mark.parametrize("whose", ["own", "of Nimbus"])
+def test_the_token_file_is_needed_beside_nimbus_alone_where_topologies_have_their_own(
+    tmp_path: Path, whose: str
+) -> None:
+    handed = {"topology.auto-credentials": ["headgate.storm.monitor.TopologyToken"]}
+    endpoint, token = tmp_path / "endpoint.json", tmp_path / "token"
+    conf = {"headgate.endpoint": str(endpoint), **(handed if whose == "own" else {})}
+
+    def found(**more: Any) -> str:
+        subject = {each.subject: each for each in examine_conf({**conf, **more}, handed if whose != "own" else None)}
+        return subject["headgate.collector.token.file"].status
+
+    file = {"headgate.collector.token.file": str(token)}
+    assert (found(), found(**file)) == ("ok", "ok")
+    endpoint.touch()
+    assert (found(), found(**file)) == ("broken", "broken")
+    token.touch(mode=0o600)
+    assert found(**file) == "ok"
+
+
 def test_the_command_names_the_findings(tmp_path: Path) -> None:
     run = headgate("doctor", "--storm", tmp_path, "--json")
     assert run.returncode == 3
@@ -225,11 +263,12 @@ def test_the_command_names_the_findings(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def asked(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalStorm, ServiceSettings]]:
+def asked(
+    java: None, tmp_path_factory: pytest.TempPathFactory, ports: Ports
+) -> Iterator[tuple[LocalStorm, ServiceSettings]]:
     folder = tmp_path_factory.mktemp("examined")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = ("127.0.0.1", free.getsockname()[1])
-    settings = ServiceSettings(endpoint=folder / "endpoint.json", collector=address)
+    (port,) = ports.take()
+    settings = ServiceSettings(endpoint=folder / "endpoint.json", collector=("127.0.0.1", port))
     with serve(PluginHost.load(), "even", {}, settings) as service:
         conf = {**service.nimbus_conf(), **service.worker_conf()}
         with LocalStorm(SMALL[:1], conf=conf, extlib=(bridge_jar(),), version=RELEASE) as storm:

@@ -9,16 +9,17 @@ import pytest
 
 from headgate.control.loop import Control, Loop
 from headgate.hooks import Description, hookimpl
-from headgate.model import Component, FrozenMap, Kind, Plan, Request, Resources, Slot, Stream, Topology
+from headgate.model import Component, FrozenMap, Kind, Limits, Plan, Resources, Slot, Stream, Topology
 from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
 from headgate_storm.demo.experiment import ServedCluster, experiment
 from headgate_storm.executor import restarted
 from headgate_storm.install.submit import submit_description
 from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.local.smoke_topology import all_run
 from headgate_storm.workload.describe import describe
+from patience import PATIENCE
 from storm_cluster import RELEASE
+from storm_movers import Mover
 from storm_words import eventually
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def running(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 
 def stored(cluster: ServedCluster) -> dict[str, Slot]:
     """Where Nimbus says that each executor is, by task id of the model."""
-    (scheduled,) = cluster.service.target.rounds.latest(30).scheduled
+    (scheduled,) = cluster.service.target.rounds.latest(PATIENCE).scheduled
     slots = cluster.storm.gateway.assignment(NAME).slots
     return {task: Slot(*slots[pair]) for task, pair in scheduled.executors.items()}
 
@@ -80,7 +81,7 @@ def processes_of(cluster: ServedCluster) -> dict[str, set[int]]:
 
 def carry_out(cluster: ServedCluster, assignment: dict[str, Slot]) -> Receipt:
     plan = Plan(assignment=FrozenMap(assignment))
-    return cluster.host.execute("storm", cluster.service.target, plan)
+    return cluster.host.execute("storm", attrs.evolve(cluster.service.target, patience=PATIENCE), plan)
 
 
 @pytest.mark.storm
@@ -108,7 +109,7 @@ class TestRealCluster:
     def test_a_whole_worker_that_moves_to_a_free_slot_disturbs_no_other(self, running: ServedCluster) -> None:
         before, workers = stored(running), processes(running)
         source = min(before.values())
-        nodes = running.service.target.rounds.latest(30).nodes
+        nodes = running.service.target.rounds.latest(PATIENCE).nodes
         free = {Slot(node.id, port) for node in nodes for port in node.slots} - set(before.values())
         target = min(slot for slot in free if slot.node != source.node)
         wanted = {task: target if slot == source else slot for task, slot in before.items()}
@@ -135,20 +136,6 @@ class TestRealCluster:
         last = next(task for task in sorted(before) if "/in/" in task)
         target = next(slot for slot in sorted(set(before.values())) if slot.node != before[last].node)
 
-        class Mover:
-            """One move, whatever is measured."""
-
-            @hookimpl
-            def headgate_describe(self) -> Description:
-                return Description(summary="one move")
-
-            @hookimpl
-            def headgate_schedule(self, request: Request) -> Plan:
-                problem = Problem.of(request)
-                node_of = problem.node_of(request.assignment)
-                node_of[problem.task_ids.index(last)] = problem.node_index[target.node]
-                return problem.plan(node_of)
-
         class Patient:
             """Storm, with less patience for a plan than a worker needs to start, and with enough for the way back."""
 
@@ -170,17 +157,17 @@ class TestRealCluster:
 
             @hookimpl
             def headgate_rollback(self, target: StormTarget, receipt: Receipt) -> Receipt:
-                return running.host.rollback("storm", attrs.evolve(target, patience=240.0), receipt)
+                return running.host.rollback("storm", attrs.evolve(target, patience=PATIENCE), receipt)
 
-        host = running.host.with_plugin("mover", Mover()).with_plugin("patient", Patient())
-        control = Control(scheduler="mover", engine="patient", window=1.0)
+        host = running.host.with_plugin("mover", Mover((last,), target.node)).with_plugin("patient", Patient())
+        control = Control(scheduler="mover", engine="patient", window=1.0, limits=Limits(deadline=60.0))
         done = Loop(host, control, running.service.target).round(replan=True)
         assert done.outcome == "rolled-back", done
         assert "not alive where asked" in done.message
-        running.service.target.rounds.until(lambda each: dict(each.assignment) == before, 240)
+        running.service.target.rounds.until(lambda each: dict(each.assignment) == before, PATIENCE)
         assert stored(running) == before
         everything = running.service.target
-        eventually(lambda: dict(everything.watch.alive(everything.rounds.latest(5))) == before)  # type: ignore[union-attr]
+        eventually(lambda: dict(everything.watch.alive(everything.rounds.latest(PATIENCE))) == before)  # type: ignore[union-attr]
 
     def test_a_topology_without_hooks_costs_nobody_a_move(self, running: ServedCluster) -> None:
         target, conf = running.service.target, {"topology.auto.task.hooks": [], "topology.metrics.reporters": []}

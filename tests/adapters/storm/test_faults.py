@@ -18,7 +18,7 @@ from headgate.plugins.host import PluginHost
 from headgate_storm.nimbus.bridge import Bridge, Endpoint
 from headgate_storm.nimbus.rounds import Rounds
 from storm_answers import PLANNING, die_when_asked, keep_answering
-from storm_cluster import running_cluster, wait_for, word_count
+from storm_cluster import PATIENCE, running_cluster, wait_for, word_count
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
@@ -200,7 +200,7 @@ def test_a_process_that_dies_in_the_middle_of_a_round(cluster, before, python, t
     broke = "Headgate does not answer (the connection broke)"
     for _ in range(ROUNDS):
         count = cluster.log().count(broke)
-        python(die_when_asked).join(120)
+        python(die_when_asked).join(PATIENCE)
         assert (tmp_path / "asked").exists()
         wait_for("what Nimbus says of it", lambda count=count: cluster.log().count(broke) > count)
         wait_for("the next round", lambda: "(connection refused)" in cluster.status())
@@ -332,7 +332,9 @@ def test_nimbus_restarts_and_asks_again(cluster):
         seen = wait_for("a round", lambda: service.target.rounds.newest).nimbus
         cluster.storm.kill_nimbus()
         cluster.storm.start_nimbus()
-        assert service.target.rounds.until(lambda each: each.nimbus != seen, 300), cluster.story()
+        assert service.target.rounds.until(lambda each: each.nimbus != seen, PATIENCE), cluster.story()
         wait_for("its status", lambda: cluster.status().startswith("Headgate: "))
         after = cluster.settled()
-    assert (after.slots, after.workers) == (before.slots, before.workers), cluster.story()
+    assert after.slots == before.slots, cluster.story()
+    # One that ran for nobody, as a supervisor had halted, may have ended meanwhile.
+    assert after.workers <= before.workers, cluster.story()

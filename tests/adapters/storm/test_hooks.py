@@ -168,7 +168,7 @@ def check_metrics(reports: tuple[Report, ...], snapshot: Snapshot, storms: float
 def again_after_a_pause(before: Collector, token: str) -> None:
     """A collector that was away stops no worker, and hears that reports were dropped."""
     last = {each.worker: each for each in before.recent(3600)}
-    time.sleep(3)
+    time.sleep(6)
     with Collector(*before.address, token=token) as again:
         wait_for("both workers", lambda: len({each.worker for each in again.recent(60)}) == len(last))
         for report in again.recent(60):

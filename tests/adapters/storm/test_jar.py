@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 import zipfile
@@ -15,6 +16,7 @@ from headgate.errors import EngineError
 from headgate_storm.release import jar as jars
 from headgate_storm.release.artefacts import distribution
 from headgate_storm.release.jar import BYTECODE, bridge_jar, compile_classes, py4j_jar, sources
+from headgate_storm.release.relocate import SIZES, relocate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +67,9 @@ class TestCompile:
     pytestmark = needs_storm
 
     def test_has_a_class_for_every_source_and_nothing_of_others(self, compiled: Path) -> None:
-        wanted = {f"{source.relative_to(jars.SOURCES).with_suffix('')}.class" for source in sources()}
+        # What describes a package is there to be read.
+        classes = [source for source in sources() if source.stem != "package-info"]
+        wanted = {f"{source.relative_to(jars.SOURCES).with_suffix('')}.class" for source in classes}
         assert wanted <= names(compiled)
         assert all(name.startswith(("headgate/storm/", "META-INF/MANIFEST.MF")) for name in names(compiled))
 
@@ -106,7 +110,12 @@ class TestBridgeJar:
 
     def test_has_the_classes_and_those_of_the_installed_py4j(self, built: Path, tmp_path: Path) -> None:
         jar = bridge_jar(cache=tmp_path)
-        assert names(jar) == names(built) | names(py4j_jar())
+        assert names(jar) == names(built) | {re.sub("^py4j/", "headgate/py4j/", each) for each in names(py4j_jar())}
+
+    def test_names_py4j_by_no_other_package_than_its_own(self, built: Path, tmp_path: Path) -> None:
+        with zipfile.ZipFile(bridge_jar(cache=tmp_path)) as archive:
+            found = b"".join(archive.read(each) for each in archive.namelist() if each.endswith(".class"))
+        assert found.count(b"py4j/") == found.count(b"headgate/py4j/") > 100
 
     def test_is_made_once(self, built: Path, tmp_path: Path) -> None:
         first = bridge_jar(cache=tmp_path)
@@ -124,14 +133,14 @@ class TestBridgeJar:
     def test_is_compiled_from_a_checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(jars, "BUILT", tmp_path / "absent.jar")
         jar = bridge_jar(cache=tmp_path)
-        assert {SCHEDULER, "py4j/ClientServer.class"} <= names(jar)
+        assert {SCHEDULER, "headgate/py4j/CallbackConnection.class"} <= names(jar)
         run = load(jar, *distribution().lib)
         assert "Main method not found" in run.stderr
 
     def test_is_another_one_after_a_change(self, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = bridge_jar(cache=tmp_path)
         with zipfile.ZipFile(changed := tmp_path / "changed.jar", "w") as archive:
-            archive.writestr(SCHEDULER, b"")
+            archive.writestr("headgate/changed.txt", b"")
         monkeypatch.setattr(jars, "BUILT", changed)
         assert bridge_jar(cache=tmp_path) != before
 
@@ -141,3 +150,17 @@ def test_the_py4j_jar_is_that_of_the_installed_package() -> None:
 
     assert __version__ in py4j_jar().name
     assert "py4j/ClientServer.class" in names(py4j_jar())
+
+
+def test_every_kind_of_constant_is_passed_over_on_the_way_to_names() -> None:
+    """A class file made by hand: header, each constant of the specification once, two names, and what follows."""
+    others = b"".join(bytes([tag]) + bytes(size) for tag, size in sorted(SIZES.items()))
+    texts = [b"py4j/Gateway", b"(ILpy4j/Gateway;[Lpy4j/a/B;)V", b"happy4j/Gateway", b"see py4j/Gateway"]
+    moved = [b"own/py4j/Gateway", b"(ILown/py4j/Gateway;[Lown/py4j/a/B;)V", *texts[2:]]
+    count = 1 + len(SIZES) + 2 + len(texts)  # from 1 on, and two for each wide constant
+
+    def content(names: list[bytes]) -> bytes:
+        head = struct.pack(">IHHH", 0xCAFEBABE, 0, 55, count)
+        return head + others + b"".join(struct.pack(">BH", 1, len(each)) + each for each in names) + b"py4j/rest"
+
+    assert relocate(content(texts), "py4j", "own/py4j") == content(moved)

@@ -5,25 +5,45 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from storm_cluster import RELEASE
 from storm_jvm import PROJECT
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
-@pytest.mark.storm
-@pytest.mark.slow
-@pytest.mark.network
-def test_the_java_project_verifies(java: None, tmp_path) -> None:
-    maven = shutil.which("mvn")
-    if maven is None:
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
+
+
+@pytest.fixture
+def maven(java: None, tmp_path: Path) -> Callable[..., list[Path]]:
+    """Run a phase of the build with some options; gives the reports of the test classes."""
+    program = shutil.which("mvn")
+    if program is None:
         pytest.skip("needs mvn")
     project = shutil.copytree(PROJECT, tmp_path / "java", ignore=shutil.ignore_patterns("target"))
-    options = [f"-Dheadgate.python={sys.executable}", f"-Dstorm.version={RELEASE}"]
-    done = subprocess.run(
-        [maven, "-B", "-q", "verify", *options], cwd=project, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-6000:]
-    reports = list((project / "target" / "surefire-reports").glob("*.txt"))
-    assert len(reports) == len(list((PROJECT / "src" / "test").rglob("*Test.java")))
+
+    def run(phase: str, *options: str) -> list[Path]:
+        said = [f"-Dheadgate.python={sys.executable}", f"-Dstorm.version={RELEASE}", *options]
+        done = subprocess.run(
+            [program, "-B", "-q", phase, *said], cwd=project, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout[-6000:]
+        return list((project / "target" / "surefire-reports").glob("*.txt"))
+
+    return run
+
+
+def test_the_java_project_verifies(maven: Callable[..., list[Path]]) -> None:
+    assert len(maven("verify")) == len(list((PROJECT / "src" / "test").rglob("*Test.java")))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_a_hundred_thousand_moves_in_random_order_are_exact(maven: Callable[..., list[Path]]) -> None:
+    (report,) = maven("test", "-Dtest=HandoverWorldsTest", "-Dheadgate.handover.moves=100000")
+    assert "Tests run: 6, Failures: 0, Errors: 0, Skipped: 0" in report.read_text()

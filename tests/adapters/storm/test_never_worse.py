@@ -19,8 +19,11 @@ from contextlib import contextmanager
 import attrs
 import pytest
 
+from headgate.control.journal import read_journal
+from headgate_storm.nimbus.bridge import Endpoint
 from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.service import HOOKS, SCHEDULER
+from shell import HEADGATE
 from storm_cluster import running_cluster, wait_for, word_count
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.soak, pytest.mark.timeout(7200)]
@@ -90,17 +93,26 @@ class Served:
     """`headgate serve storm` as a process of its own."""
 
     def __init__(self, cluster, collector, folder):
-        self.command = [sys.executable, "-m", "headgate", "serve", "storm", "--endpoint", str(cluster.endpoint)]
+        self.endpoint, self.journal = cluster.endpoint, folder / "rounds.jsonl"
+        self.command = [HEADGATE, "serve", "storm", "--endpoint", str(cluster.endpoint), "--journal", str(self.journal)]
         self.command += ["--collector", collector, "--token", str(folder / "token"), "--interval", "5"]
         self.process, self.log = None, folder / "serve.log"
 
     def start(self):
+        """Start it, and wait until it listens: a process that serves nobody has no death that matters."""
+        before = Endpoint.read(self.endpoint)
         with self.log.open("a") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+        wait_for("an endpoint of its own", lambda: Endpoint.read(self.endpoint) not in (before, None))
 
     def kill(self):
+        assert self.process.poll() is None, self.log.read_text()[-2000:]
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+
+    def answered(self):
+        """Rounds in which it placed executors."""
+        return [each for each in read_journal(self.journal) if each["outcome"] == "answered"]
 
 
 def free_address():
@@ -122,6 +134,9 @@ def cluster_under(scheduler, folder):
             served.start()
         word_count(cluster.storm, name=GUARDED, conf=CONSTRAINED, rate=0.01)
         settled(cluster)
+        assert not served or any(each["plan"]["assignment"] for each in served.answered()), served.log.read_text()[
+            -2000:
+        ]
         yield cluster, served
         if served:
             served.kill()

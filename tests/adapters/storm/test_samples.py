@@ -18,6 +18,7 @@ from headgate_storm.workers import sample_writer
 from headgate_storm.workers.collector import Collector
 from headgate_storm.workers.sample_writer import SampleWriter
 from headgate_storm.workers.samples import sample_rows, write_samples
+from patience import PATIENCE
 from storm_reports import report, report_line
 from storm_rounds import round_text, supervisor, word_count
 
@@ -84,7 +85,7 @@ def test_a_minute_that_cannot_be_written_is_counted_and_the_next_one_is_written(
             with monkeypatch.context() as patch:
                 patch.setattr(sample_writer, "write_samples", fail)
                 collector.take(report_line())
-                deadline = time.monotonic() + 30
+                deadline = time.monotonic() + PATIENCE
                 while not writer.lost:
                     assert time.monotonic() < deadline
                     time.sleep(0.01)

@@ -105,6 +105,11 @@ CASES = {
         lambda seen: (seen.settings.knowledge, seen.control.knowledge),
         (Path("learned"), Path("learned")),
     ),
+    "priorities": (
+        "manager:kept.sqlite",
+        lambda seen: (seen.settings.priorities, seen.control.priorities),
+        ("manager:kept.sqlite", "manager:kept.sqlite"),
+    ),
     "interval": (12.5, lambda seen: seen.pace, Pace(interval=12.5, replan=True)),
     "rounds": (3, lambda seen: seen.pace, Pace(rounds=3, replan=True)),
     "replan": (True, lambda seen: seen.pace, Pace(replan=True)),
@@ -164,3 +169,9 @@ def test_an_option_that_is_not_given_is_not_there(seen, name):
     with contextlib.suppress(AttributeError):
         found = look(seen)
     assert found != expected
+
+
+def test_with_priorities_running_executors_move_for_a_scheduler_without_an_analysis_too(seen):
+    """Without them the command would wait for a signal here, and go no round."""
+    invoke(seen, {"endpoint": "endpoint.json", "scheduler": "dps", "priorities": "manager:kept.sqlite"})
+    assert (seen.pace, seen.control.scheduler) == (Pace(), "dps")

@@ -19,6 +19,7 @@ from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.nimbus.timing import Timing
 from headgate_storm.service import ServiceSettings, serve
 from headgate_storm.target import StormTarget
+from patience import PATIENCE
 from shell import running
 from storm_cluster import wait_for
 from storm_rounds import round_text, supervisor, word_count
@@ -99,7 +100,7 @@ def test_a_second_process_on_one_endpoint_is_refused_and_the_first_goes_on(tmp_p
             pass
         assert Endpoint.read(settings(tmp_path).endpoint) == before
         process.send_signal(signal.SIGKILL)
-        process.wait(60)
+        process.wait(PATIENCE)
         assert settings(tmp_path).endpoint.exists()  # stale: nobody could remove it
         with serve(PluginHost.load(), "even", {}, settings(tmp_path)):
             after = Endpoint.read(settings(tmp_path).endpoint)

@@ -16,6 +16,7 @@ import pytest
 
 from headgate_storm.nimbus.bridge import BOUNDS, Bridge, Callers, Endpoint
 from headgate_storm.peers.proof import make_nonce, prove
+from patience import PATIENCE
 from storm_callers import ask, exchange, read_line
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Service:
 
     def call(self) -> socket.socket:
         """A connection that says nothing yet."""
-        return socket.create_connection(("127.0.0.1", self.endpoint.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.endpoint.port), timeout=PATIENCE)
 
     def megabytes(self) -> float:
         """Memory of the process."""
@@ -66,7 +67,7 @@ class Service:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        _, self.said = self.process.communicate(timeout=30)
+        _, self.said = self.process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -150,7 +151,7 @@ def test_a_flood_of_callers_leaves_nimbus_its_turn(service: Service) -> None:
 def test_what_is_no_exchange_is_refused(tmp_path: Path, hello: bytes) -> None:
     with Bridge(str.upper, tmp_path / "endpoint.json") as bridge:
         assert bridge.endpoint is not None
-        with socket.create_connection(("127.0.0.1", bridge.endpoint.port), timeout=10) as caller:
+        with socket.create_connection(("127.0.0.1", bridge.endpoint.port), timeout=PATIENCE) as caller:
             caller.sendall(hello.replace(b"%(token)s", bridge.endpoint.token.encode()))
             assert hung_up(caller)
         assert bridge.callers == Callers(refused=1)
@@ -169,7 +170,7 @@ def test_a_wrong_proof_or_an_old_one_is_refused(tmp_path: Path) -> None:
         nonce = make_nonce()
         hello = f"headgate1 nimbus {nonce}\n".encode()
         call = b"\nc\nt\nanswer\nsstranger\ne\n"
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as caller:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as caller:
             caller.sendall(hello)
             other, proof = read_line(caller).split()
             old = prove(token, "caller", str(port), "nimbus", (nonce, other))
@@ -177,7 +178,7 @@ def test_a_wrong_proof_or_an_old_one_is_refused(tmp_path: Path) -> None:
             assert read_line(caller) == "!ysnimbus"
         elsewhere = prove(token, "caller", "-", "nimbus", (nonce, other))
         for said in (old, proof, elsewhere, "0" * 64, ""):
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as caller:
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as caller:
                 caller.sendall(hello)
                 read_line(caller)
                 caller.sendall(said.encode() + call)
@@ -196,14 +197,14 @@ def test_the_bridge_outlives_a_process_without_file_descriptors(tmp_path: Path) 
             time.sleep(0.01)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         caller = socket.socket()
-        caller.settimeout(30)
+        caller.settimeout(PATIENCE)
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
             with contextlib.suppress(OSError):
                 while True:
                     held.append(os.open(os.devnull, os.O_RDONLY))
             caller.connect(("127.0.0.1", endpoint.port))
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + PATIENCE
             while bridge.callers.starved < 3:
                 assert time.monotonic() < deadline
                 time.sleep(0.01)

@@ -152,7 +152,7 @@ class TestRealCluster:
         at = ("--home", cluster.home)
         documents.write(tmp_path / "t.json", TOPOLOGY)
         eventually(lambda: not cluster.gateway.cluster().topologies)
-        shown = run("submit", tmp_path / "t.json", "--name", "life", "--wait", 240, *at)
+        shown = run("submit", tmp_path / "t.json", "--name", "life", "--wait", 600, *at)
         assert shown.exit_code == 0, (shown.output, shown.exception)
         assert "life  life-" in shown.stdout
         assert cluster.gateway.topology_conf("life")["topology.workers"] == 1

@@ -10,22 +10,20 @@ import pytest
 
 from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
-from headgate.hooks import Description, hookimpl
 from headgate.model import FrozenMap, Plan, Slot
 from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.target import StormTarget
 from headgate_storm.workers import watch
 from headgate_storm.workers.collector import Collector
 from headgate_storm.workers.watch import CollectorWatch
+from storm_movers import Mover
 from storm_small import SmallStorm
 from storm_words import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headgate.model import Request
 
 TOKEN = "secret"
 S1, S2, S3, HIGH = Slot("s1", 6700), Slot("s2", 6700), Slot("s3", 6700), Slot("s3", 6701)
@@ -152,28 +150,9 @@ def test_a_process_that_started_and_does_not_report_all_is_said(world):
     )
 
 
-class Mover:
-    """Both executors of `wc` on one node, whatever is measured."""
-
-    def __init__(self, node: str) -> None:
-        self.node = node
-
-    @hookimpl
-    def headgate_describe(self) -> Description:
-        return Description(summary="one move")
-
-    @hookimpl
-    def headgate_schedule(self, request: Request) -> Plan:
-        problem = Problem.of(request)
-        node_of = problem.node_of(request.assignment)
-        for task in MOVED:
-            node_of[problem.task_ids.index(task)] = problem.node_index[self.node]
-        return problem.plan(node_of)
-
-
 def rounds_of(world: World, node: str, count: int, patience: float):
     """Rounds of the loop with a scheduler that always wants the same, and no pause between them."""
-    host = world.host.with_plugin("mover", Mover(node))
+    host = world.host.with_plugin("mover", Mover(tuple(MOVED), node))
     control = Control(scheduler="mover", engine="storm", window=0.2, guards=Guards(cooldown=0.0))
     loop = Loop(host, control, attrs.evolve(world.target, patience=patience))
     return [loop.round(replan=True) for _ in range(count)]

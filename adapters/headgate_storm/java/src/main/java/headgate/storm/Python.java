@@ -24,8 +24,11 @@ import py4j.StringUtil;
 final class Python implements Planner {
     /** Characters of an answer. One for 10,000 executors has 0.1 MB; with many more, a reply could fill Nimbus's heap. */
     static final int LONGEST = 64 << 20;
-    /** py4j logs every command whole, at INFO; the logger is kept, because its level goes when it is collected. */
-    private static final Logger PY4J = Logger.getLogger("py4j");
+    /**
+     * py4j logs every command whole, at INFO; the logger is kept, because its level goes when it is collected. It is
+     * asked for its package, which is another one in the jar.
+     */
+    private static final Logger PY4J = Logger.getLogger(CallbackConnection.class.getPackageName());
 
     static {
         PY4J.setLevel(Level.OFF);

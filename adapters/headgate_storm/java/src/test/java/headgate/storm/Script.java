@@ -7,6 +7,7 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.storm.metric.StormMetricsRegistry;
@@ -51,6 +52,16 @@ final class Script implements Planner {
     /** Assign one topology: its workers as JSON with single quotes. */
     static Script assign(String topology, String workers) {
         return mode("assign", "'topologies':{'" + topology + "':" + workers + "}");
+    }
+
+    /** The same, which answers nothing while it is gone. */
+    Planner unless(AtomicBoolean gone) {
+        return round -> {
+            if (gone.get()) {
+                throw NoPlan.unanswered("connection refused");
+            }
+            return answer(round);
+        };
     }
 
     static JsonNode read(String text) {

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.storm.metric.StormMetricsRegistry;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.DefaultScheduler;
@@ -54,31 +55,21 @@ class ShadowTest {
 
     @Test
     void goesOnAsStormAloneWhenPythonIsGone() {
-        boolean[] gone = {false};
-        Script own = Script.mode("own", "");
-        HeadgateScheduler scheduler = Script.scheduler(round -> {
-            if (gone[0]) {
-                throw NoPlan.unanswered("connection refused");
-            }
-            return own.answer(round);
-        });
+        AtomicBoolean gone = new AtomicBoolean();
+        HeadgateScheduler scheduler = Script.scheduler(Script.mode("own", "").unless(gone));
         Cluster empty = cluster(supervisors(1, 1));
         scheduler.schedule(empty.getTopologies(), empty);
-        gone[0] = true;
-        Cluster cluster = uneven();
-        Cluster alone = uneven();
-        scheduler.schedule(cluster.getTopologies(), cluster);
-        new DefaultScheduler().schedule(alone.getTopologies(), alone);
-        assertEquals(layout(alone), layout(cluster));
-        assertNotEquals(layout(uneven()), layout(cluster));
-        assertEquals(Map.of(), cluster.getStatusMap());
+        gone.set(true);
+        assertActsAsStormAlone(scheduler);
     }
 
     @Test
     void actsAsStormAloneWhenPythonNeverAnswered() {
-        HeadgateScheduler scheduler = Script.scheduler(round -> {
-            throw NoPlan.unanswered("connection refused");
-        }, Settings.SHADOW, true);
+        AtomicBoolean gone = new AtomicBoolean(true);
+        assertActsAsStormAlone(Script.scheduler(Script.mode("own", "").unless(gone), Settings.SHADOW, true));
+    }
+
+    private void assertActsAsStormAlone(HeadgateScheduler scheduler) {
         Cluster cluster = uneven();
         Cluster alone = uneven();
         scheduler.schedule(cluster.getTopologies(), cluster);
@@ -90,16 +81,10 @@ class ShadowTest {
 
     @Test
     void endsWithTheFirstAnswerThatIsNotInShadow() {
-        boolean[] gone = {false};
-        Script assign = Script.mode("assign", "");
-        HeadgateScheduler scheduler = Script.scheduler(round -> {
-            if (gone[0]) {
-                throw NoPlan.unanswered("connection refused");
-            }
-            return assign.answer(round);
-        }, Settings.SHADOW, true);
+        AtomicBoolean gone = new AtomicBoolean();
+        HeadgateScheduler scheduler = Script.scheduler(Script.mode("assign", "").unless(gone), Settings.SHADOW, true);
         for (boolean each : new boolean[] {false, true}) {
-            gone[0] = each;
+            gone.set(each);
             Cluster cluster = uneven();
             scheduler.schedule(cluster.getTopologies(), cluster);
             assertTrue(layout(cluster, wc).entrySet().containsAll(layout(uneven(), wc).entrySet()));

@@ -1,5 +1,6 @@
 package headgate.storm.workload;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.storm.generated.StormTopology;
@@ -13,6 +14,9 @@ import org.apache.storm.tuple.Fields;
 
 /** Builds a topology from its description: plain data that Headgate's `headgate_storm.workload.describe` writes. */
 final class Builder {
+    private static final Map<String, String> STATES = Map.of("split", "stateless", "count", "fields:counts",
+            "rolling-count", "fields:window,now", "unique-visitors", "fields:visitors");
+
     private final TopologyBuilder builder = new TopologyBuilder();
     private final String text;
 
@@ -27,6 +31,18 @@ final class Builder {
             builder.add(each);
         }
         return builder.builder.createTopology();
+    }
+
+    /** What each bolt keeps from one tuple to the next, by id: the fields that move with a task. */
+    @SuppressWarnings("unchecked")
+    static Map<String, Object> states(Map<String, Object> described) {
+        Map<String, Object> states = new LinkedHashMap<>();
+        for (Map<String, Object> each : (List<Map<String, Object>>) described.get("components")) {
+            if (!"spout".equals(each.get("kind"))) {
+                states.put((String) each.get("id"), STATES.getOrDefault((String) each.get("role"), "fields:credit"));
+            }
+        }
+        return states;
     }
 
     @SuppressWarnings("unchecked")

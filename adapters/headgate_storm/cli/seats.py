@@ -1,0 +1,70 @@
+"""Commands of `headgate storm` on tasks with seats: `seats` and `move`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import click
+
+from headgate_storm.cli.profile import storm
+
+__all__ = ["storm"]
+
+home_option = click.option(
+    "--home",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A Storm installation whose conf/storm.yaml names Nimbus; the cluster of `headgate storm up` by default.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")
+
+
+@storm.command()
+@click.argument("name")
+@home_option
+@json_option
+def seats(name: str, home: Path | None, *, as_json: bool) -> None:
+    """Show where the tasks of a topology live, and the seats that they may move to."""
+    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headgate_storm.client.seats import SeatLedger
+    from headgate_storm.install.installation import standing_or_at
+
+    with standing_or_at(home).gateway() as nimbus, SeatLedger(nimbus, name) as ledger:
+        found = ledger.seats()
+    if as_json:
+        click.echo(json.dumps([attrs.asdict(each) for each in found], indent=2))
+        return
+    for each in found:
+        if each.owner:
+            others = [seat.place for seat in found if (seat.component, seat.index) == (each.component, each.index)]
+            to = ", ".join(place for place in others if place != each.place)
+            state = "settled" if each.settled else f"{each.held} wait"
+            lost = f"  state lost {each.lost} x, last as {each.loss}" if each.lost else ""
+            task = f"{each.component}/{each.index}"
+            click.echo(f"{task}  {each.place}  ownership {each.epoch}  {state}  seats at {to}{lost}")
+
+
+@storm.command()
+@click.argument("name")
+@click.argument("task", metavar="COMPONENT/INDEX")
+@click.argument("place", metavar="HOST:PORT")
+@click.option("--wait", default=60.0, show_default=True, type=click.FloatRange(min=1), help="Seconds that it may take.")
+@home_option
+@json_option
+def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as_json: bool) -> None:
+    """Move a task to the seat that it has in another worker, while all workers run."""
+    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headgate_storm.client.seats import SeatLedger
+    from headgate_storm.install.installation import standing_or_at
+
+    component, _, index = task.rpartition("/")
+    if not component or not index.isdigit():
+        raise click.BadParameter(f"{task!r} is no COMPONENT/INDEX, such as count/3", param_hint="COMPONENT/INDEX")
+    with standing_or_at(home).gateway() as nimbus, SeatLedger(nimbus, name) as ledger:
+        done = ledger.move(component, int(index), place, seconds=wait)
+    if as_json:
+        click.echo(json.dumps(attrs.asdict(done)))
+        return
+    pause = "not measured" if done.pause is None else f"{done.pause:.1f} ms"
+    click.echo(f"{done.task}  {done.source} -> {done.target}  pause {pause}  settled in {done.seconds:.1f} s")

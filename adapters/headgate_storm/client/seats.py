@@ -1,0 +1,328 @@
+"""Seats of a running topology: the ledger of who owns which task, and the order to move one, through ZooKeeper."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import attrs
+
+from headgate.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from headgate_storm.client.gateway import NimbusGateway
+
+T = TypeVar("T")
+ROOT = "/headgate/seats"
+"""The node under which workers keep the ledger (`headgate.storm.seats.Ledger`)."""
+SESSION_MS = 20_000
+"""Milliseconds of silence after which ZooKeeper ends the session. With less, a busy machine loses it."""
+POLL = 0.02
+"""Seconds between two looks at the ledger. With more, a move is told of later; with less, ZooKeeper has more to do."""
+
+
+@attrs.frozen(kw_only=True)
+class Seat:
+    """A seat, as the worker that it is in last said.
+
+    Attributes:
+        task: Id of the physical task.
+        component: Its component. `index`: which of its logical tasks has this seat.
+        host: Of the worker. `port`: of the worker.
+        owner: True if the logical task lives in this seat.
+        epoch: Number of the ownership that it has, or has given: 0 before the task ever moved or its worker restarted.
+        handing: True until the next owner has acknowledged the state.
+        settled: True if the task may move again, as far as this seat knows.
+        held: Messages that wait for a marker.
+        forwarded: Messages passed on to the owner since the worker started.
+        disordered: Times that a marker was not waited for any longer.
+        pause: Milliseconds from the last tuple that the task executed here to the acknowledgement of the next owner, of
+            the last move away; None if there was none.
+        lost: Times that the task has lost its state, or what it had executed since a move, as a worker ended.
+        loss: Why, the last time; empty if there was none.
+    """
+
+    task: int
+    component: str
+    index: int
+    host: str
+    port: int
+    owner: bool
+    epoch: int
+    handing: bool
+    settled: bool
+    held: int
+    forwarded: int
+    disordered: int
+    pause: float | None
+    lost: int = 0
+    loss: str = ""
+
+    @property
+    def place(self) -> str:
+        """Host and port of the worker."""
+        return f"{self.host}:{self.port}"
+
+
+@attrs.frozen(kw_only=True)
+class SeatMove:
+    """A move of one task that was carried out.
+
+    Attributes:
+        task: COMPONENT/INDEX. `source`: HOST:PORT where it lived. `target`: HOST:PORT where it lives.
+        epoch: Number of the ownership.
+        pause: Milliseconds from the last tuple that the task executed there to the acknowledgement that it is here.
+        seconds: From the order until all was settled.
+    """
+
+    task: str
+    source: str
+    target: str
+    epoch: int
+    pause: float | None
+    seconds: float
+
+
+class SeatLedger:
+    """The ledger of one topology, open in a `with` block."""
+
+    def __init__(self, gateway: NimbusGateway, name: str) -> None:
+        """Name the topology.
+
+        Args:
+            gateway: Reaches Nimbus; its JVM speaks to ZooKeeper too.
+            name: Name of the topology.
+        """
+        self._jvm = gateway
+        self._name = name
+        conf = gateway.topology_conf(name)
+        said = conf.get("headgate.seats")
+        if not said:
+            raise EngineError(f"tasks of {name} have no seats: submit it with --seats")
+        self._components: Mapping[str, Any] = said["components"]
+        self._root = f"{ROOT}/{gateway.topology(name).id}"
+        servers = conf["storm.zookeeper.servers"]
+        self._servers = ",".join(f"{each}:{conf['storm.zookeeper.port']}" for each in servers)
+        self._client: Any = None
+
+    def __enter__(self) -> Self:
+        curator = self._jvm.jvm.org.apache.storm.shade.org.apache.curator
+        retry = curator.retry.RetryNTimes(20, 100)
+        self._client = curator.framework.CuratorFrameworkFactory.newClient(self._servers, SESSION_MS, SESSION_MS, retry)
+        self._client.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._client.close()
+
+    def seats(self) -> list[Seat]:
+        """All seats that workers tell of, by component, index and place.
+
+        Raises:
+            EngineError: No worker tells of any.
+        """
+        found = []
+        losses = {each: self._page(each).get("lost", {}) for each in self._components}
+        for worker in self._children(f"{self._root}/workers"):
+            host, _, port = worker.rpartition(":")
+            with contextlib.suppress(LookupError):  # the worker has just ended
+                rows = json.loads(self._read(f"{self._root}/workers/{worker}")[0])["seats"]
+                found += [_seat(int(task), row, host, int(port), losses) for task, row in rows.items()]
+        if not found:
+            raise EngineError(
+                f"no worker of {self._name} tells of its seats: does it run, with Headgate's jar in extlib?"
+            )
+        return sorted(found, key=lambda each: (each.component, each.index, each.host, each.port))
+
+    def move(self, component: str, index: int, place: str, *, seconds: float) -> SeatMove:
+        """Move a task to the seat that it has in another worker, and wait until nothing of that is under way.
+
+        Args:
+            component: Component of the task.
+            index: Number of the task in its component, from 0.
+            place: HOST:PORT of the worker.
+            seconds: Longest time to wait; what was ordered and not yet entered by then is withdrawn.
+
+        Raises:
+            EngineError: There is no such task, it has no seat there, it has not settled, or the move fails.
+        """
+        began = time.monotonic()
+        source, target = self._ends(component, index, place)
+        epoch = source.epoch + 1
+        self._order(component, index, target.task, epoch)
+        deadline = began + seconds
+        try:
+            self._until(deadline, lambda: self._entered(component, index, epoch))
+        except TimeoutError:
+            self._withdraw(component, index)
+            raise EngineError(f"the worker at {place} has not taken {component}/{index} in {seconds:.0f} s") from None
+        try:
+            pause = self._until(deadline, lambda: self._settled(source, target, epoch))
+        except TimeoutError:
+            message = (
+                f"{component}/{index} belongs to {place}, but has not settled in {seconds:.0f} s: it goes on alone"
+            )
+            raise EngineError(message) from None
+        return SeatMove(
+            task=f"{component}/{index}",
+            source=source.place,
+            target=target.place,
+            epoch=epoch,
+            pause=pause[0],
+            seconds=time.monotonic() - began,
+        )
+
+    def _ends(self, component: str, index: int, place: str) -> tuple[Seat, Seat]:
+        """The seat that owns a task now, and the one it is to move to."""
+        task = f"{component}/{index}"
+        movable = self._components.get(component)
+        if movable is None:
+            raise EngineError(
+                f"{component} has no seats: those of {self._name} that have are {', '.join(self._components)}"
+            )
+        if not 0 <= index < movable["tasks"]:
+            raise EngineError(f"{component} has {movable['tasks']} tasks: there is no {task}")
+        seats = [each for each in self.seats() if (each.component, each.index) == (component, index)]
+        owners = [each for each in seats if each.owner]
+        if len(owners) != 1:
+            raise EngineError(f"{task} is under way, or its worker starts: wait, and look with `headgate storm seats`")
+        there = [each for each in seats if each.place == place]
+        if not there:
+            raise EngineError(
+                f"{task} has no seat at {place}: it has some at {', '.join(each.place for each in seats)}"
+            )
+        if there[0].owner:
+            raise EngineError(f"{task} lives at {place} already")
+        busy = [each.place for each in seats if not each.settled]
+        if busy:
+            raise EngineError(f"the last move of {task} has not settled at {', '.join(busy)}: wait a moment")
+        return owners[0], there[0]
+
+    def _order(self, component: str, index: int, seat: int, epoch: int) -> None:
+        def order(page: dict[str, Any]) -> None:
+            if page["owners"][index][1] >= epoch:
+                number = page["owners"][index][1]
+                raise EngineError(f"conflict: ownership {number} of {component}/{index} is newer; look and try again")
+            wanted = page["wanted"].get(str(index))
+            if wanted is not None and wanted[1] == epoch:
+                raise EngineError(f"conflict: somebody else is moving {component}/{index}; look and try again")
+            page["wanted"][str(index)] = [seat, epoch]
+
+        self._change(component, order)
+
+    def _withdraw(self, component: str, index: int) -> None:
+        self._change(component, lambda page: page["wanted"].pop(str(index), None))
+
+    def _entered(self, component: str, index: int, epoch: int) -> bool:
+        page = self._page(component)
+        refused = page["refused"].get(str(index))
+        if refused is not None and refused[0] == epoch:
+            raise EngineError(f"{component}/{index} does not move: {refused[1]}")
+        return bool(page["owners"][index][1] >= epoch)
+
+    def _settled(self, source: Seat, target: Seat, epoch: int) -> tuple[float | None] | None:
+        """The pause of a move that is over."""
+        seats = {each.task: each for each in self.seats()}
+        giver, taker = seats.get(source.task), seats.get(target.task)
+        if giver is None or taker is None:
+            return None
+        if giver.owner and giver.epoch > epoch:
+            raise EngineError(f"{source.component}/{source.index} stays at {source.place}: its state cannot be had")
+        over = taker.owner and taker.settled and not giver.owner and giver.settled
+        # Whoever restarts in the move owns it under a later number, and has measured nothing.
+        return (giver.pause,) if over and taker.epoch >= epoch and giver.epoch >= epoch else None
+
+    def _until(self, deadline: float, look: Callable[[], T | None]) -> T:
+        """Look until something is true."""
+        while not (found := look()):
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            time.sleep(POLL)
+        return found
+
+    def _change(self, component: str, change: Callable[[dict[str, Any]], object]) -> None:
+        """Change a page by compare-and-set, again on what another has written meanwhile."""
+        path = f"{self._root}/components/{component}"
+        while True:
+            text, version = self._read(path)
+            page = json.loads(text)
+            change(page)
+            if self._write(path, json.dumps(page), version):
+                return
+
+    def _page(self, component: str) -> dict[str, Any]:
+        """The page of a component; an empty one before the first worker has made it."""
+        try:
+            return dict(json.loads(self._read(f"{self._root}/components/{component}")[0]))
+        except LookupError:
+            return {}
+
+    def _children(self, path: str) -> list[str]:
+        try:
+            return [str(each) for each in self._call(lambda: self._client.getChildren().forPath(path))]
+        except LookupError:
+            return []
+
+    def _read(self, path: str) -> tuple[str, int]:
+        stat = self._jvm.jvm.org.apache.storm.shade.org.apache.zookeeper.data.Stat()
+        content = self._call(lambda: self._client.getData().storingStatIn(stat).forPath(path))
+        return bytes(content).decode(), stat.getVersion()
+
+    def _write(self, path: str, text: str, version: int) -> bool:
+        """True if nobody wrote meanwhile."""
+        content = bytearray(text.encode())
+        try:
+            self._call(lambda: self._client.setData().withVersion(version).forPath(path, content))
+        except BlockingIOError:
+            return False
+        return True
+
+    def _call(self, call: Callable[[], T]) -> T:
+        """Call ZooKeeper: LookupError for a node that is not there, BlockingIOError for another version."""
+        from py4j.protocol import Py4JError  # of the extra `storm`
+
+        try:
+            return call()
+        except Py4JError as error:
+            kind = _kind(error)
+            if kind == "NoNodeException":
+                raise LookupError from None
+            if kind == "BadVersionException":
+                raise BlockingIOError from None
+            said = f"the ledger of seats cannot be reached at ZooKeeper {self._servers}: {kind}"
+            raise EngineError(said) from None
+
+
+def _kind(error: BaseException) -> str:
+    """Class of the Java exception that an error tells of."""
+    # PySpark, where this process has a session, looks at the errors of all gateways in its own JVM, and fails there.
+    while not hasattr(error, "java_exception") and error.__context__ is not None:
+        error = error.__context__
+    java = getattr(error, "java_exception", None)
+    return str(error) if java is None else str(java.getClass().getSimpleName())
+
+
+def _seat(task: int, row: list[Any], host: str, port: int, losses: Mapping[str, Mapping[str, Any]]) -> Seat:
+    component, index, owner, epoch, handing, settled, held, forwarded, disordered, pause = row
+    lost, _epoch, loss = losses[component].get(str(index), (0, 0, ""))
+    return Seat(
+        task=task,
+        component=component,
+        index=index,
+        host=host,
+        port=port,
+        owner=bool(owner),
+        epoch=epoch,
+        handing=bool(handing),
+        settled=bool(settled),
+        held=held,
+        forwarded=forwarded,
+        disordered=disordered,
+        pause=pause / 1000 if pause >= 0 else None,
+        lost=lost,
+        loss=loss,
+    )

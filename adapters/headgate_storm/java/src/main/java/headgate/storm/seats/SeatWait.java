@@ -1,0 +1,63 @@
+package headgate.storm.seats;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.storm.policy.IWaitStrategy;
+import org.apache.storm.utils.ReflectionUtils;
+
+/**
+ * Waits as the topology's own strategy does where a task lives, and parks where none does: a hundred seats that look for
+ * tuples each millisecond would take half a core.
+ */
+public final class SeatWait implements IWaitStrategy {
+    /** Key of the configuration with the strategy that the topology asked for. */
+    static final String DELEGATE = "headgate.seats.wait";
+    /** With more, a tuple for a seat that nobody woke waits longer; with less, idle seats use more processor time. */
+    private static final long PARK_NANOS = 100_000_000;
+    /** A bolt that has something to do while nothing comes. */
+    interface Sleeper {
+        /** Whether its executor looks for tuples as often as the topology's own strategy says. */
+        boolean awake();
+
+        /** On the executor's thread. */
+        void idle();
+    }
+
+    /** Bolts whose executor is this thread: Storm makes a strategy before it makes the bolts that it waits for. */
+    private static final ThreadLocal<List<Sleeper>> HERE = ThreadLocal.withInitial(ArrayList::new);
+
+    private IWaitStrategy delegate;
+    private List<Sleeper> seats;
+
+    /** A bolt joins those of this thread. */
+    static void join(Sleeper seat) {
+        HERE.get().add(seat);
+    }
+
+    @Override
+    public void prepare(Map<String, Object> conf, WaitSituation situation) {
+        delegate = ReflectionUtils.newInstance((String) conf.get(DELEGATE));
+        delegate.prepare(conf, situation);
+    }
+
+    @Override
+    public int idle(int counter) throws InterruptedException {
+        if (seats == null) {
+            seats = HERE.get();
+        }
+        for (int i = 0; i < seats.size(); i++) {
+            seats.get(i).idle();
+        }
+        boolean vacant = !seats.isEmpty();
+        for (int i = 0; i < seats.size() && vacant; i++) {
+            vacant = !seats.get(i).awake();
+        }
+        if (!vacant) {
+            return delegate.idle(counter);
+        }
+        LockSupport.parkNanos(PARK_NANOS);
+        return counter;
+    }
+}

@@ -1,0 +1,184 @@
+"""Tasks that move between workers on a real cluster under load: no worker restarts, no tuple is lost or overtaken."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from headgate.errors import EngineError
+from headgate_storm.cli.topology import storm as commands
+from headgate_storm.client.seats import SeatLedger
+from storm_cluster import PATIENCE, wait_for
+from storm_tally import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from headgate_storm.local.cluster import LocalStorm
+
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm-seats")]
+
+TUPLES, RATE = 6_000, 300.0
+"""Tuples of each of two spouts, and in a second: under load for 20 s at least, however fast the machine is."""
+MOVES = 10
+"""Moves that are made at least, before the last tuple and after."""
+TASKS = 4 + 3
+"""Tasks that can move."""
+CONF = {
+    "headgate.seats.movable": "pass=stateless; number=fields:counts",
+    "headgate.seats.patience.secs": 300,  # on a busy machine a marker may be late, and order is not to be given up
+}
+
+
+def submitted(storm: LocalStorm, folder: Path, name: str, *, acked: bool) -> Tally:
+    """The topology, and the folder in which its spouts and sinks write down what they had."""
+    folder.mkdir()
+    tally = Tally(storm, folder)
+    tally.submit_numbers(name, tuples=TUPLES, rate=RATE, acked=acked, **CONF)
+    return tally
+
+
+def pids(storm: LocalStorm, name: str) -> set[int]:
+    return {each.pid for each in storm.workers() if each.topology.startswith(f"{name}-")}
+
+
+@pytest.fixture(scope="module")
+def storm(seat_storm: LocalStorm) -> LocalStorm:
+    return seat_storm
+
+
+def whole(ledger: SeatLedger) -> bool:
+    """True once both workers tell of all their seats."""
+    try:
+        return len(ledger.seats()) == 2 * TASKS
+    except EngineError:
+        return False
+
+
+def move_at_random(ledger: SeatLedger, rng: random.Random) -> float:
+    """Move any task to its other seat; the pause."""
+    owner = rng.choice([each for each in ledger.seats() if each.owner])
+    (other,) = (
+        each
+        for each in ledger.seats()
+        if (each.component, each.index) == (owner.component, owner.index) and each.task != owner.task
+    )
+    return ledger.move(owner.component, owner.index, other.place, seconds=PATIENCE).pause
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("acked", [pytest.param(False, marks=pytest.mark.matrix), True])
+def test_tasks_move_under_load_and_every_tuple_arrives_once_and_in_order(storm, tmp_path, acked):
+    name = f"numbers-{'acked' if acked else 'unacked'}"
+    numbers = submitted(storm, tmp_path / "numbers", name, acked=acked)
+    pauses, rng, under_load = [], random.Random(3), 0
+    with SeatLedger(storm.gateway, name) as ledger:
+        wait_for("all seats told", lambda: whole(ledger))
+        wait_for("tuples", lambda: numbers.written("sink")[0] > 0)
+        before = pids(storm, name)
+        assert len(before) == 2
+        while numbers.written("spout")[0] < 2 * TUPLES or len(pauses) < MOVES:
+            pauses.append(move_at_random(ledger, rng))
+            under_load += numbers.written("spout")[0] < 2 * TUPLES
+        wait_for("all tuples", lambda: numbers.written("sink")[0] >= 2 * TUPLES)
+        if acked:
+            wait_for("all tuples acked", lambda: numbers.written("spout")[1] >= 2 * TUPLES)
+        time.sleep(3)  # whatever came twice would be counted by the next ticks
+        seats = ledger.seats()
+    assert numbers.written("sink") == [2 * TUPLES, 0, 0]
+    assert numbers.written("spout") == [2 * TUPLES, 2 * TUPLES if acked else 0, 0]
+    assert pids(storm, name) == before
+    assert under_load > 0
+    assert sum(each.forwarded for each in seats) > 0
+    assert {each.disordered for each in seats} == {0}
+    assert sum(each.owner for each in seats) == TASKS
+    assert not storm.gateway.topology(name).errors
+    assert None not in pauses
+    storm.gateway.kill(name, wait=0)
+
+
+def headgate(storm, *words):
+    done = CliRunner().invoke(commands, [*words, "--home", str(storm.home)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def shown(storm, tmp_path_factory) -> Iterator[None]:
+    """A topology of whose tuples nothing is asked."""
+    submitted(storm, tmp_path_factory.mktemp("shown") / "numbers", "shown", acked=False)
+    with SeatLedger(storm.gateway, "shown") as ledger:
+        wait_for("all seats told", lambda: whole(ledger))
+    yield
+    storm.gateway.kill("shown", wait=0)
+
+
+def places(ledger: SeatLedger, component: str, index: int) -> tuple[str, str]:
+    """Where a task lives, and where its other seat is."""
+    seats = [each for each in ledger.seats() if (each.component, each.index) == (component, index)]
+    (here,), (there,) = ([each.place for each in seats if each.owner is lives] for lives in (True, False))
+    return here, there
+
+
+@pytest.mark.timeout(1800)
+def test_commands_show_seats_and_move_a_task(storm, shown):
+    before = pids(storm, "shown")
+    found = json.loads(headgate(storm, "seats", "shown", "--json"))
+    assert len(found) == 2 * TASKS
+    (source,), (place,) = (
+        ["{host}:{port}".format(**each) for each in found if (each["component"], each["index"], each["owner"]) == which]
+        for which in (("pass", 2, True), ("pass", 2, False))
+    )
+    assert headgate(storm, "move", "shown", "pass/2", place, "--wait", str(PATIENCE)).split()[:4] == [
+        "pass/2",
+        source,
+        "->",
+        place,
+    ]
+    assert f"pass/2  {place}  ownership 1  " in headgate(storm, "seats", "shown")
+    assert pids(storm, "shown") == before
+
+
+@pytest.mark.timeout(1800)
+def test_a_move_that_cannot_be_is_refused_and_its_sentence_says_why(storm, shown):
+    with SeatLedger(storm.gateway, "shown") as ledger:
+        here, there = places(ledger, "pass", 1)
+        for component, index, place, said in (
+            ("pass", 1, here, f"pass/1 lives at {here} already"),
+            ("pass", 1, "127.0.0.99:6700", "pass/1 has no seat at 127.0.0.99:6700: it has some at "),
+            ("pass", 4, there, "pass has 4 tasks: there is no pass/4"),
+            ("sink", 0, there, "sink has no seats: those of shown that have are "),
+        ):
+            with pytest.raises(EngineError, match=said):
+                ledger.move(component, index, place, seconds=PATIENCE)
+        assert places(ledger, "pass", 1) == (here, there)
+
+
+@pytest.mark.timeout(1800)
+def test_of_two_who_move_a_task_at_once_one_is_told_and_a_move_needs_nobody_who_waits_for_it(storm, shown):
+    with SeatLedger(storm.gateway, "shown") as ledger:
+        here, there = places(ledger, "number", 1)
+        taker, epoch = next(
+            (each.task, each.epoch + 1)
+            for each in ledger.seats()
+            if (each.component, each.index, each.place) == ("number", 1, there)
+        )
+        ledger._order("number", 1, taker, epoch)  # by somebody who dies now
+        with pytest.raises(EngineError, match="conflict: "):
+            ledger._order("number", 1, taker, epoch)
+        wait_for("the workers have moved it", lambda: moved(ledger, "number", 1, (there, here)))
+
+
+def moved(ledger, component, index, wanted):
+    seats = [each for each in ledger.seats() if (each.component, each.index) == (component, index)]
+    return (
+        all(each.settled for each in seats)
+        and sum(each.owner for each in seats) == 1
+        and (places(ledger, component, index) == wanted)
+    )

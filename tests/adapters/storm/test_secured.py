@@ -1,0 +1,157 @@
+"""A cluster secured by digest, Thrift and ZooKeeper: Nimbus asks Headgate, workers report, commands log in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from py4j.protocol import Py4JJavaError
+
+from headgate.errors import EngineError
+from headgate.plugins.host import PluginHost
+from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.install.examine import examine
+from headgate_storm.install.security import DIGEST, JAAS, PLAIN, TRANSPORT
+from headgate_storm.local.cluster import LocalStorm
+from headgate_storm.release.jar import bridge_jar
+from headgate_storm.service import Service, ServiceSettings, serve
+from shell import headgate
+from storm_cluster import RELEASE, SMALL, wait_for, word_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
+
+LOGIN = """
+StormServer {{ org.apache.zookeeper.server.auth.DigestLoginModule required user_ann="right" user_eve="known"; }};
+StormClient {{ org.apache.zookeeper.server.auth.DigestLoginModule required username="{user}" password="{password}"; }};
+"""
+ZOOKEEPER = "nimbus:of ZooKeeper"
+HANDED_OUT = ["headgate.storm.monitor.TopologyToken"]
+NAME = "word-count"
+
+
+def login(file: Path, user: str = "ann", password: str = "right") -> dict[str, Any]:
+    file.write_text(LOGIN.format(user=user, password=password))
+    return {TRANSPORT: DIGEST, JAAS: str(file)}
+
+
+def secured(folder: Path) -> dict[str, Any]:
+    """Settings of the cluster: only `ann` may do what Nimbus is asked for, and Nimbus owns what is in ZooKeeper.
+
+    Storm's digest transport takes logins from those alone who call its server `localhost`, so Nimbus goes by that name
+    and supervisors, which others call, have none.
+    """
+    digest = base64.b64encode(hashlib.sha1(ZOOKEEPER.encode()).digest()).decode()  # ZooKeeper's scheme
+    return {
+        **login(folder / "jaas.conf"),
+        "nimbus.seeds": ["localhost"],
+        "supervisor.thrift.transport": PLAIN,
+        "supervisor.authorizer": "org.apache.storm.security.auth.authorizer.NoopAuthorizer",
+        "nimbus.authorizer": "org.apache.storm.security.auth.authorizer.SimpleACLAuthorizer",
+        "nimbus.admins": ["ann"],
+        "nimbus.supervisor.users": ["ann"],
+        "storm.zookeeper.auth.scheme": "digest",
+        "storm.zookeeper.auth.payload": ZOOKEEPER,
+        "storm.zookeeper.superACL": f"digest:{ZOOKEEPER.partition(':')[0]}:{digest}",
+        "nimbus.autocredential.plugins.classes": HANDED_OUT,
+        "topology.auto-credentials": HANDED_OUT,
+    }
+
+
+def zookeeper_of(storm: LocalStorm) -> tuple[Any, Any]:
+    """ZooKeeper's client package, and a client that is nobody yet."""
+    package = storm.gateway.jvm.org.apache.storm.shade.org.apache.zookeeper
+    return package, package.ZooKeeper(f"127.0.0.1:{storm.client_conf['storm.zookeeper.port']}", 10_000, None)
+
+
+def open_to_workers(storm: LocalStorm) -> None:
+    """Let everybody list Storm's folders in ZooKeeper, as its workers need since ZooKeeper 3.9.2.
+
+    Nimbus makes them for itself alone, and workers ask whether they are there: which took no right before.
+    """
+    package, client = zookeeper_of(storm)
+    try:
+        client.addAuthInfo("digest", ZOOKEEPER.encode())
+        for name in ["", *(f"/{each}" for each in client.getChildren("/storm", False))]:
+            rights = client.getACL(f"/storm{name}", None)
+            rights.add(package.data.ACL(package.ZooDefs.Perms.READ, package.data.Id("world", "anyone")))
+            client.setACL(f"/storm{name}", rights, -1)
+    finally:
+        client.close()
+
+
+@attrs.frozen
+class Secured:
+    """The cluster, the service beside it, and a folder for logins."""
+
+    storm: LocalStorm
+    service: Service
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    folder = tmp_path_factory.mktemp("secured")
+    settings = ServiceSettings(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))
+    named = {"nimbus": ("-Dstorm.options=storm.local.hostname=localhost",)}
+    with serve(PluginHost.load(), "even", {}, settings) as service:
+        conf = {**service.nimbus_conf(), **service.worker_conf(), **secured(folder)}
+        with LocalStorm(SMALL[:1], conf=conf, extlib=(bridge_jar(),), version=RELEASE, options=named) as storm:
+            open_to_workers(storm)
+            word_count(storm)
+            settings.token_file.unlink()  # Nimbus has read it, and no worker can
+            yield Secured(storm, service, folder)
+
+
+def test_nimbus_asks_headgate_and_workers_without_a_token_file_report(cluster: Secured) -> None:
+    storm, collector = cluster.storm, cluster.service.collector
+    assert collector
+    wait_for("placed", lambda: "executors in" in storm.gateway.topology(NAME).scheduling)
+    tasks = {first for first, _ in storm.gateway.assignment(NAME).slots}
+    wait_for("reports", lambda: {row.task for each in collector.recent(60) for row in each.tasks} >= tasks)
+    assert collector.tally.refused == collector.tally.foreign == collector.tally.invalid == 0
+
+
+def test_what_nimbus_stored_is_closed_to_strangers(cluster: Secured) -> None:
+    """Without this the cluster would be none that is secured, whatever its settings say."""
+    _, stranger = zookeeper_of(cluster.storm)
+    try:
+        identity = cluster.storm.gateway.topology(NAME).id
+        for path in (f"/storm/assignments/{identity}", f"/storm/credentials/{identity}"):
+            with pytest.raises(Py4JJavaError, match="NoAuth"):
+                stranger.getData(path, False, None)
+        stranger.addAuthInfo("digest", ZOOKEEPER.encode())
+        assert stranger.getData(f"/storm/credentials/{identity}", False, None)
+    finally:
+        stranger.close()
+
+
+def test_commands_log_in_by_the_file_that_storm_yaml_names(cluster: Secured) -> None:
+    found = {each.subject: each for each in examine(cluster.storm.home)}
+    assert found[TRANSPORT] == attrs.evolve(found[TRANSPORT], status="ok")
+    assert "Nimbus" not in found  # it was asked
+    assert NAME in headgate("storm", "show", NAME, "--home", cluster.storm.home).stdout
+
+
+@pytest.mark.parametrize(("user", "password"), [("ann", "wrong"), ("nobody", "right")])
+def test_a_wrong_login_is_refused_with_the_file_to_look_at(cluster: Secured, user: str, password: str) -> None:
+    conf = {**cluster.storm.client_conf, **login(cluster.folder / "wrong", user, password)}
+    with (
+        NimbusGateway(cluster.storm.home / "lib", conf) as gateway,
+        pytest.raises(EngineError, match=f"{cluster.folder / 'wrong'}"),
+    ):
+        gateway.cluster()
+
+
+def test_who_may_not_kill_is_told_so(cluster: Secured) -> None:
+    conf = {**cluster.storm.client_conf, **login(cluster.folder / "eve", "eve", "known")}
+    with NimbusGateway(cluster.storm.home / "lib", conf) as gateway:
+        assert [each.name for each in gateway.cluster().topologies] == [NAME]
+        with pytest.raises(EngineError, match="not authorized"):
+            gateway.kill(NAME)
