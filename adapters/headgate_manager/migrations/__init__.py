@@ -1,0 +1,1 @@
+"""Versions of the database, run by Alembic."""

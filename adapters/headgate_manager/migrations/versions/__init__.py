@@ -1,0 +1,1 @@
+"""One module a version, in order of `down_revision`."""

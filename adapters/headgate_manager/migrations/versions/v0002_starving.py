@@ -1,0 +1,31 @@
+"""Aging of topologies; topologies and the cluster as the last round saw them."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Add a column and two tables."""
+    op.add_column("headgate_topologies", sa.Column("aging", sa.Integer))
+    op.create_table(
+        "headgate_seen",
+        sa.Column("name", sa.String(200), primary_key=True),
+        sa.Column("nodes", sa.Integer, nullable=False),
+        sa.Column("starving", sa.BigInteger),
+        sa.Column("boosted", sa.BigInteger),
+        sa.Column("served", sa.BigInteger),
+        sa.Column("remedy", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "headgate_cluster",
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("nodes", sa.Integer, nullable=False),
+        sa.Column("at", sa.BigInteger, nullable=False),
+    )

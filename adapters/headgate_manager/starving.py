@@ -1,0 +1,117 @@
+"""Topologies that starve: since when, what it would take, and aging that bounds it; no I/O, no clock.
+
+Times are whole milliseconds since 1970 in UTC.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@attrs.frozen(kw_only=True)
+class Seen:
+    """A topology as the last round saw it.
+
+    Attributes:
+        name: Name of the topology.
+        nodes: Nodes on which it has tasks; it starves with none.
+        starving: Time since which it starves; None if it does not.
+        boosted: Time since which it comes before the others, by aging; None if it does not.
+        served: Time since which it has nodes while it comes before the others.
+        remedy: What it would take that it does not starve, in words.
+    """
+
+    name: str
+    nodes: int
+    starving: int | None = None
+    boosted: int | None = None
+    served: int | None = None
+    remedy: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Claim:
+    """Claim of a topology on nodes: its level, the nodes that it desires, must have, and has."""
+
+    name: str
+    level: int
+    desired: int
+    minimum: int
+    nodes: int
+
+
+def look(before: Seen | None, claim: Claim, *, aging: int | None, now: int, remedy: str = "") -> Seen:
+    """A topology after one more round.
+
+    With aging, a topology that starved for `aging` comes before all others, until it has had nodes for as long.
+
+    Args:
+        before: As it was seen in the round before; None in the first one.
+        claim: As it is seen now.
+        aging: Milliseconds that it may starve; None bounds nothing.
+        now: The time.
+        remedy: What it would take.
+    """
+    old = before or Seen(name=claim.name, nodes=claim.nodes)
+    starving = None if claim.nodes else now if old.starving is None else old.starving
+    boosted, served = old.boosted, None
+    if boosted is None and aging is not None and starving is not None and now - starving >= aging:
+        boosted = now
+    if boosted is not None and claim.nodes:
+        served = now if old.served is None else old.served
+    if boosted is not None and (aging is None or (served is not None and now - served >= aging)):
+        boosted = served = None
+    return Seen(
+        name=claim.name,
+        nodes=claim.nodes,
+        starving=starving,
+        boosted=boosted,
+        served=served,
+        remedy=remedy if starving is not None else "",
+    )
+
+
+def levels(claims: Sequence[Claim], seen: Mapping[str, Seen]) -> dict[str, int]:
+    """Level of each topology, by name: those that aging prefers first, one a level, the longest preferred before.
+
+    Args:
+        claims: Claims of all topologies.
+        seen: As they were seen.
+    """
+    first = sorted(
+        (each.boosted, each.name) for claim in claims if (each := seen.get(claim.name)) and each.boosted is not None
+    )
+    own = {name: at for at, (_, name) in enumerate(first)}
+    # A priority is no negative number, so the others make room.
+    return {claim.name: own.get(claim.name, claim.level + len(first)) for claim in claims}
+
+
+def remedies(claims: Sequence[Claim], nodes: int) -> dict[str, str]:
+    """Changes by which a topology without nodes would have some, in words, where nodes go by priority (DPS, Table 4).
+
+    Args:
+        claims: Claims of all topologies.
+        nodes: Nodes of the cluster.
+    """
+    return {claim.name: _remedy(claim, claims, nodes) for claim in claims if not claim.nodes}
+
+
+def _remedy(claim: Claim, claims: Sequence[Claim], nodes: int) -> str:
+    others = [each for each in claims if each.name != claim.name]
+    need = max(claim.minimum, 1)
+    ahead = sum(each.desired for each in others if each.level <= claim.level)
+    missing = ahead + need - nodes
+    if missing <= 0:
+        return f"nothing: {nodes} nodes are enough for it and all that are as important"
+    said = f"{missing} more nodes"
+    fitting = [
+        level
+        for level in {max(each.level - 1, 0) for each in others}
+        if level < claim.level and sum(each.desired for each in others if each.level <= level) + need <= nodes
+    ]
+    return f"{said}, or priority {max(fitting)}" if fitting else said

@@ -1,0 +1,71 @@
+"""Tables of the manager's database; `migrations` makes them."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+
+metadata = MetaData()
+NUMBER = BigInteger().with_variant(Integer, "sqlite")
+"""A key that counts up: SQLite does that for INTEGER alone."""
+
+topologies = Table(
+    "headgate_topologies",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("priority", Integer),
+    Column("trigger_priority", Integer, nullable=False),
+    Column("desired_nodes", Integer),
+    Column("minimum_nodes", Integer),
+    Column("hold", Integer, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("wanted", Boolean, nullable=False),
+    Column("changed", BigInteger),
+    Column("aging", Integer),
+)
+"""Indications, one a topology (`indication.Indication`)."""
+
+sources = Table(
+    "headgate_sources",
+    metadata,
+    Column("topology", String(200), ForeignKey("headgate_topologies.name"), primary_key=True),
+    Column("source", String(200), primary_key=True),
+    Column("sequence", BigInteger, nullable=False),
+)
+"""Largest sequence number of each source of triggers."""
+
+history = Table(
+    "headgate_history",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("at", BigInteger, nullable=False),
+    Column("topology", String(200), nullable=False),
+    Column("action", String(20), nullable=False),
+    Column("verdict", String(20), nullable=False),
+    Column("who", String(200), nullable=False),
+    Column("why", Text, nullable=False),
+    Column("before", Text, nullable=False),
+    Column("after", Text, nullable=False),
+    Index("headgate_history_topology", "topology", "number"),
+)
+"""Changes and triggers in their order: who, when, why, and the indication before and after, as JSON."""
+
+seen = Table(
+    "headgate_seen",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("nodes", Integer, nullable=False),
+    Column("starving", BigInteger),
+    Column("boosted", BigInteger),
+    Column("served", BigInteger),
+    Column("remedy", Text, nullable=False),
+)
+"""Topologies as the last round saw them, registered or not (`starving.Seen`)."""
+
+cluster = Table(
+    "headgate_cluster",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("nodes", Integer, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+"""The cluster as it was seen last: one row, of id 1."""

@@ -1,0 +1,225 @@
+"""Changes in real databases, by several processes at once, and killed at random moments."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+
+from headgate.errors import DocumentError, EngineError
+from headgate_manager import tables
+from headgate_manager.database import opened, transaction
+from headgate_manager.indication import HOLD, Trigger
+from headgate_manager.store import Author, Store
+from manager_databases import check_consistent, emptied, postgresql, rows
+from patience import PATIENCE
+
+ANN = Author(who="ann", why="a test")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with postgresql(tmp_path_factory.mktemp("postgresql")) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'state' / 'manager.sqlite'}"
+    return emptied(request.getfixturevalue("server"))
+
+
+class Clock:
+    now = 1_800_000_000_000
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def store(url, clock):
+    with opened(url) as engine:
+        yield Store(engine, clock)
+
+
+def test_a_change_has_who_when_and_why(store, clock):
+    store.set("t", {"priority": 5, "desired_nodes": 8}, ANN)
+    clock.now += 1000
+    store.trigger(Trigger(topology="t", on=True, source="bolt"), Author(who="ann"))
+    trigger, first = store.history("t")
+    assert (first.who, first.why, first.at, first.action, first.verdict) == (
+        "ann",
+        "a test",
+        1_800_000_000_000,
+        "set",
+        "new",
+    )
+    assert (trigger.who, trigger.at, trigger.verdict) == ("bolt by ann", clock.now, "on")
+    assert trigger.before["active"] is False
+    assert trigger.after["active"] is True
+    assert store.indications()["t"].level == 0
+
+
+def test_an_ended_hold_is_in_the_history_with_the_time_of_its_end(store, clock):
+    store.set("t", {}, ANN)
+    begin = clock.now
+    store.trigger(Trigger(topology="t", on=True), ANN)
+    clock.now += 10_000
+    assert store.trigger(Trigger(topology="t", on=False), ANN).verdict == "pending"
+    clock.now += HOLD
+    assert store.indications()["t"].active is False
+    store.set("t", {"priority": 3}, ANN)
+    changed, settle, *_ = store.history("t")
+    assert (settle.action, settle.verdict, settle.at) == ("settle", "off", begin + HOLD)
+    assert changed.before == settle.after
+
+
+def test_what_is_refused_leaves_nothing(store):
+    store.set("t", {"desired_nodes": 2}, ANN)
+    with pytest.raises(DocumentError, match="raise the desired ones"):
+        store.set("t", {"minimum_nodes": 3, "priority": 1}, ANN)
+    with pytest.raises(DocumentError, match="did you mean t"):
+        store.trigger(Trigger(topology="T", on=True), ANN)
+    with pytest.raises(DocumentError, match="no topology u is registered"):
+        store.history("u")
+    assert len(store.history()) == 1
+    assert store.indications()["t"].priority is None
+
+
+def test_odd_texts_are_kept_or_made_printable(store):
+    store.set("größe-漢字", {}, Author(who="ann", why="it's \0 a 'quote'; DROP TABLE x;\n" + "y" * 5000))
+    (change,) = store.history("größe-漢字")
+    assert change.why.startswith("it's   a 'quote'; DROP TABLE x; yyy")
+    assert len(change.why) == 2000
+
+
+def test_the_versions_make_the_tables_of_the_code(url):
+    with opened(url) as engine, transaction(engine) as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": "headgate_version"})
+        assert compare_metadata(context, tables.metadata) == []
+
+
+def test_a_database_of_a_newer_version_is_refused(url):
+    with opened(url) as engine, transaction(engine) as connection:
+        connection.execute(text("UPDATE headgate_version SET version_num = '9999'"))
+    with pytest.raises(EngineError, match="newer version"), opened(url):
+        pass
+    with pytest.raises(EngineError), opened(url):  # and it is left as it was
+        pass
+    if url.startswith("postgresql"):  # the next test empties it
+        import psycopg
+
+        with psycopg.connect(url) as raw:
+            raw.execute("UPDATE headgate_version SET version_num = '0002'")
+
+
+def test_the_file_is_its_owner_s_alone(tmp_path):
+    with opened(str(tmp_path / "a" / "file.sqlite")):
+        assert stat.S_IMODE((tmp_path / "a" / "file.sqlite").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("nosuch://x", "address is none"),
+        ("sqlite:///:memory:", "in memory"),
+        ("postgresql://ann:secret@127.0.0.1:1/x", "refused"),
+        ("/proc/no/file", "cannot be written"),
+    ],
+)
+def test_a_database_out_of_reach_is_one_error(wrong, said):
+    with pytest.raises((DocumentError, EngineError), match=said) as caught, opened(wrong):
+        pass
+    assert "secret" not in str(caught.value)
+
+
+WRITER = """
+import sys
+from headgate_manager.database import opened
+from headgate_manager.indication import Trigger
+from headgate_manager.store import Author, Store
+url, name, count = sys.argv[1:]
+with opened(url) as engine:
+    store = Store(engine)
+    for number in range(int(count)):
+        topology = f"t{number % 3}"
+        store.set(topology, {"priority": number, "hold": 0}, Author(who=name))
+        store.trigger(Trigger(topology=topology, on=number % 2 == 0, source=name, sequence=number), Author(who=name))
+        print(number, flush=True)
+"""
+
+
+def writer(url, name, count):
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, url, name, str(count)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_two_managers_at_once_lose_no_change(url):
+    """They begin with a database without tables, so they make these at once too."""
+    count = 40
+    processes = [writer(url, name, count) for name in ("ann", "bob")]
+    for process in processes:
+        _, errors = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, errors
+    with opened(url) as engine:
+        changes = check_consistent(Store(engine), engine)
+        assert sum(each.action == "set" for each in changes) == 2 * count
+        assert sum(each.action == "trigger" for each in changes) == 2 * count
+        assert {row["sequence"] for row in rows(engine, tables.sources)} == {count - 1, count - 2, count - 3}
+
+
+def test_threads_of_one_manager_lose_no_change(store, url):
+    def change(number):
+        store.set(f"t{number % 2}", {"priority": number}, ANN)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(change, range(40)))
+    with opened(url) as engine:
+        assert len(check_consistent(store, engine)) == 40
+
+
+@pytest.mark.parametrize("kill", range(4))
+def test_killed_at_any_moment_the_database_is_consistent(kill, tmp_path):
+    """Two kills fall into the making of the tables, the others into changes; what was confirmed is there."""
+    path, chance = tmp_path / "manager.sqlite", random.Random(kill)
+    process = writer(str(path), "ann", 100_000)
+    confirmed = []
+    if kill < 2:
+        while not path.exists() and process.poll() is None:
+            pass
+    else:
+        confirmed = [process.stdout.readline() for _ in range(chance.randint(1, 40))]
+    for _ in range(chance.randint(0, 20_000)):
+        pass
+    os.kill(process.pid, signal.SIGKILL)
+    rest, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == -signal.SIGKILL
+    numbers = [int(line) for line in (*confirmed, *rest.splitlines(keepends=True)) if line.endswith("\n")]
+    with opened(str(path)) as engine:
+        store = Store(engine)
+        changes = check_consistent(store, engine)
+        triggers = sum(each.action == "trigger" for each in changes)
+        assert len(numbers) <= triggers <= len(numbers) + 1
+        store.set("after", {"priority": 1}, ANN)
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    raw.close()
+    assert Path(path).exists()
