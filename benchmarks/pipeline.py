@@ -2,8 +2,9 @@
 
     python benchmarks/pipeline.py [--rows 1000000 --rows 10000000] [--driver-memory 1g] [--samples FOLDER]
 
-Spark's part is `headgate pipeline run` as a user starts it: JVM, cleaning, five tables, documents. DuckDB's part is one
-statement each for cells and for sums, on rows cleaned by the same rules but for jumps of the clock and unknown tasks.
+`spark` and `backend` are `headgate pipeline run` as a user starts it, on Spark and on DuckDB: cleaning, five tables,
+documents. `duckdb` is one statement each for cells and for sums, on rows cleaned by the same rules but for jumps of the
+clock and unknown tasks.
 CPU is that of all processes of a part, memory the peak of the largest.
 """
 
@@ -79,7 +80,7 @@ def main() -> None:
     parser.add_argument("--driver-memory", default="1g")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--samples", type=Path, help="Keep the rows in this folder, and use those that are there.")
-    parser.add_argument("--engine", choices=("duckdb", "spark"), action="append")
+    parser.add_argument("--engine", choices=("duckdb", "backend", "spark"), action="append")
     asked = parser.parse_args()
     adopt_orphans()
     print(f"{'rows':>12} {'engine':>8} {'wall s':>8} {'CPU s':>8} {'MB':>7} {'M rows/CPU s':>13}")
@@ -89,10 +90,11 @@ def main() -> None:
             count = rows // PLANT.rows * PLANT.rows
             if not samples.exists():
                 PLANT.write(samples, windows=rows // PLANT.rows)
-            run = [str(PROGRAM), "pipeline", "run", str(samples), "-o", f"{folder}/out", "--json"]
+            run = [str(PROGRAM), "pipeline", "run", str(samples), "--json", "-o"]
             parts = {
                 "duckdb": duck(samples),
-                "spark": [*run, "--driver-memory", asked.driver_memory, "--master", asked.master],
+                "backend": [*run, f"{folder}/backend", "--backend", "duckdb", "--driver-memory", asked.driver_memory],
+                "spark": [*run, f"{folder}/spark", "--driver-memory", asked.driver_memory, "--master", asked.master],
             }
             for name in asked.engine or parts:
                 wall, cpu, memory = timed(parts[name])

@@ -27,11 +27,12 @@ import numpy as np
 from headgate import PluginHost
 from headgate.api import limited
 from headgate.cli.output import console, table
+from headgate.engines.maven import resolve
 from headgate.model import Cluster, FrozenMap, Node, Request, Resources, Slot, Status, Task
 from headgate.problem import Problem
 from headgate.problem.score import score
 from headgate_storm.client.clusterconf import NAMES, read_request
-from headgate_storm.release.artefacts import SERVER_TESTS, resolve
+from headgate_storm.release.artefacts import SERVER_TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

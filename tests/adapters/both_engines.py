@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from headgate.control.loop import Control, Loop
-from headgate.model import Component, Kind, Resources, Stream, Topology
+from headgate.model import Component, Kind, Limits, Resources, Stream, Topology
 from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import by_host, experiment
 from headgate_storm.local.cluster import SupervisorSpec
@@ -93,7 +93,9 @@ def rounds(host, engine, target, nodes):
     """A round by each scheduler, one after the other."""
     found = {}
     for name in SCHEDULERS:
-        done = Loop(host, Control(scheduler=name, engine=engine, window=5.0), target).round(replan=True)
+        # On fewer nodes batches of Spark may be longer.
+        control = Control(scheduler=name, engine=engine, window=5.0, limits=Limits(deadline=60.0, slowdown=None))
+        done = Loop(host, control, target).round(replan=True)
         found[name] = told(done, nodes)
     return found
 

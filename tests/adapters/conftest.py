@@ -1,4 +1,4 @@
-"""Engines of all tests start as on a machine that was prepared: their JVMs find their classes in an archive."""
+"""What engines' tests share: JVMs that find their classes in an archive, and a server that speaks S3."""
 
 from __future__ import annotations
 
@@ -56,3 +56,31 @@ def one_process():
     with (folder / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    """A server that speaks S3, in this process."""
+    pytest.importorskip("obstore")
+    server = pytest.importorskip("moto.server")
+    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    running.start()
+    host, port = running.get_host_and_port()
+    yield f"http://{host}:{port}"
+    running.stop()
+
+
+@pytest.fixture
+def s3(endpoint, monkeypatch):
+    """A client that is not ours, on an empty bucket `results`."""
+    own = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "us-east-1"}
+    own |= {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": endpoint, "AWS_ALLOW_HTTP": "true"}
+    for name, value in own.items():
+        monkeypatch.setenv(name, value)
+    client = pytest.importorskip("boto3").client("s3", endpoint_url=endpoint)
+    client.create_bucket(Bucket="results")
+    yield client
+    for each in client.list_objects_v2(Bucket="results").get("Contents", []):
+        client.delete_object(Bucket="results", Key=each["Key"])
+    client.delete_bucket(Bucket="results")
+    client.close()

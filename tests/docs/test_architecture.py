@@ -29,11 +29,13 @@ def column_of(package):
     return floors
 
 
-@pytest.mark.parametrize("package", ["headgate", "headgate_spark", "headgate_storm", "headgate_pipeline"])
+@pytest.mark.parametrize(
+    "package", ["headgate", "headgate_spark", "headgate_storm", "headgate_pipeline", "headgate_manager"]
+)
 def test_the_page_shows_the_floors_that_are_asserted(package):
     shown = [sorted(floor) for floor in column_of(package)]
     assert shown == [sorted(floor) for floor in FLOORS[package]]
     folder = next(ROOT.glob(f"*/{package}"))
     there = {each.name.removesuffix(".py") for each in folder.iterdir() if each.suffix in ("", ".py")}
-    data = {"__init__", "__pycache__", "java"}
+    data = {"__init__", "__main__", "__pycache__", "java", "migrations"}
     assert {name for floor in shown for name in floor} == there - data

@@ -13,6 +13,7 @@ PACKAGES = (
     "headgate_dstorm",
     "headgate_exact",
     "headgate_hetero",
+    "headgate_manager",
     "headgate_nstorm",
     "headgate_pipeline",
     "headgate_priority",

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -39,7 +41,7 @@ def commands() -> list[str]:
 def test_console_lines_run(line, tmp_path):
     program = Path(sys.executable).parent / "headgate"
     done = subprocess.run(
-        [program, *shlex.split(line)[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        [program, *shlex.split(line)[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -53,12 +53,12 @@ def test_spark_s_table_has_the_columns_of_the_command_and_agrees_with_itself():
         r"^Every airport's statistics equal the batch answer over the same [\d,]+ days", block("demo"), re.M
     )
     for row in rows:
-        between, whole = number(row["MB between nodes"]), number(row["of MB"])
+        between, whole = number(row["MB between"]), number(row["of MB"])
         assert number(row["measured"]) == pytest.approx(100 * between / whole, abs=0.5)
         assert len({number(other["of MB"]) // 0.1 for other in rows}) <= 2
     for row in rows[1:]:
         assert number(row["planned"]) == pytest.approx(number(row["measured"]), abs=3)
-        hits, asked = row["hits / asked"].split(" / ")
+        hits, asked = row["as asked"].split(" / ")
         assert hits == asked
 
 
