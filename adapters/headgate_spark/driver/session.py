@@ -134,7 +134,7 @@ def summaries(spark: SparkSession, *, alive: bool = True) -> Iterator[Any]:
 
     It knows an executor as soon as that registers, which is up to seconds before the executor takes tasks and the task
     scheduler hears of it. Tasks that are placed there meanwhile would be left to Spark: at level hard such an executor
-    does not live yet.
+    does not live yet. One that is being decommissioned lives until it is gone.
 
     Args:
         spark: A classic session.
@@ -142,10 +142,15 @@ def summaries(spark: SparkSession, *, alive: bool = True) -> Iterator[Any]:
     """
     scala = scala_context(spark.sparkContext)
     found, scheduler = scala.statusStore().executorList(alive), scala.taskScheduler()
-    known = scheduler.isExecutorAlive if alive and _is_hard(scheduler) else lambda _executor: True
+    every = not (alive and _is_hard(scheduler))
     for each in (found.apply(index) for index in range(found.size())):
-        if each.id() != "driver" and known(each.id()):
+        if each.id() != "driver" and (every or _is_known(scheduler, each.id())):
             yield each
+
+
+def _is_known(scheduler: Any, executor: str) -> bool:
+    alive, leaving = scheduler.isExecutorAlive, scheduler.getExecutorDecommissionState
+    return bool(alive(executor) or leaving(executor).isDefined())
 
 
 def node_of(summary: Any) -> str:
