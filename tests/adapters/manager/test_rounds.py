@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import attrs
 import pytest
 from alembic import command
@@ -23,6 +26,7 @@ from headgate_priority.workloads import USE_CASE_1, use_case
 from headgate_sim.monitor import observe
 from headgate_sim.target import SimTarget
 from headgate_sim.world import World
+from patience import PATIENCE
 
 ANN = Author(who="ann")
 EVENTS = ("EventTP1", "EventTP2")
@@ -159,6 +163,39 @@ def test_rounds_of_nimbus_go_on_with_what_was_said_last(path, store):
     store.set("EventTP1", {"priority": 4}, ANN)
     (back,) = [each for each in asked.latest(observation).topologies if each.id == "EventTP1"]
     assert back.priority == 4
+
+
+class Hanging:
+    """Says nothing until it may; counts the questions."""
+
+    def __init__(self):
+        self.may, self.questions = threading.Event(), 0
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Hanging.")
+
+    @hookimpl
+    def headgate_prioritise(self, observation):
+        self.questions += 1
+        self.may.wait(PATIENCE)
+        return Observation(topologies=tuple(attrs.evolve(each, priority=9) for each in observation.topologies))
+
+
+def test_a_manager_that_hangs_keeps_no_round_waiting_and_is_heard_when_it_answers():
+    request = use_case(USE_CASE_1, 16, ())
+    observation, hanging = Observation(cluster=request.cluster, topologies=request.topologies), Hanging()
+    asked = Priorities(PluginHost().with_plugin("hanging", hanging), "hanging")
+    for _ in range(3):
+        said = asked.latest(observation)
+        assert said.topologies == observation.topologies
+        assert "hanging: priorities are as topologies declare them: no answer for" in said.notes[-1]
+    assert hanging.questions == 1
+    hanging.may.set()
+    asked.latest(observation)  # the one that was still asked
+    end = time.monotonic() + PATIENCE
+    while {each.priority for each in asked.latest(observation).topologies} != {9}:
+        assert time.monotonic() < end
 
 
 def test_a_submission_under_a_new_id_keeps_the_indication_of_its_name(path, store):
