@@ -11,6 +11,7 @@ import attrs
 import click
 from platformdirs import user_cache_path
 
+from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import emit, json_option, say, table
 from headgate.cli.places import Place
 from headgate.engines.object_store import is_url
@@ -109,7 +110,7 @@ def pipeline() -> None:
     metavar="[REASON=]PERCENT",
     help="Rows of an hour that may not be used, else exit code 1; default: 5.",
 )
-@click.option("--follow", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Stay, and look for files so often.")
+@click.option("--follow", type=FiniteRange(min=0.1), metavar="SECONDS", help="Stay, and look for files so often.")
 @click.option("--available", is_flag=True, help="As a stream over what is there, then end.")
 @json_option
 def run_command(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headgate.cli.host import plugins
+from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import emit, json_option, say
 from headgate.cli.output import table as text_table
 from headgate.errors import EngineError
@@ -40,7 +41,7 @@ def _counts(_context: click.Context, _parameter: click.Parameter, value: str) ->
     "--seconds",
     default=300.0,
     show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     help="Simulated seconds.",
 )
 @click.option("--engine", default="sim", show_default=True, help="Plugin that simulates.")

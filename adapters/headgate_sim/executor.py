@@ -79,11 +79,15 @@ def execute(target: SimTarget, plan: Plan) -> Receipt:
 def rollback(target: SimTarget, receipt: Receipt) -> Receipt:
     """Ask for the assignment from before a plan, and let time pass until it is there.
 
+    A receipt without steps and without `undo` is that of nothing: nothing stops.
+
     Args:
         target: The engine.
         receipt: Of the plan; its `undo` is that assignment.
     """
     undo = FrozenMap(target.world.places.asked)
+    if not receipt.steps and not receipt.undo:
+        return Receipt(level=LEVEL, undo=undo)
     _ask(target, receipt.undo)
     step = Step(action="restore", subject="assignment", message=f"{len(receipt.undo)} tasks are asked for")
     return Receipt(level=LEVEL, steps=(step,), undo=undo)
@@ -101,6 +105,12 @@ def _step(target: SimTarget, move: Move, wanted: Mapping[str, Slot]) -> Step:
     done = seen == asked
     message = f"runs at {seen}" if seen else "does not run"
     if not done:
-        dead = asked is not None and asked.node in target.world.places.down
-        message = f"{message} at {target.now:g} s" + (f": node {asked.node} is dead" if dead and asked else "")
+        message = f"{message} at {target.now:g} s{_why(target, asked)}"
     return Step(action=move.kind, subject=move.task, done=done, message=message)
+
+
+def _why(target: SimTarget, asked: Slot | None) -> str:
+    places = target.world.places
+    if asked is None or places.can_run(asked.node):
+        return ""
+    return f": node {asked.node} is dead" if asked.node in places.down else f": there is no node {asked.node}"

@@ -97,8 +97,12 @@ class RunningTasks:
             slot: The slot that it comes to.
             order: Number of the order by which it comes.
         """
-        if slot is not None and self._orders[task] == order and slot.node not in self.down:
+        if slot is not None and self._orders[task] == order and self.can_run(slot.node):
             self._put(task, slot)
+
+    def can_run(self, node: str) -> bool:
+        """True for a node that is there and alive."""
+        return node in self._problem.node_index and node not in self.down
 
     def lose_node(self, node: str, now: float) -> None:
         """End a node with all tasks that run there; without effect if it is dead.

@@ -35,3 +35,7 @@ class SimTarget:
     def wait(self, seconds: float) -> None:
         """Let simulated time pass: the pause between two rounds."""
         self.world.advance(self.world.now + seconds)
+
+    def fail_node(self, node: str) -> None:
+        """Let a node die now, as an event `node-down` of a trace does."""
+        self.world.fail(node)

@@ -159,6 +159,10 @@ class World:
             self._at(when, partial(self._slow, topology, self.timing.pause))
         return max((max(each.on, each.off) for each in made), default=self.now)
 
+    def fail(self, node: str) -> None:
+        """Let a node die now."""
+        self._node(node, "node-down", 0.0)
+
     def _schedule(self, change: TaskMigration) -> None:
         places, order = self.places, self.places.order(change.task)
         self.moved += change.source is not None and change.source != change.target

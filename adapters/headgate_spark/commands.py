@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.cli.numbers import FiniteRange
 from headgate.engines.cluster_commands import end_cluster, running_cluster, whole_numbers
 from headgate.errors import EngineError
 
@@ -115,7 +116,7 @@ def add(cores: int, *, as_json: bool) -> None:
     "--timeout",
     default=60.0,
     show_default=True,
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     help="Seconds before executors are killed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headgate.cli.host import plugins
+from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Progress, console, emit, json_option, say, table
 from headgate.errors import EngineError
 
@@ -24,9 +25,7 @@ CORES = (4, 2, 1)
 
 
 @click.group("demo", invoke_without_command=True)
-@click.option(
-    "--load", default=0.8, show_default=True, type=click.FloatRange(0.05, 1.0), help="Share of CPU to plan for."
-)
+@click.option("--load", default=0.8, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @click.option(
     "-o",
     "--output",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headgate.cli.host import plugins
+from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Progress, emit, json_option, table
 from headgate_storm.cli.cluster import storm
 from headgate_storm.release.artefacts import STORM
@@ -51,10 +52,10 @@ def _machines(_context: click.Context, _parameter: click.Parameter, value: tuple
     help="A machine type: its CPU points, and options of its workers' JVM.",
 )
 @click.option(
-    "--factor", default=4.0, show_default=True, type=click.FloatRange(1, min_open=True), help="Of the rate, each level."
+    "--factor", default=4.0, show_default=True, type=FiniteRange(1, min_open=True), help="Of the rate, each level."
 )
 @click.option("--levels", default=6, show_default=True, type=click.IntRange(min=1), help="Levels at most.")
-@click.option("--window", default=10.0, show_default=True, type=click.FloatRange(min=1), help="Seconds of each level.")
+@click.option("--window", default=10.0, show_default=True, type=FiniteRange(min=1), help="Seconds of each level.")
 @click.option("--text", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The text that is read.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @click.option(

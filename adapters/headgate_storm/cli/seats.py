@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 import click
 
+from headgate.cli.numbers import FiniteRange
 from headgate_storm.cli.profile import storm
 
 __all__ = ["storm"]
@@ -49,7 +50,7 @@ def seats(name: str, home: Path | None, *, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("task", metavar="COMPONENT/INDEX")
 @click.argument("place", metavar="HOST:PORT")
-@click.option("--wait", default=60.0, show_default=True, type=click.FloatRange(min=1), help="Seconds that it may take.")
+@click.option("--wait", default=60.0, show_default=True, type=FiniteRange(min=1), help="Seconds that it may take.")
 @home_option
 @json_option
 def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ import click
 
 from headgate.cli.control import journal_option, loop_settings, make_journal, run_rounds
 from headgate.cli.host import plugins
+from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import json_option, say
 from headgate.cli.request import option_option
 from headgate.cli.screen import Screen
@@ -69,7 +70,7 @@ def serve() -> None:
 )
 @click.option(
     "--patience",
-    type=click.FloatRange(min=1),
+    type=FiniteRange(min=1),
     help="Seconds that Nimbus may take to store a plan, and workers to start; by default as Nimbus's own settings say.",
 )
 @journal_option

@@ -13,6 +13,7 @@ import attrs
 import click
 
 from headgate.cli.host import plugins
+from headgate.cli.numbers import FiniteRange
 from headgate.errors import EngineError
 from headgate_storm.cli.seats import storm
 from headgate_storm.install.unit import systemd_unit
@@ -36,7 +37,7 @@ home_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")
 wait_option = click.option("--wait", type=click.IntRange(min=0), help="Seconds that Nimbus waits before it acts.")
-share = click.FloatRange(min=0)
+share = FiniteRange(min=0)
 
 
 @storm.command()

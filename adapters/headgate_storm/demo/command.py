@@ -9,14 +9,13 @@ from pathlib import Path
 import click
 
 from headgate.cli.host import plugins
+from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Progress, console, emit, json_option, say, table
 from headgate_storm.release.artefacts import STORM
 
 
 @click.command()
-@click.option(
-    "--load", default=0.7, show_default=True, type=click.FloatRange(0.05, 1.0), help="Share of CPU to plan for."
-)
+@click.option("--load", default=0.7, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @click.option(
     "-o",

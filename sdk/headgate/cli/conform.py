@@ -1,4 +1,4 @@
-"""`headgate conform`: does a scheduler keep the contract?"""
+"""`headgate conform`: does a scheduler, or an engine's adapter, keep its contract?"""
 
 from __future__ import annotations
 
@@ -9,23 +9,34 @@ import click
 
 from headgate.cli.host import plugins
 from headgate.cli.logs import show_logs
+from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Markup, emit, json_option, say, table
 from headgate.cli.request import option_option
 
 if TYPE_CHECKING:
+    from headgate.plugins.host import PluginHost
     from headgate.testing.conform import Conformance
+    from headgate.testing.engine_trial import EngineTrial
 
+SECONDS = FiniteRange(min=0, min_open=True)
 MARK = {"ok": Markup("[green]ok[/]"), "failed": Markup("[red]FAILED[/]"), "skipped": Markup("[yellow]skipped[/]")}
 
 
 @click.command("conform")
 @click.argument("name", required=False)
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cases.")
+@click.argument("application", nargs=-1)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cases for a scheduler.")
 @option_option
 @click.option(
     "--save", type=click.Path(file_okay=False, path_type=Path), help="Write the requests that break rules here."
 )
 @click.option("--explain", metavar="RULE", help="Say what a rule promises and on what it is tried, and nothing else.")
+@click.option("--master", help="Address of a running engine; one is started on this machine by default.")
+@click.option("--window", type=SECONDS, default=5.0, show_default=True, help="Seconds that an engine measures.")
+@click.option("--budget", type=SECONDS, default=30.0, show_default=True, help="Seconds that measuring takes beyond it.")
+@click.option(
+    "--patience", type=SECONDS, default=60.0, show_default=True, help="Seconds until a lost node, or an end, is seen."
+)
 @json_option
 @click.pass_context
 def command(
@@ -33,13 +44,21 @@ def command(
     /,
     *,
     name: str | None,
+    application: tuple[str, ...],
     seed: int,
     options: dict[str, Any],
     save: Path | None,
     explain: str | None,
+    master: str | None,
+    window: float,
+    budget: float,
+    patience: float,
     as_json: bool,
 ) -> None:
-    """Check the scheduler NAME against every rule of the contract, a line each.
+    """Check the scheduler or the engine NAME against every rule of its contract, a line each.
+
+    An engine runs APPLICATION, as `headgate run` does: on at least two nodes, with room for a task to move. Options of
+    the application follow `--`.
 
     What fails comes with the rule's words, the smallest request found that breaks it, and the command that plans it
     again. Where the scheduler raises, its traceback is shown.
@@ -47,6 +66,7 @@ def command(
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headgate.documents import unstructure
     from headgate.testing.conform import conform
+    from headgate.testing.engine_trial import EngineTrial
 
     if explain is not None:
         _explain(explain, as_json=as_json)
@@ -54,12 +74,33 @@ def command(
     if name is None:
         raise click.UsageError("Missing argument 'NAME'.")
     show_logs("", tracebacks=True)
-    found = conform(name, seed=seed, host=plugins(context), options=options)
+    host = plugins(context)
+    if application or host.has(name, "headgate_open"):
+        trial = EngineTrial(
+            engine=name, application=application, address=master, window=window, budget=budget, patience=patience
+        )
+        context.exit(_engine(host, trial, as_json=as_json))
+    found = conform(name, seed=seed, host=host, options=options)
     rows = [(MARK[row.status], row.rule, row.detail) for row in found.rows]
     emit(unstructure(found), table(f"{name}", ("", "rule", "detail"), rows), as_json=as_json)
     for line in _failures(found, options, save):
         say(line)
     context.exit(0 if found.passed else 1)
+
+
+def _engine(host: PluginHost, trial: EngineTrial, *, as_json: bool) -> int:
+    """Show the report of an engine; the exit code."""
+    # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
+    from headgate.documents import unstructure
+    from headgate.testing.engine_conform import conform_engine
+
+    found = conform_engine(trial, host)
+    rows = [(MARK[row.status], row.rule, row.detail) for row in found.rows]
+    emit(unstructure(found), table(trial.engine, ("", "rule", "detail"), rows), as_json=as_json)
+    for row in found.rows:
+        if row.status == "failed":
+            say(f"{row.rule}: {row.statement}")
+    return 0 if found.passed else 1
 
 
 def _failures(found: Conformance, options: dict[str, Any], save: Path | None) -> list[str]:
@@ -97,11 +138,22 @@ def _explain(name: str, *, as_json: bool) -> None:
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
     from headgate.errors import known_names
     from headgate.testing.capabilities import MEANING
+    from headgate.testing.engine_rules import ENGINE_RULES
     from headgate.testing.rules import RULES
 
     rules = {rule.id: rule for rule in RULES}
+    engines = {rule.id: rule for rule in ENGINE_RULES}
+    if name in engines:
+        told = {
+            "rule": name,
+            "statement": engines[name].statement,
+            "binds": "every engine",
+            "tried_on": "one application",
+        }
+        emit(told, f"{name}: {told['statement']}", "It binds every engine, on an application.", as_json=as_json)
+        return
     if name not in rules:
-        raise click.UsageError(f"there is no rule {name!r}{known_names(name, rules)}")
+        raise click.UsageError(f"there is no rule {name!r}{known_names(name, [*rules, *engines])}")
     rule = rules[name]
     who = f"schedulers that declare {rule.needs!r}: {MEANING[rule.needs]}" if rule.needs else "every scheduler"
     size = "small requests, on which every placement can be tried" if rule.small else "requests of every kind"

@@ -1,7 +1,7 @@
-"""The conformance kit: what every scheduler has to keep, for authors of plugins.
+"""The conformance kit: what every scheduler and every engine's adapter has to keep, for authors of plugins.
 
-In a project of tests, subclass `SchedulerContract` and name the scheduler; on the command line, `headgate conform
-NAME`. The strategies need Hypothesis (`pip install headgate[test]`), the rest does not.
+In a project of tests, subclass `SchedulerContract` or `EngineContract` and name the plugin; on the command line,
+`headgate conform NAME`. The strategies need Hypothesis (`pip install headgate[test]`), the rest does not.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from headgate.testing.cases import Cases, make_cases
     from headgate.testing.conform import Conformance
     from headgate.testing.contract import SchedulerContract
+    from headgate.testing.engine_conform import EngineConformance
+    from headgate.testing.engine_contract import EngineContract
+    from headgate.testing.engine_rules import ENGINE_RULES
+    from headgate.testing.engine_trial import EngineTrial
     from headgate.testing.reference import FirstFit
     from headgate.testing.rules import RULES
     from headgate.testing.strategies import clusters, requests, topologies
@@ -22,6 +26,10 @@ _HOME = {
     "CAPABILITIES": "capabilities",
     "Cases": "cases",
     "Conformance": "conform",
+    "ENGINE_RULES": "engine_rules",
+    "EngineConformance": "engine_conform",
+    "EngineContract": "engine_contract",
+    "EngineTrial": "engine_trial",
     "FirstFit": "reference",
     "RULES": "rules",
     "SchedulerContract": "contract",
@@ -33,9 +41,13 @@ _HOME = {
 
 __all__ = [
     "CAPABILITIES",
+    "ENGINE_RULES",
     "RULES",
     "Cases",
     "Conformance",
+    "EngineConformance",
+    "EngineContract",
+    "EngineTrial",
     "FirstFit",
     "SchedulerContract",
     "clusters",

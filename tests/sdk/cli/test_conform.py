@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from headgate.testing import RULES
+from headgate.testing import ENGINE_RULES, RULES
 from plugin_folder import install
 from shell import HEADGATE, headgate
 
@@ -88,3 +88,17 @@ def test_every_rule_can_be_explained():
         assert json.loads(said.stdout)["statement"] == rule.statement
     assert "did you mean silent?" in headgate("conform", "--explain", "silnt").stderr
     assert "Missing argument" in headgate("conform").stderr
+
+
+def test_an_engine_is_tried_on_an_application():
+    done = headgate("conform", "sim", "dstorm:linear", "--patience", "120", "--json", "--", "--style", "worker")
+    rows = {row["rule"]: row for row in json.loads(done.stdout)["rows"]}
+    assert done.returncode == 0
+    assert rows["node-lost"]["status"] == rows["rollback-of-nothing"]["status"] == "ok"
+    assert rows["ended"]["status"] == "skipped"
+    nothing = headgate("conform", "sim")
+    assert nothing.returncode == 4
+    assert "REQUEST" in nothing.stderr
+    rule = ENGINE_RULES[-1]
+    assert json.loads(headgate("conform", "--explain", rule.id, "--json").stdout)["statement"] == rule.statement
+    assert headgate("conform", "sim", "dstorm:linear", "--window", "nan").returncode == 2

@@ -1,0 +1,64 @@
+"""An engine's report: one line for every rule of the engine contract."""
+
+from __future__ import annotations
+
+import attrs
+
+from headgate.errors import HeadgateError
+from headgate.plugins.host import PluginHost
+from headgate.testing.conform import Outcome, RuleResult
+from headgate.testing.engine_rules import ENGINE_RULES, EngineRule
+from headgate.testing.engine_trial import EngineTrial, Session
+from headgate.testing.rule import SkipRule
+
+HOOKS = ("headgate_open", "headgate_observe", "headgate_preflight", "headgate_execute", "headgate_rollback")
+"""Hooks without which there is nothing to judge."""
+
+
+@attrs.frozen(kw_only=True)
+class EngineConformance:
+    """Conformance of an engine's adapter to the contract, rule by rule, on one application."""
+
+    engine: str
+    application: tuple[str, ...]
+    rows: tuple[RuleResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True if no rule failed."""
+        return all(row.status is not Outcome.FAILED for row in self.rows)
+
+
+def conform_engine(trial: EngineTrial, host: PluginHost | None = None) -> EngineConformance:
+    """Open an engine, and judge it by every rule; it is closed in any case.
+
+    Args:
+        trial: The engine, and what is to run on it.
+        host: The plugins to choose from; all that are installed by default.
+
+    Raises:
+        PluginError: There is no such engine, or it cannot be opened.
+        EngineError: It is out of reach.
+    """
+    host = host or PluginHost.load()
+    for hook in HOOKS if trial.opener is None else HOOKS[1:]:
+        host.require(trial.engine, hook)
+    session = Session(host, trial)
+    session.open()
+    try:
+        rows = tuple(_judge(rule, session) for rule in ENGINE_RULES)
+    finally:
+        session.close()
+    return EngineConformance(engine=trial.engine, application=trial.application, rows=rows)
+
+
+def _judge(rule: EngineRule, session: Session) -> RuleResult:
+    status, detail = Outcome.OK, ""
+    try:
+        detail = rule.check(session)
+        status = Outcome.FAILED if detail else Outcome.OK
+    except SkipRule as reason:
+        status, detail = Outcome.SKIPPED, str(reason)
+    except HeadgateError as error:
+        status, detail = Outcome.FAILED, str(error)
+    return RuleResult(rule=rule.id, statement=rule.statement, status=status, detail=detail)
