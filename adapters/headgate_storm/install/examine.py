@@ -13,6 +13,7 @@ from headgate.hooks import Finding
 from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.install.hooks import StoredSettings, examine_hooks, examine_workers
 from headgate_storm.install.installation import Installation
+from headgate_storm.install.machine import has_supervisor
 from headgate_storm.install.security import SECRET, SECRET_FILE, examine_security, handed_out, nimbus_addresses
 from headgate_storm.nimbus.bridge import HOST, Endpoint
 from headgate_storm.release.jar import bridge_jar
@@ -39,23 +40,25 @@ def examine(home: Path) -> tuple[Finding, ...]:
         installation = Installation.at(home)
     except EngineError as error:
         return (_bad("Storm", str(error), "name the folder that Storm was unpacked to, its $STORM_HOME"),)
-    return (_release(installation), *examine_jars(installation), *_configuration(installation))
+    return (_release(installation), *_rest(installation))
 
 
 def examine_settings(
     installation: Installation, conf: Mapping[str, Any], stored: StoredSettings | None
 ) -> Iterator[Finding]:
-    """Findings on what a `storm.yaml` says, on what it names, and on what Nimbus has stored.
+    """Findings on jars, on what a `storm.yaml` says, on what it names, and on what Nimbus has stored.
 
     Args:
         installation: The installation of this machine.
         conf: Its `storm.yaml`.
         stored: What Nimbus has, None where it was not asked.
     """
+    supervisor = has_supervisor(installation.home, conf, stored.supervisors if stored is not None else None)
+    yield from examine_jars(installation, supervisor=supervisor)
     yield from examine_conf(conf, stored.nimbus if stored is not None else None)
     yield from examine_hooks(conf, stored)
-    extlib = installation.home / "extlib"
-    yield from examine_workers(extlib, conf, stored, jar=bool(_with_headgate(installation, "extlib")))
+    extlib, jar = installation.home / "extlib", bool(_with_headgate(installation, "extlib"))
+    yield from examine_workers(extlib, conf, stored, jar=jar, supervisor=supervisor)
     yield from examine_security(conf)
 
 
@@ -80,11 +83,19 @@ def _release(installation: Installation) -> Finding:
     return _lacking("Storm", told, "try it in shadow first: headgate serve storm --shadow")
 
 
-def examine_jars(installation: Installation) -> Iterator[Finding]:
-    """The scheduler's jar on the classpath of Nimbus, and the hooks' on that of workers."""
+def examine_jars(installation: Installation, *, supervisor: bool = True) -> Iterator[Finding]:
+    """The scheduler's jar on the classpath of Nimbus, and the hooks' on that of workers.
+
+    Args:
+        installation: The installation of this machine.
+        supervisor: Whether a supervisor is on it: without one, no worker is.
+    """
     everywhere, daemons = (_with_headgate(installation, folder) for folder in ("extlib", "extlib-daemon"))
     yield _jar("jar for Nimbus", (*everywhere, *daemons), installation.home / "extlib-daemon", needed=True)
-    yield _jar("jar for workers", everywhere, installation.home / "extlib", needed=False)
+    if everywhere or supervisor:
+        yield _jar("jar for workers", everywhere, installation.home / "extlib", needed=False)
+    else:
+        yield _ok("jar for workers", "not needed here: no supervisor of this machine is known")
 
 
 def _with_headgate(installation: Installation, folder: str) -> tuple[Path, ...]:
@@ -122,11 +133,12 @@ def _own_jar() -> bytes | None:
         return None
 
 
-def _configuration(installation: Installation) -> Iterator[Finding]:
+def _rest(installation: Installation) -> Iterator[Finding]:
     try:
         java = installation.java()
         conf = installation.conf()
     except EngineError as error:
+        yield from examine_jars(installation)
         yield _bad("storm.yaml", str(error), "mend it, then ask again")
         return
     yield _ok("Java", f"{java.version} ({java.program})")

@@ -7,9 +7,7 @@ submitted anew. A class that is named and not on a worker's class path ends the 
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +32,13 @@ HOOK = "topology.auto.task.hooks"
 class StoredSettings:
     """Settings that Nimbus has: its own, and those stored with each running topology that may be read, by name.
 
-    `supervisors` are the hosts of those that it knows.
+    `supervisors` are the hosts of those that it knows, None if it did not tell.
     """
 
     nimbus: Mapping[str, Any]
     topologies: Mapping[str, Mapping[str, Any]]
     unread: tuple[str, ...] = ()
-    supervisors: tuple[str, ...] = ()
+    supervisors: tuple[str, ...] | None = None
 
     @classmethod
     def ask(cls, nimbus: NimbusGateway) -> StoredSettings:
@@ -135,30 +133,24 @@ def _deaf(conf: Mapping[str, Any], stored: StoredSettings) -> Iterator[Finding]:
 
 
 def examine_workers(
-    folder: Path, conf: Mapping[str, Any], stored: StoredSettings | None, *, jar: bool
+    folder: Path, conf: Mapping[str, Any], stored: StoredSettings | None, *, jar: bool, supervisor: bool
 ) -> Iterator[Finding]:
-    """Findings on workers that would not start for want of the jar; it is no fault where no supervisor is known.
+    """Findings on workers that would not start for want of the jar; it is no fault where there is no supervisor.
 
     Args:
         folder: The `extlib` of this machine.
         conf: Its `storm.yaml`.
         stored: What Nimbus has, None where it was not asked.
         jar: Whether a jar of Headgate's is in the folder.
+        supervisor: Whether a supervisor is on this machine.
     """
     hooked = stored.hooked() if stored is not None else ()
     if hooked and jar:
         detail = f"stored with the hooks: {', '.join(hooked)}; the jar has to stay until they were submitted anew"
         yield Finding(subject="topologies", status="ok", detail=detail)
-    if jar:
+    if jar or not supervisor:
         return
     fix = f"headgate storm jar -o {folder}"
-    if stored is not None and stored.supervisors and not any(map(of_this_machine, stored.supervisors)):
-        if hooked or names_headgate(effective(conf, stored.nimbus)):
-            detail = (
-                f"no jar of Headgate is in {folder}; Nimbus knows no supervisor of this machine, which would need it"
-            )
-            yield Finding(subject="hooks", status="missing", detail=detail, fix=f"nothing without one; else {fix}")
-        return
     if hooked:
         yield Finding(
             subject="topologies",
@@ -174,13 +166,6 @@ def examine_workers(
             "start here",
             fix=f"{fix}, or take {' and '.join(HOOKS)} out of storm.yaml, of Nimbus too",
         )
-
-
-def of_this_machine(host: str) -> bool:
-    """Tell whether a host name, or an address, is one of this machine: one can listen there."""
-    with contextlib.suppress(OSError), socket.create_server((host, 0)):
-        return True
-    return False
 
 
 def _entries(conf: Mapping[str, Any], key: str) -> list[Any]:

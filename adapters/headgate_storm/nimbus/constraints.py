@@ -59,7 +59,7 @@ def _limits(conf: Mapping[str, Any], components: AbstractSet[str]) -> Iterator[C
     said = conf.get(RAS)
     found = dict.fromkeys(_names(conf.get(SPREAD)), 1)
     for name, rules in said.items() if isinstance(said, dict) else ():
-        number = _number(rules.get(LIMIT)) if isinstance(rules, dict) else None
+        number = whole_number(rules.get(LIMIT)) if isinstance(rules, dict) else None
         if number is not None and number > 0:
             found[name] = number
     for name in sorted(found.keys() & components):
@@ -94,7 +94,7 @@ def _names(values: Any) -> list[str]:
     return list(dict.fromkeys(each for each in found if isinstance(each, str) and each))
 
 
-def _number(value: Any) -> int | None:
+def whole_number(value: Any) -> int | None:
     """A whole number, which may be written as text."""
     try:
         return None if value is None or isinstance(value, bool) else int(str(value))

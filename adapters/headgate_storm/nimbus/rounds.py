@@ -116,7 +116,15 @@ def decide(
     seen = complete(attrs.evolve(seen, assignment=running, metrics=known_metrics(metrics, seen)))
     filled = fill(seen, snapshot.scheduled, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up)
     answer = Answer(mode="hold", reason=filled.held) if filled.held else _answer(snapshot, granted, filled)
-    return RoundDecision(answer=answer, request=filled.request, plan=filled.plan, notes=seen.notes)
+    return RoundDecision(
+        answer=answer, request=filled.request, plan=filled.plan, notes=(*seen.notes, *_mistakes(snapshot))
+    )
+
+
+def _mistakes(snapshot: Snapshot) -> tuple[str, ...]:
+    """A sentence for each topology that is to be placed and whose constraints are not all read."""
+    odd = (each for each in snapshot.scheduled if each.mistakes and each.unassigned)
+    return tuple(f"{each.name}: {each.mistakes}" for each in odd)
 
 
 def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], filled: Fill) -> Answer:
@@ -132,6 +140,8 @@ def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], filled: Fill) -> An
         if name in filled.restarted:
             workers = ", ".join(_address(snapshot, slot) for slot in filled.restarted[name])
             status[name] = f"{status[name]}; to top up, restarts the worker on {workers}"
+        if each.mistakes and name in status:
+            status[name] = f"{status[name]}; {each.mistakes}"
     return Answer(layouts=changed, status=FrozenMap(status))
 
 

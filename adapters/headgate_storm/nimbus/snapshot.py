@@ -30,6 +30,7 @@ from headgate.model import (
 from headgate.model.rates import stream_rates
 from headgate.model.validate import MAX_AMOUNT
 from headgate_storm.nimbus.constraints import constraints_of
+from headgate_storm.nimbus.mistakes import mistakes_of
 from headgate_storm.nimbus.timing import Timing
 
 if TYPE_CHECKING:
@@ -52,12 +53,16 @@ Executor = tuple[int, int]
 
 @attrs.frozen(kw_only=True)
 class Scheduled:
-    """A topology of a round: its model, its executors by the model's task id, and where Nimbus says that they run."""
+    """A topology of a round: its model, its executors by the model's task id, and where Nimbus says that they run.
+
+    `mistakes` says what of its constraints was left out, "" if nothing was.
+    """
 
     topology: Topology
     name: str
     executors: FrozenMap[str, Executor]
     assignment: FrozenMap[str, Slot]
+    mistakes: str = ""
 
     @property
     def unassigned(self) -> tuple[str, ...]:
@@ -200,7 +205,11 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
     # One index into the slots for each executor, in the order of the components; -1 has none.
     placed = {task: slots[at] for (task, _), at in zip(pairs, data["assignment"], strict=True) if at >= 0}
     return Scheduled(
-        topology=topology, name=data["name"], executors=FrozenMap(dict(pairs)), assignment=FrozenMap(placed)
+        topology=topology,
+        name=data["name"],
+        executors=FrozenMap(dict(pairs)),
+        assignment=FrozenMap(placed),
+        mistakes=mistakes_of(conf, known),
     )
 
 

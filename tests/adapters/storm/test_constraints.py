@@ -20,6 +20,7 @@ from headgate.model import (
 )
 from headgate.testing.constraints import broken_constraints
 from headgate_storm.nimbus.constraints import constraints_of
+from headgate_storm.nimbus.mistakes import mistakes_of
 
 PAIRS = [["spout", "b0"], ["b2", "spout"], ["b1", "b2"], ["b1", "b0"], ["b1", "spout"]]
 PARTS = frozenset({"spout", "b0", "b1", "b2", "b3"})
@@ -71,6 +72,43 @@ def test_one_executor_or_component_a_worker():
 )
 def test_a_mistake_is_left_out(value):
     assert said({"topology.ras.constraints": value, "topology.spread.components": value if value == 7 else None}) == []
+
+
+@pytest.mark.parametrize(
+    ("conf", "told"),
+    [
+        ({"b0": {"incompatibleComponents": ["b1", "other"]}}, "other, no component of this topology"),
+        ({"other": {"maxNodeCoLocationCnt": 1}}, "other, no component of this topology"),
+        ([["b0", "b1"], ["b0", "other"]], "other, no component of this topology"),
+        ([["b0"]], "topology.ras.constraints = ['b0']"),
+        ({"b0": 1}, "b0 = 1"),
+        ({"b0": {"maxNodeCoLocationCnt": "many"}}, "maxNodeCoLocationCnt of b0 = many"),
+        ({"b0": {"maxNodeCoLocationCnt": 0}}, "maxNodeCoLocationCnt of b0 = 0"),
+        ({"b0": {"incompatibleComponents": 4}}, "incompatibleComponents of b0 = 4"),
+        ({"b0": {"apart": "b1"}}, "apart of b0 = b1"),
+        (7, "topology.ras.constraints = 7"),
+    ],
+)
+def test_what_is_left_out_is_said(conf, told):
+    assert mistakes_of({"topology.ras.constraints": conf}, PARTS) == f"left out of its constraints: {told}"
+
+
+def test_spread_components_of_another_topology_are_said_and_the_rest_counts():
+    conf = {"topology.spread.components": ["b0", "theirs"]}
+    assert said(conf) == ["at most 1 of b0 a node"]
+    assert mistakes_of(conf, PARTS) == "left out of its constraints: theirs, no component of this topology"
+    assert mistakes_of({"topology.spread.components": "b0"}, PARTS).endswith("topology.spread.components = b0")
+
+
+def test_of_many_mistakes_the_first_are_said_and_the_others_counted():
+    told = mistakes_of({"topology.spread.components": ["x" * 50, "y", "z", "v", "w"]}, PARTS)
+    assert told.endswith("and 2 more")
+    assert "x" * 40 + "..., no component" in told
+
+
+@pytest.mark.parametrize("conf", [{}, {"topology.ras.constraints": PAIRS, "topology.spread.components": ["b0"]}])
+def test_constraints_without_a_mistake_are_no_news(conf):
+    assert mistakes_of(conf, PARTS) == ""
 
 
 def solver_case(bolts, limit):

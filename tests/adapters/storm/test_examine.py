@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import zipfile
 from typing import TYPE_CHECKING, Any
@@ -228,12 +229,41 @@ def test_a_login_by_digest_needs_a_nimbus_that_is_called_localhost(home: Path, t
     assert settings_of(home, {**conf, "nimbus.seeds": ["localhost"]})[TRANSPORT].status == "ok"
 
 
-def test_a_machine_without_a_supervisor_needs_no_jar_for_workers(home: Path) -> None:
-    def found(host: str) -> Finding:
-        stored = StoredSettings(nimbus=HOOKS, topologies={"hooked": HOOKS}, supervisors=(host, "192.0.2.7"))
-        return {each.subject: each for each in examine_settings(Installation.at(home), HOOKS, stored)}["hooks"]
+JARS = {"jar for Nimbus", "jar for workers", "hooks", "topologies"}
 
-    assert (found("192.0.2.8").status, found("127.0.0.21").status) == ("missing", "broken")
+
+@pytest.mark.parametrize(
+    ("known", "needed"),
+    [(("192.0.2.8", "192.0.2.7"), False), ((), False), (("127.0.0.21", "192.0.2.7"), True)],
+    ids=["elsewhere", "none", "here"],
+)
+def test_a_machine_of_which_nimbus_knows_no_supervisor_needs_no_jar_for_workers(
+    home: Path, known: tuple[str, ...], needed: bool
+) -> None:
+    (home / "extlib-daemon").mkdir()
+    shutil.copy(bridge_jar(), home / "extlib-daemon" / "a.jar")
+    stored = StoredSettings(nimbus=HOOKS, topologies={"hooked": HOOKS}, supervisors=known)
+    found = {each.subject: each for each in examine_settings(Installation.at(home), HOOKS, stored)}
+    wrong = {name for name in JARS if name in found and found[name].status != "ok"}
+    assert wrong == ({"jar for workers", "hooks", "topologies"} if needed else set())
+
+
+@pytest.mark.parametrize("named", [None, "state", "absolute"])
+def test_a_machine_with_nimbus_alone_is_known_by_its_folder_when_nimbus_is_not_asked(
+    home: Path, tmp_path: Path, named: str | None
+) -> None:
+    folder = str(tmp_path / "elsewhere") if named == "absolute" else named
+    conf = {**HOOKS, "storm.local.dir": folder}
+    state = home / (folder or "storm-local")
+
+    def found() -> set[str]:
+        return {name for name, each in settings_of(home, conf).items() if name in JARS and each.status == "broken"}
+
+    assert found() == {"jar for Nimbus", "hooks"}  # nothing ever ran here: it may be for a supervisor
+    (state / "nimbus").mkdir(parents=True)
+    assert found() == {"jar for Nimbus"}
+    (state / "supervisor").mkdir()
+    assert found() == {"jar for Nimbus", "hooks"}
 
 
 @pytest.mark.parametrize("whose", ["own", "of Nimbus"])

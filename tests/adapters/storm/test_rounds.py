@@ -434,6 +434,21 @@ def test_one_topology_with_a_number_that_is_none_stops_no_round(odd):
     assert [each.desired_nodes for each in read_snapshot(text).observation().topologies] == [None, None]
 
 
+def test_a_constraint_between_two_topologies_is_left_out_and_said_where_its_topology_is_shown():
+    across = word_count("wc", conf={"topology.ras.constraints": {"count": {"incompatibleComponents": ["theirs"]}}})
+    other = topology("other", component("theirs", [1, 1], kind="spout"))
+    decision, answer = ask(round_text([supervisor("a", cpu=100.0)], [across, other]))
+    told = "left out of its constraints: theirs, no component of this topology"
+    assert executors(answer)  # what can be read of a topology decides
+    assert answer["status"]["wc"].endswith(told)
+    assert "left out" not in answer["status"]["other"]
+    assert f"wc: {told}" in decision.notes
+    placed = word_count(conf=across["conf"], slots=[A0], assignment=[0, 0, 0, 0])
+    decision, answer = ask(round_text([supervisor("a", cpu=100.0)], [placed, other]))
+    assert "wc" not in answer["status"]  # nothing is news of it
+    assert decision.notes == ()
+
+
 def test_a_supervisor_says_the_type_of_its_machine_and_one_of_an_older_jar_none():
     text = round_text([supervisor("a", machine="pentium"), supervisor("b", machine=None), supervisor("c")], [])
     assert [node.machine_type for node in read_snapshot(text).nodes] == ["pentium", None, None]

@@ -10,6 +10,8 @@ from hypothesis import given
 
 from headgate.errors import DocumentError, pointer
 from headgate.model import (
+    Constraint,
+    ConstraintKind,
     Flow,
     FrozenMap,
     Metrics,
@@ -157,6 +159,14 @@ def test_a_measured_stream_is_between_components_that_are_there(wrong, where):
         f"/metrics/streams/0/{where}",
         "'x' is no component of 't'",
     )
+
+
+@pytest.mark.parametrize("kind", [ConstraintKind.TOGETHER, ConstraintKind.APART])
+def test_a_constraint_names_no_component_of_another_topology(kind):
+    theirs = put(WHOLE, ("topologies", 0), topology("t", component("c"), component("e"), streams=()))
+    named = put(theirs, ("topologies", 1, "constraints"), (Constraint(kind=kind, components=("d", "e")),))
+    where = "/topologies/1/constraints/0/components/1"
+    assert refused(attrs.evolve(named, metrics=Metrics())) == (where, "'e' is no component of 'u'")
 
 
 def test_a_cycle_is_refused_at_the_streams_of_its_topology():
