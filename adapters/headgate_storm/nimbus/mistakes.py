@@ -17,7 +17,7 @@ LENGTH = 40
 
 
 def mistakes_of(conf: Mapping[str, Any], components: AbstractSet[str]) -> str:
-    """What is left out of a topology's constraints, "" if nothing is.
+    """Sentence on all that is left out of a topology's constraints, "" if nothing is.
 
     A component of another topology is such a mistake: Storm's constraints, and those of the model, bind the components
     of one topology.

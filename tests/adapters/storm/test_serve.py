@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import socket
+import subprocess
+from pathlib import Path
 
 import pytest
 
 import storm_callers
 from headgate import documents
+from headgate.control.journal import read_journal
 from headgate.control.round import Round
 from headgate.errors import EngineError
 from headgate.model import Component, FrozenMap, Kind, Plan, Resources, Stream, Topology
@@ -161,24 +165,59 @@ def test_topping_up_is_asked_for_and_says_what_it_restarts(tmp_path):
             process.wait(PATIENCE)
 
 
-def test_a_full_disk_holds_up_no_round(tmp_path):
-    """Beyond a size no file takes a byte, as on a full disk; the journal and the samples come to it at once."""
-    full = ("prlimit", "--fsize=1000", HEADGATE)
-    keep = ("--collector", "127.0.0.1:0", "--samples", tmp_path / "samples", "--json")
-    with served(tmp_path, "-s", "even", *keep, program=full) as (process, asked):
-        for _ in range(5):
+SMALL_DISK = 'mount -t tmpfs -o size=64k tmpfs "$1" && shift && exec "$@"'
+"""Begins a program with a disk of 64 KB on a folder, in a namespace of mounts of its own."""
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """The words that begin a program with a small disk on a folder, and that folder."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    for unshare in (("unshare", "-m"), ("unshare", "-rm")):
+        words = (*unshare, "sh", "-ec", SMALL_DISK, "sh", str(folder))
+        with contextlib.suppress(OSError):
+            if not subprocess.run([*words, "true"], check=False, capture_output=True).returncode:
+                return words, folder
+    return pytest.skip("needs CAP_SYS_ADMIN, or user namespaces: a small disk is mounted for one process")
+
+
+def test_a_full_disk_holds_up_no_round(tmp_path, small_disk):
+    """The journal and the samples come to the end of a real disk; once there is room, rounds are recorded again."""
+    words, disk = small_disk
+    keep = ("--collector", "127.0.0.1:0", "--journal", disk / "journal", "--samples", disk / "samples", "--json")
+    with served(tmp_path, "-s", "even", *keep, program=(*words, HEADGATE)) as (process, asked):
+        seen = Path(f"/proc/{process.pid}/root", *disk.parts[1:])  # the disk as the process has it
+        asked(new())
+        json.loads(process.stdout.readline())
+        wait_for("a record", lambda: (seen / "journal").read_bytes().endswith(b"\n"))
+        fill(seen / "filler")
+        for _ in range(60):
             assert len(asked(new())["topologies"]) == 1
-        rounds = [json.loads(process.stdout.readline()) for _ in range(5)]
+        rounds = [json.loads(process.stdout.readline()) for _ in range(60)]
+        assert os.statvfs(seen).f_bavail == 0
+        (seen / "filler").unlink()
+        asked(round_text([supervisor("a")], [word_count()], number=99))
+        rounds.append(json.loads(process.stdout.readline()))
+        # a line that the full disk cut off spoils no other
+        wait_for("a record again", lambda: [*read_journal(seen / "journal")][-1]["number"] == 99)
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 128 + signal.SIGTERM
         said = process.stderr.read()
-    assert (tmp_path / "journal").stat().st_size == 1000
-    assert "cannot be written: File too large" in said
+    assert "cannot be written: No space left on device" in said
+    assert "the journal is written again" in said
     assert "Traceback" not in said
-    assert "rounds are not in it" in rounds[-1]["notes"][-1]
-    assert rounds[-1]["counts"]["unjournalled"] >= 3
+    assert "rounds are not in it" in rounds[-2]["notes"][-1]
+    assert rounds[-2]["counts"]["unjournalled"] >= 3
     assert any("more unjournalled" in each for done in rounds for each in done.get("warnings", ()))
+
+
+def fill(file):
+    """Write to a file until its disk has no room left."""
+    with contextlib.suppress(OSError), file.open("ab", buffering=0) as full:
+        while full.write(bytes(512)):
+            pass
 
 
 @pytest.mark.parametrize("loop", [(), ("--replan", "--interval", "0", "--window", "0.1")], ids=["answers", "loop"])
