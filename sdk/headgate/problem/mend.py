@@ -78,10 +78,12 @@ def stand(problem: Arrays, node_of: Ints) -> Ints:
 def _mended(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
     wanted = np.flatnonzero((node_of >= 0) | lost)
     found = _keep(problem, constraints, node_of, lost)
-    if (found[wanted] < 0).any() and (problem.request.limits.max_moves is None or not (problem.current >= 0).any()):
-        anew = _anew(problem, constraints, node_of, lost)
-        if (anew[wanted] < 0).sum() < (found[wanted] < 0).sum():
-            found = anew
+    if problem.request.limits.max_moves is None or not (problem.current >= 0).any():
+        for wishes in (True, False):  # where nodes are all but full, a decision on nodes may be what is in the way
+            if (found[wanted] < 0).any():
+                anew = _anew(problem, constraints, node_of, lost, wishes=wishes)
+                if (anew[wanted] < 0).sum() < (found[wanted] < 0).sum():
+                    found = anew
     if (problem.current[wanted] >= 0)[found[wanted] < 0].any():  # nothing that runs is stopped for a constraint
         return stand(problem, node_of)
     return found
@@ -108,10 +110,13 @@ def _keep(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags)
     return work.place(rest.tolist())
 
 
-def _anew(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
-    """Place what constraints bind first, the most bound first, by depth-first search; then all others."""
-    work = _Mending(problem, node_of)
+def _anew(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags, *, wishes: bool) -> Ints:
+    """Place what constraints bind first, the most bound first, by depth-first search; then all others.
+
+    With `wishes` the search tries the node that was decided first, else those of a task's own component.
+    """
     bound = constraints.bound[problem.component]
+    work = _Mending(problem, node_of if wishes else np.where(bound, -1, node_of))
     tasks = np.flatnonzero(((node_of >= 0) | lost) & (problem.fixed < 0) & bound)
     choice = constraints.allowed[problem.component[tasks]].sum(axis=1)
     rules = np.array([len(each) for each in constraints.of], dtype=np.int64)[problem.component[tasks]]

@@ -134,8 +134,8 @@ def solver_case(bolts, limit):
     return Request(cluster=Cluster(nodes=nodes), topologies=(topology,))
 
 
-@pytest.mark.parametrize("scheduler", ["resource-aware", "dstorm", "dstorm-plus", "even"])
-@pytest.mark.parametrize(("bolts", "limit"), [(3, 1), (3, 2), (11, 2)])
+@pytest.mark.parametrize("scheduler", ["resource-aware", "dstorm", "dstorm-plus", "even", "otd", "hetero"])
+@pytest.mark.parametrize(("bolts", "limit"), [(3, 1), (3, 2), (11, 1), (11, 2)])
 def test_cases_of_storms_constraint_solver(scheduler, bolts, limit):
     request = solver_case(bolts, limit)
     plan = PluginHost.load().schedule(scheduler, request)
