@@ -31,6 +31,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 LONGEST = (
     "spark",
     "storm",
+    "adapters/storm/test_serve.py",
     "adapters/storm/test_faults.py",
     "pipeline",
     "adapters/test_both_engines.py",

@@ -17,8 +17,11 @@ COMMANDS = {
     "demo": ("demo",),
     "run": ("run", "--engine", "spark", *LOOP, APPLICATION),
     "up": ("spark", "up", "--workers", "2,1"),
+    "yarn": ("yarn", "up", "--nodes", "1"),
 }
+DOWN = {"up": ("spark", "down"), "yarn": ("yarn", "down")}
 MOST = {"demo": 60.0, "run": 40.0, "up": 10.0}
+MOST_YARN = {"yarn": 15.0}
 """Seconds within which a signal comes: longer ones find the same state again."""
 
 
@@ -26,6 +29,20 @@ MOST = {"demo": 60.0, "run": 40.0, "up": 10.0}
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "number", "moment"), moments(MOST))
 def test_nothing_is_left_whenever_a_signal_comes(java, tmp_path, name, number, moment):
-    down = ("spark", "down") if name == "up" else ()
-    end = ended(*COMMANDS[name], folder=tmp_path, number=number, moment=moment, down=down, **own_cache(tmp_path))
+    leaves_nothing(tmp_path, name, number, moment)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.matrix
+@pytest.mark.parametrize(("name", "number", "moment"), moments(MOST_YARN))
+def test_nothing_is_left_of_a_yarn_whenever_a_signal_comes(java, tmp_path, name, number, moment):
+    pytest.importorskip("jgo")
+    leaves_nothing(tmp_path, name, number, moment)
+
+
+def leaves_nothing(folder, name, number, moment):
+    end = ended(
+        *COMMANDS[name], folder=folder, number=number, moment=moment, down=DOWN.get(name, ()), **own_cache(folder)
+    )
     assert end.clean, end

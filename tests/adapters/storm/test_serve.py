@@ -311,8 +311,7 @@ class TestOnACluster:
         before = cluster.state()
         loop = ("-s", name, "--replan", "--window", "1", "--interval", "0", "--collector", cluster.collector)
         with served(tmp_path, *loop, file=cluster.endpoint, PYTHONPATH=str(tmp_path)):
-            submit(cluster.storm, name=name, rate=0.01)
-            told = wait_for("what Nimbus says", lambda: words in (said := status(cluster, name)) and said)
+            told = told_of(cluster, name, words, lambda: submit(cluster.storm, name=name, rate=0.01))
             wait_for(
                 "a plan that the loop did not get", lambda: any(each.outcome == "held" for each in looped(tmp_path))
             )
@@ -327,16 +326,8 @@ class TestOnACluster:
         loop = ("-s", "resource-aware", "--collector", cluster.collector)
         with served(tmp_path, *loop, file=cluster.endpoint):
             submit_parts(cluster, "fits", 5.0)
-            for _ in range(10):
-                # Tasks of 250 points on three nodes of 300: each has room for one, and there are four.
-                submit_parts(cluster, "large", 250.0)
-                told = wait_for("what Nimbus says of the large one", lambda: status(cluster, "large"))
-                if "not started" in told:
-                    break
-                # No answer within the 1.8 s that a round has here: Storm alone starts it, as the page says.
-                cluster.storm.gateway.kill("large", wait=0)
-                wait_for("its end", lambda: not is_known(cluster, "large"))
-            assert "not started" in told
+            # Tasks of 250 points on three nodes of 300: each has room for one, and there are four.
+            told_of(cluster, "large", "not started", lambda: submit_parts(cluster, "large", 250.0))
             wait_for("a worker of the small one", lambda: names_at_work(cluster) == {cluster.name, "fits"})
             rounds = len(journal(tmp_path))
             wait_for("five more rounds with it", lambda: len(journal(tmp_path)) >= rounds + 5)
@@ -387,6 +378,19 @@ def status(cluster, name):
     with contextlib.suppress(EngineError):
         return cluster.storm.gateway.topology(name).scheduling
     return ""
+
+
+def told_of(cluster, name, words, submit):
+    """Submit until Nimbus says such words of a topology: what had no answer within its 1.8 s, Storm alone starts."""
+    for _ in range(10):
+        submit()
+        told = wait_for(f"what Nimbus says of {name}", lambda: status(cluster, name))
+        if words in told:
+            break
+        cluster.storm.gateway.kill(name, wait=0)
+        wait_for("its end", lambda: not is_known(cluster, name))
+    assert words in told
+    return told
 
 
 def is_known(cluster, name):
