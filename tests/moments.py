@@ -30,9 +30,14 @@ class End:
     left: list
 
     @property
+    def early(self):
+        """Python itself had yet to begin: no line of Headgate's was run."""
+        return "Traceback" in self.messages and "headgate" not in self.messages
+
+    @property
     def clean(self):
         """A command that had yet to begin is ended by Python, which shows where."""
-        return not self.left and (self.code < 0 or "Traceback" not in self.messages)
+        return not self.left and (self.code < 0 or self.early or "Traceback" not in self.messages)
 
 
 def ended(*words, folder, number, moment, down=(), **more):

@@ -1,5 +1,5 @@
 """`python -m headgate`: the command line, where no script is on the path."""
 
-from headgate.cli.main import main
+from headgate.cli.script import main
 
 main()
