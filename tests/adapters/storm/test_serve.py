@@ -220,7 +220,9 @@ def fill(file):
             pass
 
 
-@pytest.mark.parametrize("loop", [(), ("--replan", "--interval", "0", "--window", "0.1")], ids=["answers", "loop"])
+@pytest.mark.parametrize(
+    "loop", [(), ("--replan", "--interval", "0", "--window", "0.1", "--patience", "1")], ids=["answers", "loop"]
+)
 def test_a_terminal_that_nobody_reads_holds_up_no_round(tmp_path, loop):
     """A pipe takes 64 KB; more than a hundred rounds of 4 KB and more are answered beyond that."""
     with served(tmp_path, "-s", "even", "--json", *loop) as (process, asked):
