@@ -12,6 +12,7 @@ are CPU seconds, checks included.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import time
 from collections.abc import Callable
@@ -33,6 +34,8 @@ SIZE = Size(nodes=9, topologies=3, components=5, parallelism=3)
 """Bounds of the requests for traffic."""
 SHORT = (0.02, 0.05)
 """Gaps that are counted."""
+PROGRESS = 50
+"""Requests between two lines of progress."""
 
 
 @attrs.frozen(kw_only=True)
@@ -102,9 +105,11 @@ def requests(goal: Goal, seed: int, count: int) -> Iterator[Request]:
         yield goal.build(SeededDice(random.Random(f"{seed}-{number}")))
 
 
-def measure(goal: Goal, asked: argparse.Namespace) -> dict[str, Tally]:
-    host, tallies = PluginHost.load(), {name: Tally() for name in asked.schedulers or goal.schedulers}
+def measure(goal: Goal, asked: argparse.Namespace, tallies: dict[str, Tally]) -> Iterator[int]:
+    """Plan one request after the other, tally them, and tell how many there were."""
+    host = PluginHost.load()
     for number, request in enumerate(requests(goal, asked.seed, asked.count)):
+        yield number
         plans = {}
         for name, tally in tallies.items():
             limits = Limits(deadline=asked.deadline) if name == "optimal" else request.limits
@@ -128,7 +133,7 @@ def measure(goal: Goal, asked: argparse.Namespace) -> dict[str, Tally]:
             tally.gaps.append(goal.gap(figures[name], best, plans[name]))
             if tally.gaps[-1] > SHORT[0] and asked.verbose:
                 console(stderr=True).print(f"{number}: {name} {figures[name]:g}, best {best:g}")
-    return tallies
+    yield asked.count
 
 
 def main() -> None:
@@ -140,7 +145,12 @@ def main() -> None:
     parser.add_argument("--schedulers", nargs="+", help="names")
     parser.add_argument("--verbose", action="store_true", help="name the requests on which a plan is far from the best")
     asked = parser.parse_args()
-    found = measure(GOALS[asked.goal], asked)
+    goal, done = GOALS[asked.goal], 0
+    tallies = {name: Tally() for name in asked.schedulers or goal.schedulers}
+    with contextlib.suppress(KeyboardInterrupt):  # the table is that of the requests until then
+        for done in measure(goal, asked, tallies):
+            if done % PROGRESS == 0:
+                console(stderr=True).print(f"{done} of {asked.count}")
     columns = (
         "scheduler",
         "plans",
@@ -155,8 +165,8 @@ def main() -> None:
         "CPU s",
         "most",
     )
-    title = f"{asked.goal}, {asked.count} requests of seed {asked.seed}"
-    rows = [tally.row(name) for name, tally in found.items()]
+    title = f"{asked.goal}, {done} requests of seed {asked.seed}"
+    rows = [tally.row(name) for name, tally in tallies.items()]
     console().print(table(title, columns, rows, numbers=columns[1:]))
 
 
