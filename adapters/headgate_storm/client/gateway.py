@@ -42,6 +42,10 @@ TRANSPORT = "storm.thrift.transport"
 PLAIN = "org.apache.storm.security.auth.SimpleTransportPlugin"
 """Settings by which Storm's client logs in, and the transport without a login."""
 
+TLS = "nimbus.thrift.client.use.tls"
+TLS_STORE = "nimbus.thrift.tls.client.truststore.path"
+"""The setting by which Storm's client speaks TLS, and the one for the certificates that it trusts."""
+
 LOST = ("NimbusLeaderNotFoundException", "TTransportException", "UnknownHostException")
 """Exceptions of Storm's client that mean: there is no Nimbus, or none that leads."""
 
@@ -291,17 +295,28 @@ class NimbusGateway:
         """Put an exception of Storm's client into a sentence with the next step."""
         kind = str(thrown.getClass().getSimpleName())
         if kind in LOST:
-            port = self.conf.get("nimbus.thrift.port", self._java_conf["nimbus.thrift.port"])
-            seeds = ", ".join(f"{host}:{port}" for host in self._java_conf["nimbus.seeds"])
-            login = "and has its election ended"
-            if self.conf.get(TRANSPORT, PLAIN) != PLAIN:
-                login = f"has its election ended, and does it take the login of {self.conf.get(JAAS)}"
-            return f"no Nimbus that leads answers at {seeds}: is it up, {login}?"
+            seeds = ", ".join(f"{host}:{port}" for host, port in nimbus_addresses(self.conf))
+            return f"no Nimbus that leads answers at {seeds}: is it up, {_asked_of(self.conf)}?"
         if kind == "NotAliveException":
             return f"no topology {subject!r} runs on this cluster"
         # Thrift's exceptions hold their text in a field `msg`, those of Java in `getMessage`.
         said = thrown.get_msg() if hasattr(thrown, "get_msg") else thrown.getMessage()
         return f"Nimbus refuses what was asked of {subject!r}: {said or kind}"
+
+
+def nimbus_addresses(conf: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default otherwise."""
+    key, otherwise = ("nimbus.thrift.tls.port", 0) if conf.get(TLS) else ("nimbus.thrift.port", 6627)
+    return tuple((str(host), int(conf.get(key) or otherwise)) for host in conf.get("nimbus.seeds") or ["localhost"])
+
+
+def _asked_of(conf: Mapping[str, Any]) -> str:
+    """Questions about a Nimbus that is up and does not answer: what else may turn a client away."""
+    if conf.get(TLS):
+        return f"has its election ended, and do it and {conf.get(TLS_STORE)} take each other's certificate"
+    if conf.get(TRANSPORT, PLAIN) != PLAIN:
+        return f"has its election ended, and does it take the login of {conf.get(JAAS)}"
+    return "and has its election ended"
 
 
 def _drain(output: IO[str]) -> None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.errors import EngineError
 from headgate.hooks import Finding
-from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.client.gateway import NimbusGateway, nimbus_addresses
 from headgate_storm.install.hooks import StoredSettings, examine_hooks, examine_workers
 from headgate_storm.install.installation import Installation
 from headgate_storm.install.machine import has_supervisor
-from headgate_storm.install.security import SECRET, SECRET_FILE, examine_security, handed_out, nimbus_addresses
+from headgate_storm.install.security import SECRET, SECRET_FILE, examine_security, handed_out
 from headgate_storm.nimbus.bridge import HOST, Endpoint
 from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import SCHEDULER
@@ -59,7 +59,7 @@ def examine_settings(
     yield from examine_hooks(conf, stored)
     extlib, jar = installation.home / "extlib", bool(_with_headgate(installation, "extlib"))
     yield from examine_workers(extlib, conf, stored, jar=jar, supervisor=supervisor)
-    yield from examine_security(conf)
+    yield from examine_security(conf, asked=stored is not None)
 
 
 def _ok(subject: str, detail: str) -> Finding:

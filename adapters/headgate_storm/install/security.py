@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headgate.hooks import Finding
-from headgate_storm.client.gateway import JAAS, PLAIN, TRANSPORT
+from headgate_storm.client.gateway import JAAS, PLAIN, TLS, TLS_STORE, TRANSPORT, nimbus_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-TLS = "nimbus.thrift.client.use.tls"
 SECRET = "headgate.collector.token"  # noqa: S105 - the name of a setting
 SECRET_FILE = f"{SECRET}.file"
 AS_USER = "supervisor.run.worker.as.user"
@@ -20,15 +19,12 @@ CREDENTIALS = "topology.auto-credentials"
 CREDENTIAL = "headgate.storm.monitor.TopologyToken"
 """The plugin by which Nimbus hands each topology its token, so that workers read no file."""
 DIGEST = "org.apache.storm.security.auth.digest.DigestSaslTransportPlugin"
+KERBEROS = "org.apache.storm.security.auth.kerberos.KerberosSaslTransportPlugin"
+TLS_TRANSPORT = "nimbus.thrift.tls.transport"
+TLS_OF_STORM = "org.apache.storm.security.auth.tls.TlsTransportPlugin"
+"""Storm's own, which asks a connection for its certificates in a way that Java has not had since 15."""
 DIGEST_NAME = "localhost"
 """The name of its servers in Storm's digest transport: a login for another one is refused."""
-TLS_STORE = "nimbus.thrift.tls.client.truststore.path"
-
-
-def nimbus_addresses(conf: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
-    """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default otherwise."""
-    key, otherwise = ("nimbus.thrift.tls.port", 0) if conf.get(TLS) else ("nimbus.thrift.port", 6627)
-    return tuple((str(host), int(conf.get(key) or otherwise)) for host in conf.get("nimbus.seeds") or ["localhost"])
 
 
 def handed_out(conf: Mapping[str, Any]) -> bool:
@@ -36,12 +32,17 @@ def handed_out(conf: Mapping[str, Any]) -> bool:
     return CREDENTIAL in (conf.get(CREDENTIALS) or ())
 
 
-def examine_security(conf: Mapping[str, Any]) -> Iterator[Finding]:
-    """Findings on settings of a secured cluster; none on a cluster without."""
+def examine_security(conf: Mapping[str, Any], *, asked: bool = False) -> Iterator[Finding]:
+    """Findings on settings of a secured cluster; none on a cluster without.
+
+    Args:
+        conf: The `storm.yaml` of this machine.
+        asked: Whether Nimbus answered by them.
+    """
     if conf.get(TRANSPORT, PLAIN) != PLAIN:
         yield _login(conf)
     if conf.get(TLS):
-        yield _tls(conf)
+        yield _tls(conf, asked=asked)
     if conf.get(SECRET):
         yield Finding(
             subject=SECRET,
@@ -75,13 +76,17 @@ def _login(conf: Mapping[str, Any]) -> Finding:
         detail = f"{plugin} takes logins from those alone who call Nimbus {DIGEST_NAME}, not {', '.join(others)}"
         fix = f'storm.yaml: nimbus.seeds: ["{DIGEST_NAME}"], and storm.local.hostname of Nimbus likewise'
         return Finding(subject=TRANSPORT, status="broken", detail=detail, fix=fix)
-    tested = "" if plugin == DIGEST else "; Headgate is tested with DIGEST-MD5 only"
+    tested = "" if plugin in (DIGEST, KERBEROS) else "; Headgate is tested with digests and Kerberos alone"
     return Finding(subject=TRANSPORT, status="ok", detail=f"{plugin}, with {file}{tested}")
 
 
-def _tls(conf: Mapping[str, Any]) -> Finding:
+def _tls(conf: Mapping[str, Any], *, asked: bool) -> Finding:
     store = conf.get(TLS_STORE)
-    if store and os.access(str(store), os.R_OK):
-        return Finding(subject=TLS, status="ok", detail=f"certificates in {store}; Headgate is not tested with TLS")
-    detail = f"{store or 'no store of certificates'} cannot be read: `headgate storm` cannot ask Nimbus"
-    return Finding(subject=TLS, status="missing", detail=detail, fix=f'storm.yaml: {TLS_STORE}: "/FILE", readable')
+    if not store or not os.access(str(store), os.R_OK):
+        detail = f"{store or 'no store of certificates'} cannot be read: `headgate storm` cannot ask Nimbus"
+        return Finding(subject=TLS, status="missing", detail=detail, fix=f'storm.yaml: {TLS_STORE}: "/FILE", readable')
+    if not asked and conf.get(TLS_TRANSPORT, TLS_OF_STORM) == TLS_OF_STORM:
+        detail = f"Nimbus does not answer, and {TLS_OF_STORM} of Storm 2.8 closes every connection since Java 15"
+        fix = f"storm.yaml of Nimbus: {TLS_TRANSPORT}: a class that asks for getPeerCertificates instead"
+        return Finding(subject=TLS, status="missing", detail=detail, fix=fix)
+    return Finding(subject=TLS, status="ok", detail=f"certificates in {store}")

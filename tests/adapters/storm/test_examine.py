@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headgate.plugins.host import PluginHost
+from headgate_storm.client.gateway import TLS, TLS_STORE
 from headgate_storm.install.examine import MEMBER, examine, examine_conf, examine_jars, examine_settings
 from headgate_storm.install.hooks import StoredSettings, examine_hooks
 from headgate_storm.install.installation import Installation
-from headgate_storm.install.security import DIGEST, JAAS, TRANSPORT
+from headgate_storm.install.security import DIGEST, JAAS, TLS_TRANSPORT, TRANSPORT
 from headgate_storm.local.cluster import LocalStorm
 from headgate_storm.nimbus.bridge import Endpoint
 from headgate_storm.release.jar import bridge_jar
@@ -219,6 +220,15 @@ def test_settings_of_a_secured_cluster(home: Path, tmp_path: Path) -> None:
     assert settings_of(home, as_user)["supervisor.run.worker.as.user"].status == "broken"
     as_user["topology.auto-credentials"] = ["headgate.storm.monitor.TopologyToken"]
     assert "supervisor.run.worker.as.user" not in settings_of(home, as_user)
+
+
+def test_tls_by_storm_s_own_listener_is_doubted_until_nimbus_answers(home: Path) -> None:
+    (home / "trusted.p12").touch()
+    conf = {TLS: True, TLS_STORE: str(home / "trusted.p12")}
+    found = settings_of(home, conf)[TLS]
+    assert (found.status, "since Java 15" in found.detail) == ("missing", True)
+    assert settings_of(home, {**conf, TLS_TRANSPORT: "org.acme.Tls"})[TLS].status == "ok"
+    assert settings_of(home, conf, {})[TLS].status == "ok"  # it answered
 
 
 def test_a_login_by_digest_needs_a_nimbus_that_is_called_localhost(home: Path, tmp_path: Path) -> None:

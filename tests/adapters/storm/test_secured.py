@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from headgate.errors import EngineError
-from headgate.plugins.host import PluginHost
-from headgate_storm.client.gateway import NimbusGateway
-from headgate_storm.install.examine import examine
-from headgate_storm.install.security import DIGEST, JAAS, PLAIN, TRANSPORT
-from headgate_storm.local.cluster import LocalStorm
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import Service, ServiceSettings, serve
-from shell import headgate
-from storm_cluster import RELEASE, SMALL, wait_for, word_count
+from headgate_storm.install.security import DIGEST, JAAS, TRANSPORT
+from storm_secured import AUTHORIZED, NAME, Secured, secured_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from headgate_storm.local.cluster import LocalStorm
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
@@ -33,7 +26,6 @@ StormClient {{ org.apache.zookeeper.server.auth.DigestLoginModule required usern
 """
 ZOOKEEPER = "nimbus:of ZooKeeper"
 HANDED_OUT = ["headgate.storm.monitor.TopologyToken"]
-NAME = "word-count"
 
 
 def login(file: Path, user: str = "ann", password: str = "right") -> dict[str, Any]:
@@ -49,13 +41,9 @@ def secured(folder: Path) -> dict[str, Any]:
     """
     digest = base64.b64encode(hashlib.sha1(ZOOKEEPER.encode()).digest()).decode()  # ZooKeeper's scheme
     return {
+        **AUTHORIZED,
         **login(folder / "jaas.conf"),
         "nimbus.seeds": ["localhost"],
-        "supervisor.thrift.transport": PLAIN,
-        "supervisor.authorizer": "org.apache.storm.security.auth.authorizer.NoopAuthorizer",
-        "nimbus.authorizer": "org.apache.storm.security.auth.authorizer.SimpleACLAuthorizer",
-        "nimbus.admins": ["ann"],
-        "nimbus.supervisor.users": ["ann"],
         "storm.zookeeper.auth.scheme": "digest",
         "storm.zookeeper.auth.payload": ZOOKEEPER,
         "storm.zookeeper.superACL": f"digest:{ZOOKEEPER.partition(':')[0]}:{digest}",
@@ -86,36 +74,17 @@ def open_to_workers(storm: LocalStorm) -> None:
         client.close()
 
 
-@attrs.frozen
-class Secured:
-    """The cluster, the service beside it, and a folder for logins."""
-
-    storm: LocalStorm
-    service: Service
-    folder: Path
-
-
 @pytest.fixture(scope="module")
 def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     folder = tmp_path_factory.mktemp("secured")
-    settings = ServiceSettings(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))
     named = {"nimbus": ("-Dstorm.options=storm.local.hostname=localhost",)}
-    with serve(PluginHost.load(), "even", {}, settings) as service:
-        conf = {**service.nimbus_conf(), **service.worker_conf(), **secured(folder)}
-        with LocalStorm(SMALL[:1], conf=conf, extlib=(bridge_jar(),), version=RELEASE, options=named) as storm:
-            open_to_workers(storm)
-            word_count(storm)
-            settings.token_file.unlink()  # Nimbus has read it, and no worker can
-            yield Secured(storm, service, folder)
+    with secured_cluster(folder, secured(folder), options=named, prepare=open_to_workers) as found:
+        found.service.settings.token_file.unlink()  # Nimbus has read it, and no worker can
+        yield found
 
 
 def test_nimbus_asks_headgate_and_workers_without_a_token_file_report(cluster: Secured) -> None:
-    storm, collector = cluster.storm, cluster.service.collector
-    assert collector
-    wait_for("placed", lambda: "executors in" in storm.gateway.topology(NAME).scheduling)
-    tasks = {first for first, _ in storm.gateway.assignment(NAME).slots}
-    wait_for("reports", lambda: {row.task for each in collector.recent(60) for row in each.tasks} >= tasks)
-    assert collector.tally.refused == collector.tally.foreign == collector.tally.invalid == 0
+    cluster.reports()
 
 
 def test_what_nimbus_stored_is_closed_to_strangers(cluster: Secured) -> None:
@@ -133,25 +102,13 @@ def test_what_nimbus_stored_is_closed_to_strangers(cluster: Secured) -> None:
 
 
 def test_commands_log_in_by_the_file_that_storm_yaml_names(cluster: Secured) -> None:
-    found = {each.subject: each for each in examine(cluster.storm.home)}
-    assert found[TRANSPORT] == attrs.evolve(found[TRANSPORT], status="ok")
-    assert "Nimbus" not in found  # it was asked
-    assert NAME in headgate("storm", "show", NAME, "--home", cluster.storm.home).stdout
+    cluster.asked_by_commands(TRANSPORT)
 
 
 @pytest.mark.parametrize(("user", "password"), [("ann", "wrong"), ("nobody", "right")])
 def test_a_wrong_login_is_refused_with_the_file_to_look_at(cluster: Secured, user: str, password: str) -> None:
-    conf = {**cluster.storm.client_conf, **login(cluster.folder / "wrong", user, password)}
-    with (
-        NimbusGateway(cluster.storm.home / "lib", conf) as gateway,
-        pytest.raises(EngineError, match=f"{cluster.folder / 'wrong'}"),
-    ):
-        gateway.cluster()
+    cluster.turns_away(login(cluster.folder / "wrong", user, password), f"{cluster.folder / 'wrong'}")
 
 
 def test_who_may_not_kill_is_told_so(cluster: Secured) -> None:
-    conf = {**cluster.storm.client_conf, **login(cluster.folder / "eve", "eve", "known")}
-    with NimbusGateway(cluster.storm.home / "lib", conf) as gateway:
-        assert [each.name for each in gateway.cluster().topologies] == [NAME]
-        with pytest.raises(EngineError, match="not authorized"):
-            gateway.kill(NAME)
+    cluster.lets_look_and_not_kill(login(cluster.folder / "eve", "eve", "known"))
