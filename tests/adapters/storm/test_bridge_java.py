@@ -20,6 +20,7 @@ from headgate_storm.nimbus.snapshot import DESIRED, MINIMUM, Snapshot, read_snap
 from headgate_storm.nimbus.timing import Timing
 from headgate_storm.release.artefacts import distribution
 from headgate_storm.release.jar import bridge_jar
+from headgate_storm.service import SCHEDULER
 from patience import PATIENCE
 from storm_schemas import valid
 
@@ -59,7 +60,11 @@ def jvm(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 @pytest.fixture
 def cluster(jvm: Any) -> Any:
-    """Two supervisors with two slots each, and a topology of two spouts and four bolts."""
+    return two_supervisors(jvm, [6700, 6701])
+
+
+def two_supervisors(jvm: Any, ports: list[int]) -> Any:
+    """Two supervisors with these ports each, and a topology of two spouts and four bolts that asks for two workers."""
     storm, scheduler = jvm.org.apache.storm, jvm.org.apache.storm.scheduler
     builder = storm.topology.TopologyBuilder()
     builder.setSpout("word", storm.testing.TestWordSpout(), 2)
@@ -72,7 +77,7 @@ def cluster(jvm: Any) -> Any:
     topology = scheduler.TopologyDetails("wc-1", conf, builder.createTopology(), 2, executors, "root")
     supervisors = {
         name: scheduler.SupervisorDetails(
-            name, f"127.0.0.1{index}", None, [6700, 6701], {"cpu.pcore.percent": 400.0, "memory.mb": 4096.0}
+            name, f"127.0.0.1{index}", None, ports, {"cpu.pcore.percent": 400.0, "memory.mb": 4096.0}
         )
         for index, name in enumerate(["s1", "s2"])
     }
@@ -241,3 +246,24 @@ def test_sps_reproduces_table_8_of_its_thesis_from_what_nimbus_asks(jvm: Any, tm
     placed = {name: cluster.getAssignmentById(name).getExecutorToSlot().values() for name in USE_CASE_1}
     nodes = {name: len({slot.getNodeId() for slot in slots}) for name, slots in placed.items()}
     assert nodes == {"EventTP1": 6, "EventTP2": 6, "ArchivalTP1": 2, "ArchivalTP2": 2}
+
+
+@pytest.mark.parametrize(("strategy", "kept"), [("DefaultBlacklistStrategy", []), ("RasBlacklistStrategy", ["s2"])])
+def test_a_plan_of_fewer_workers_takes_hosts_off_the_blacklist_but_for_the_strategy_that_the_page_names(
+    jvm: Any, strategy: str, kept: list[str]
+) -> None:
+    """All executors are in one worker, of two that the topology asks for, and no other slot is there but on `s2`."""
+    cluster, scheduler = two_supervisors(jvm, [6700]), jvm.org.apache.storm.scheduler
+    executors = cluster.getTopologies().getById("wc-1").getExecutors()
+    cluster.assign(scheduler.WorkerSlot("s1", 6700), "wc-1", executors)
+    judge = getattr(scheduler.blacklist.strategies, strategy)()
+    judge.prepare({"nimbus.monitor.freq.secs": 10})
+    failed = [{"s2": jvm.java.util.HashSet([6700])}] * 3  # as often as Storm tolerates
+    assert sorted(judge.getBlacklist(failed, [], cluster, cluster.getTopologies())) == kept
+
+
+def test_storm_knows_its_resource_aware_scheduler_by_the_name_of_its_class(jvm: Any) -> None:
+    """The notes of the page on leaving it follow from that; see the test of what Nimbus makes of a topology."""
+    knows = jvm.org.apache.storm.utils.ServerUtils.isRas
+    assert knows({"storm.scheduler": "org.apache.storm.scheduler.resource.ResourceAwareScheduler"})
+    assert not knows(dict(SCHEDULER))

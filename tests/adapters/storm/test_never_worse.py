@@ -6,6 +6,7 @@ Storm's own placement constraints.
 
 from __future__ import annotations
 
+import operator
 import os
 import random
 import signal
@@ -13,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 
 import attrs
@@ -59,20 +60,27 @@ def look(cluster):
 
 
 def settled(cluster):
-    """What is seen once each topology has a worker process on every slot, and nothing has changed for a while."""
+    """What is seen once a worker process on every slot reports, and nothing has changed for a while."""
     earlier = None
 
     def found():
         nonlocal earlier
         cluster.storm.restart_halted()
-        seen, before = look(cluster), earlier
+        seen, before, uptimes = look(cluster), earlier, heard(cluster)
         hosts = Counter(host for _, host, _ in seen.workers)
         wanted = Counter(host_of(cluster, slot[0]) for slots in seen.slots.values() for slot in set(slots.values()))
-        earlier = (seen, before[1] if before and before[0] == seen else time.monotonic())
+        same = before and before[0] == seen
+        earlier = (seen, *(before[1:] if same else (time.monotonic(), uptimes)))
         whole = all(seen.slots.values()) and hosts == wanted
-        return seen if whole and time.monotonic() - earlier[1] > ROUNDS else None
+        alive = len(uptimes) == len(earlier[2]) and all(map(operator.gt, uptimes, earlier[2]))
+        return seen if whole and alive and time.monotonic() - earlier[1] > ROUNDS else None
 
     return wait_for("every executor placed, and a process on every slot", found)
+
+
+def heard(cluster):
+    """Uptime of every executor as its worker reported it last: a process that has not reported is given up later."""
+    return [each.uptime for name in (cluster.name, GUARDED) for each in cluster.storm.gateway.topology(name).executors]
 
 
 def host_of(cluster, node):
@@ -113,6 +121,22 @@ class Served:
     def answered(self):
         """Rounds in which it placed executors."""
         return [each for each in read_journal(self.journal) if each["outcome"] == "answered"]
+
+    def changed(self):
+        """Running workers whose executors these rounds changed: each would restart, whoever else restarts some."""
+        found = 0
+        for each in self.answered():
+            before, after = (tenants(each[part]["assignment"]) for part in ("request", "plan"))
+            found += sum(after[slot] != tasks for slot, tasks in before.items())
+        return found
+
+
+def tenants(assignment):
+    """Tasks by slot."""
+    found = defaultdict(set)
+    for task, slot in assignment.items():
+        found[str(slot)].add(task)
+    return found
 
 
 def free_address():
@@ -177,6 +201,7 @@ def test_deaths_restart_no_worker_elsewhere_and_lose_nothing(java, tmp_path, rec
                 found[f"restarts elsewhere at deaths of {kind}"] += len(lost)
                 found["constraints broken"] += len(broken(cluster, after))
                 before = after
+        found["running workers changed by answers"] = served.changed() if served else 0
         sys.stdout.write(f"{scheduler}: {dict(found)}\n")
         for name, number in found.items():
             record_property(f"{scheduler}: {name}", number)

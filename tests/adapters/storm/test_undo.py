@@ -1,0 +1,61 @@
+"""The way to Headgate and back: what Nimbus makes of topologies beside it, and what goes on when it has left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headgate.errors import EngineError
+from headgate_storm.service import HOOKS
+from storm_cluster import running_cluster, word_count
+
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
+
+RAS = "org.apache.storm.scheduler.resource.ResourceAwareScheduler"
+WORKERS = 3
+"""Workers that the topology asks for."""
+
+
+@pytest.fixture(scope="module")
+def cluster(java, tmp_path_factory):
+    """Its topology is hooked, and no collector is named."""
+    conf = {"nimbus.monitor.freq.secs": 1, "nimbus.slots.perTopology": WORKERS}
+    with running_cluster(tmp_path_factory.mktemp("undo"), conf=conf, topology_conf=HOOKS) as made:
+        yield made
+
+
+def test_a_topology_that_says_nothing_of_ackers_has_one_for_each_worker_that_it_asks_for(cluster):
+    assert cluster.storm.gateway.topology_conf(cluster.name)["topology.workers"] == WORKERS
+    ackers = [each for each in cluster.storm.gateway.topology(cluster.name).executors if each.component == "__acker"]
+    assert len(ackers) == WORKERS
+
+
+def test_the_limit_of_slots_for_a_topology_counts(cluster):
+    with pytest.raises(EngineError, match=f"requests more than {WORKERS} workers"):
+        word_count(cluster.storm, name="wide", conf={"topology.workers": WORKERS + 1})
+
+
+def threads(pid):
+    """Names of the threads of a process, of which Linux keeps 15 characters."""
+    return {each.read_text().strip() for each in Path(f"/proc/{pid}/task").glob("*/comm")}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
+def test_hooks_without_a_collector_have_no_thread_that_would_report(cluster):
+    workers = [each.pid for each in cluster.storm.workers() if each.topology.startswith(f"{cluster.name}-")]
+    assert len(workers) == WORKERS
+    for pid in workers:
+        assert any("count" in name for name in threads(pid))  # Java's names are there
+        assert not [name for name in threads(pid) if name.startswith("headgate")]
+
+
+def test_workers_run_on_under_the_resource_aware_scheduler_and_hooks_without_a_collector_do_no_harm(cluster):
+    """The jar, the lines of `headgate.` and the hooks stay, and nobody answers."""
+    before = cluster.settled()
+    cluster.storm.kill_nimbus()
+    cluster.storm._own["nimbus"][1]["storm.scheduler"] = RAS
+    cluster.storm.start_nimbus()
+    assert cluster.storm.gateway.nimbus_conf()["storm.scheduler"] == RAS
+    after = cluster.settled()
+    assert (after.slots, after.workers) == (before.slots, before.workers)
