@@ -10,6 +10,7 @@ import socket
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 import storm_callers
@@ -76,6 +77,7 @@ def test_rounds_are_answered_journalled_and_shown(tmp_path):
         assert shown["outcome"] == written.outcome == "answered"
         assert len(written.plan.assignment) == 4
         assert written.request.cluster.nodes[0].id == "a"
+        assert psutil.Process(process.pid).children() == []  # it starts no process
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 128 + signal.SIGTERM
     assert not (tmp_path / "endpoint.json").exists()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
 import pytest
 
 from headgate.errors import EngineError
 from headgate_storm.service import HOOKS
-from storm_cluster import running_cluster, word_count
+from storm_cluster import running_cluster, wait_for, word_count
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
@@ -29,6 +30,15 @@ def test_a_topology_that_says_nothing_of_ackers_has_one_for_each_worker_that_it_
     assert cluster.storm.gateway.topology_conf(cluster.name)["topology.workers"] == WORKERS
     ackers = [each for each in cluster.storm.gateway.topology(cluster.name).executors if each.component == "__acker"]
     assert len(ackers) == WORKERS
+
+
+def test_nimbus_listens_for_its_clients_alone_while_headgate_answers_it(cluster):
+    nimbus = next(each.pid for each in cluster.storm.daemons if each.name == "nimbus")
+    with cluster.serve() as service:
+        wait_for("two rounds", lambda: service.target.rounds.newest and service.target.rounds.newest.round > 1)
+        found = psutil.Process(nimbus).net_connections("tcp")
+    listening = {each.laddr.port for each in found if each.status == psutil.CONN_LISTEN}
+    assert listening == {cluster.storm.client_conf["nimbus.thrift.port"]}
 
 
 def test_the_limit_of_slots_for_a_topology_counts(cluster):
