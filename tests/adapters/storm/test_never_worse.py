@@ -114,9 +114,13 @@ class Served:
         wait_for("an endpoint of its own", lambda: Endpoint.read(self.endpoint) not in (before, None))
 
     def kill(self):
-        assert self.process.poll() is None, self.log.read_text()[-2000:]
+        assert self.process.poll() is None, self.said()
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+
+    def said(self):
+        """The end of what it printed."""
+        return self.log.read_text()[-2000:]
 
     def answered(self):
         """Rounds in which it placed executors."""
@@ -154,16 +158,16 @@ def cluster_under(scheduler, folder):
     hooked = {**HOOKS, "headgate.collector": collector, "headgate.collector.token.file": str(token)}
     with running_cluster(folder, conf=conf, topology_conf=hooked) as cluster:
         served = Served(cluster, collector, folder) if scheduler == "headgate" else None
-        if served:
-            served.start()
-        word_count(cluster.storm, name=GUARDED, conf=CONSTRAINED, rate=0.01)
-        settled(cluster)
-        assert not served or any(each["plan"]["assignment"] for each in served.answered()), served.log.read_text()[
-            -2000:
-        ]
-        yield cluster, served
-        if served:
-            served.kill()
+        try:
+            if served:
+                served.start()
+            word_count(cluster.storm, name=GUARDED, conf=CONSTRAINED, rate=0.01)
+            settled(cluster)
+            assert not served or any(each["plan"]["assignment"] for each in served.answered()), served.said()
+            yield cluster, served
+        finally:  # after a failure too: it would serve for ever
+            if served and served.process:
+                served.kill()
 
 
 def deaths(cluster, served, kind, seeded):
