@@ -16,9 +16,9 @@ from headgate_manager.indication import CHANGING, HOLD, Trigger
 from headgate_manager.opening import open_store
 
 if TYPE_CHECKING:
+    from headgate_manager.history import Author, Change
     from headgate_manager.indication import Indication
     from headgate_manager.starving import Seen
-    from headgate_manager.store import Author, Change
 
 
 class _NumberOrNone(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
@@ -142,7 +142,7 @@ def history(name: str | None, last: int, database: str | None, *, as_json: bool)
 
 def _author(why: str) -> Author:
     # The store needs SQLAlchemy, 0.3 s that the list of commands does not need.
-    from headgate_manager.store import Author
+    from headgate_manager.history import Author
 
     try:
         user = getpass.getuser()

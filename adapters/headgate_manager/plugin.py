@@ -16,7 +16,7 @@ from headgate_manager.starving import Claim, levels
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from headgate.model import Observation, Topology
+    from headgate.model import Change, Drain, Observation, Receipt, Steering, Topology
     from headgate_manager.indication import Indication
     from headgate_manager.store import Store
 
@@ -58,6 +58,36 @@ class Manager:
             with self._lock:  # opened again in the next round, with tables if it has none
                 self._stores.pop(address, None)
             raise
+
+    @hookimpl
+    def headgate_reschedule(self, change: Change, steering: Steering, drain: Drain, address: str | None) -> Receipt:
+        """Carry out a change while its topologies are empty, with each step in the database.
+
+        Args:
+            change: The change.
+            steering: The engine.
+            drain: How long to wait until they are empty.
+            address: The database; None is the default one.
+        """
+        # Brings SQLAlchemy, 0.3 s that commands of other plugins do not need.
+        from headgate_manager.reschedule import Rescheduler
+        from headgate_manager.reschedulings import Reschedulings
+
+        return Rescheduler(Reschedulings(self._store(address).engine), steering).carry_out(change, drain)
+
+    @hookimpl
+    def headgate_recover(self, steering: Steering, address: str | None) -> Sequence[str]:
+        """Finish or undo the changes that began and did not end.
+
+        Args:
+            steering: The engine.
+            address: The database; None is the default one.
+        """
+        # Brings SQLAlchemy, 0.3 s that commands of other plugins do not need.
+        from headgate_manager.reschedule import Rescheduler
+        from headgate_manager.reschedulings import Reschedulings
+
+        return Rescheduler(Reschedulings(self._store(address).engine), steering).recover()
 
     def _store(self, address: str | None) -> Store:
         with self._lock:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from headgate.errors import DocumentError, EngineError, known_names
 from headgate_manager import tables
 from headgate_manager.database import transaction
+from headgate_manager.history import Author, Change, read_change, record
 from headgate_manager.indication import (
     CHANGING,
     Indication,
@@ -28,7 +27,7 @@ from headgate_manager.indication import (
 from headgate_manager.starving import Seen, look, remedies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
     from sqlalchemy import Connection, Engine
@@ -39,44 +38,6 @@ if TYPE_CHECKING:
 
 TRIES = 5
 """Tries of a change. With fewer, more changes fail where many managers register the same topology at once."""
-LONGEST = 2000
-"""Characters of a reason that are kept; with more, the history takes more room."""
-
-
-@attrs.frozen(kw_only=True)
-class Author:
-    """Author of a change: who, and why."""
-
-    who: str
-    why: str = ""
-
-
-@attrs.frozen(kw_only=True)
-class Change:
-    """A row of the history.
-
-    Attributes:
-        number: Grows from change to change.
-        at: Time in milliseconds since 1970.
-        topology: Name of the topology.
-        action: `set`, `trigger`, `settle` for the end of a hold, or `round` for what a round saw.
-        verdict: `new` or `changed` of a `set`, `on` or `off` of a `settle`; `starves`, `runs`, `preferred` or `equal`
-            of a `round`; else that of the trigger.
-        who: Author; of a trigger, its source and who brought it.
-        why: Reason in the author's words; of a trigger that changed nothing, the rule's.
-        before: The indication before, as plain data; {} if there was none.
-        after: The indication after.
-    """
-
-    number: int
-    at: int
-    topology: str
-    action: str
-    verdict: str
-    who: str
-    why: str
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
 
 
 def wall_clock() -> int:
@@ -96,6 +57,11 @@ class Store:
         """
         self._engine = engine
         self._clock = clock
+
+    @property
+    def engine(self) -> Engine:
+        """The database."""
+        return self._engine
 
     def indications(self) -> dict[str, Indication]:
         """The indications in effect now, by name, sorted."""
@@ -120,7 +86,7 @@ class Store:
                 self._known(connection, topology, lock=False)
                 rows = rows.where(tables.history.c.topology == topology)
             found = connection.execute(rows).mappings().all()
-        return [_change(dict(row)) for row in found]
+        return [read_change(dict(row)) for row in found]
 
     def set(self, name: str, fields: Mapping[str, Any], author: Author) -> Change:
         """Register a topology, or change fields of its indication.
@@ -145,7 +111,7 @@ class Store:
                 connection.execute(insert(tables.topologies).values(**attrs.asdict(after)))
             else:
                 _write(connection, after)
-            return _record(connection, now, "set", "new" if before is None else "changed", author, current, after)
+            return record(connection, now, "set", "new" if before is None else "changed", author, current, after)
 
         return self._repeated(change)
 
@@ -173,7 +139,7 @@ class Store:
                 _count(connection, trigger, last)
             who = author.who if trigger.source == author.who else f"{trigger.source} by {author.who}"
             said = attrs.evolve(author, who=who, why=author.why or made.message)
-            _record(connection, now, "trigger", made.verdict, said, before, made.indication)
+            record(connection, now, "trigger", made.verdict, said, before, made.indication)
             return made
 
         return self._repeated(change)
@@ -228,7 +194,7 @@ class Store:
         if found is None:
             return
         for verdict, why in words:
-            _record(connection, now, "round", verdict, Author(who="manager", why=why), found, found)
+            record(connection, now, "round", verdict, Author(who="manager", why=why), found, found)
 
     def _repeated(self, change: Callable[[Connection], T]) -> T:
         """Do a change in one transaction, again if another manager made the same row first."""
@@ -265,7 +231,7 @@ class Store:
         if after != before:
             _write(connection, after)
             author = Author(who="manager", why=f"the hold of {before.hold / 1000:g} s was over")
-            _record(connection, after.changed or now, "settle", "on" if after.active else "off", author, before, after)
+            record(connection, after.changed or now, "settle", "on" if after.active else "off", author, before, after)
         return after
 
 
@@ -314,31 +280,3 @@ def _changes_of(before: Seen | None, after: Seen, now: int) -> list[tuple[str, s
     if after.boosted is None and boosted is not None:
         words.append(("equal", "it has had nodes for as long as its aging says"))
     return words
-
-
-def _record(
-    connection: Connection,
-    now: int,
-    action: str,
-    verdict: str,
-    author: Author,
-    before: Indication | None,
-    after: Indication,
-) -> Change:
-    row: dict[str, Any] = {
-        "at": now,
-        "topology": after.name,
-        "action": action,
-        "verdict": verdict,
-        "who": author.who[:200],
-        "why": "".join(each if each.isprintable() else " " for each in author.why[:LONGEST]),
-        "before": json.dumps(attrs.asdict(before) if before is not None else {}),
-        "after": json.dumps(attrs.asdict(after)),
-    }
-    done = connection.execute(insert(tables.history).values(**row))
-    key = done.inserted_primary_key
-    return _change({"number": key[0] if key is not None else 0, **row})
-
-
-def _change(row: dict[str, Any]) -> Change:
-    return Change(**{**row, "before": json.loads(row["before"]), "after": json.loads(row["after"])})

@@ -69,3 +69,19 @@ cluster = Table(
     Column("at", BigInteger, nullable=False),
 )
 """The cluster as it was seen last: one row, of id 1."""
+
+reschedulings = Table(
+    "headgate_reschedulings",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("cluster", String(200), nullable=False),
+    Column("began", BigInteger, nullable=False),
+    Column("stage", String(20), nullable=False),
+    Column("outcome", String(20), nullable=False),
+    Column("why", Text, nullable=False),
+    Column("topologies", Text, nullable=False),
+    Column("paused", Text, nullable=False),
+    Column("before", Text, nullable=False),
+    Index("headgate_reschedulings_cluster", "cluster", "stage"),
+)
+"""Reschedulings (`rescheduling.Rescheduling`): topologies, those that were paused, and their old slots as JSON."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import headgate_schemas
 from headgate.engines.java import java_finding
+from headgate.errors import EngineError
 from headgate.hooks import Description, Finding, hookimpl
 from headgate.model.evidence import Evidence
 from headgate_storm.executor import execute, preflight, rollback
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from headgate.model import Observation, Plan, Receipt
+    from headgate.model import Intake, Observation, Plan, Receipt
     from headgate_storm.target import StormTarget
 
 PACKAGES = {
@@ -50,6 +51,20 @@ class Storm:
             window: Seconds to measure.
         """
         return observe(target, window)
+
+    @hookimpl
+    def headgate_intake(self, target: StormTarget) -> Intake:
+        """Give the intake of a cluster; see `headgate_storm.intake.StormIntake`.
+
+        Args:
+            target: The cluster.
+        """
+        if target.intake is None:
+            raise EngineError(
+                "topologies can be paused and seen to be empty with --home, a Storm installation whose storm.yaml "
+                "names Nimbus, and --collector, to which workers report"
+            )
+        return target.intake
 
     @hookimpl
     def headgate_preflight(self, target: StormTarget, plan: Plan) -> Sequence[str]:

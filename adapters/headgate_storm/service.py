@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,8 @@ import attrs
 from headgate.control.knowledge import KnowledgeFile
 from headgate.control.priorities import Priorities
 from headgate.model import Metrics, Request
+from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.intake import StormIntake
 from headgate_storm.nimbus.bridge import Bridge
 from headgate_storm.nimbus.claim import claim
 from headgate_storm.nimbus.rounds import Rounds
@@ -23,13 +27,15 @@ from headgate_storm.workers.sample_writer import SampleWriter
 from headgate_storm.workers.watch import CollectorWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from headgate.plugins.host import PluginHost
     from headgate_storm.nimbus.rounds import RoundDecision
     from headgate_storm.nimbus.snapshot import Snapshot
 
 LOG = logging.getLogger("headgate.storm.service")
+LONGEST = 200
+"""Characters of a cluster's name in a database."""
 HOOKS: dict[str, list[Any]] = {
     "topology.auto.task.hooks": ["headgate.storm.monitor.TaskHook"],
     "topology.metrics.reporters": [{"class": "headgate.storm.monitor.QueueReporter"}],
@@ -56,6 +62,7 @@ class ServiceSettings:
         top_up: Put executors for which no slot is free into running workers of their topology, which restarts these.
         patience: Seconds that Nimbus may take to store a plan, and workers to start; None is what Nimbus's own settings
             give them.
+        nimbus: Reaches Nimbus, to pause topologies; None pauses none.
     """
 
     endpoint: Path
@@ -67,6 +74,7 @@ class ServiceSettings:
     priorities: str | None = None
     top_up: bool = False
     patience: float | None = None
+    nimbus: Callable[[], NimbusGateway] | None = None
 
     @property
     def token_file(self) -> Path:
@@ -151,8 +159,21 @@ def serve(
         host.schedule(scheduler, Request(), options)  # the first plan of a process imports half of it: not in a round
         # Last, for its endpoint file lets Nimbus in: all that a round needs is there.
         bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port))
-        target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience)
+        intake = _intake(settings, rounds, collector, stack)
+        target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience, intake=intake)
         yield Service(target=target, collector=collector, bridge=bridge, settings=settings, samples=samples)
+
+
+def _intake(
+    settings: ServiceSettings, rounds: Rounds, collector: Collector | None, stack: contextlib.ExitStack
+) -> StormIntake | None:
+    if settings.nimbus is None or collector is None:
+        return None
+    # A database may hold the changes of several clusters: of one host and one endpoint there is one.
+    cluster = f"storm:{socket.gethostname()}:{settings.endpoint.absolute()}"[-LONGEST:]
+    intake = StormIntake(cluster, rounds, collector, settings.nimbus)
+    stack.callback(intake.stop)
+    return intake
 
 
 def _collector(settings: ServiceSettings, stack: contextlib.ExitStack) -> Collector | None:

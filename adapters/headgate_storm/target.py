@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
+from headgate.model import Intake
 from headgate_storm.nimbus.rounds import Rounds
 
 if TYPE_CHECKING:
@@ -60,11 +61,13 @@ class StormTarget:
         patience: Seconds that a plan may take to be stored by Nimbus, and again to be alive. With less, a plan fails
             where workers are slow to start; with more, a failure is noticed later. None is what Nimbus's own settings
             give them (`Timing`).
+        intake: Pauses and resumes topologies; None cannot.
     """
 
     rounds: Rounds
     watch: Watch | None = None
     patience: float | None = None
+    intake: Intake | None = None
 
     def latest(self) -> Snapshot:
         """The newest round of Nimbus; the first one is waited for.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from headgate.model import Observation, Plan, Receipt, Request
+    from headgate.model import Change, Drain, Intake, Observation, Plan, Receipt, Request, Steering
     from headgate.model.evidence import Evidence
     from headgate.problem import Problem
 
@@ -211,9 +211,37 @@ class PrioritySpec:
         and planned, by any thread. A round in which it raises is held.
         """
 
+    @hookspec
+    def headgate_reschedule(  # type: ignore[empty-body]
+        self, change: Change, steering: Steering, drain: Drain, address: str | None
+    ) -> Receipt:
+        """Carry out a change step by step: pause its topologies, wait until they are empty, change, resume. Optional.
+
+        `--drain` asks for it. Nothing but `change.topologies` is paused, and of them only what is active. The
+        receipt is done if the change was carried out. If not, the assignment is `change.before` again. In both
+        cases every topology that was paused is active again when the hook returns, or raises; what could not be done
+        is remembered at `address` for `headgate_recover`.
+        """
+
+    @hookspec
+    def headgate_recover(self, steering: Steering, address: str | None) -> Sequence[str]:  # type: ignore[empty-body]
+        """Finish or undo the changes on this cluster that began and did not end; say what was done, a sentence each.
+
+        Called before every round with `--drain`: the process may have been killed at any moment, and the database or
+        the engine may have been gone. If it raises, the round is held, and the next one calls it again.
+        """
+
 
 class ExecutorSpec:
     """Hooks of an executor: what makes a plan true on an engine."""
+
+    @hookspec
+    def headgate_intake(self, target: Any) -> Intake:  # type: ignore[empty-body]
+        """Give the handle by which the sources of topologies are paused and resumed. Optional; light.
+
+        Raises `EngineError`, with what to give, if the target cannot pause topologies or cannot see that they are
+        empty.
+        """
 
     @hookspec
     def headgate_preflight(self, target: Any, plan: Plan) -> Sequence[str]:  # type: ignore[empty-body]

@@ -73,6 +73,11 @@ def serve() -> None:
     type=FiniteRange(min=1),
     help="Seconds that Nimbus may take to store a plan, and workers to start; by default as Nimbus's own settings say.",
 )
+@click.option(
+    "--home",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="For --drain: a Storm installation whose conf/storm.yaml names Nimbus, by which topologies are paused.",
+)
 @journal_option
 @json_option
 @click.pass_context
@@ -89,6 +94,7 @@ def storm(
     samples: Path | None,
     top_up: bool,
     patience: float | None,
+    home: Path | None,
     journal: Path | None,
     as_json: bool,
     **settings: Any,
@@ -101,10 +107,16 @@ def storm(
     """
     # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
     from headgate.control.loop import Control
+    from headgate_storm.install.installation import Installation
     from headgate_storm.service import ServiceSettings
 
     if samples is not None and collector is None:
         raise click.UsageError("--samples keeps what workers report: give --collector HOST:PORT as well")
+    if settings.get("drain") is not None and (home is None or collector is None):
+        raise click.UsageError(
+            "--drain pauses topologies until workers report that they are empty: "
+            "give --home and --collector HOST:PORT as well"
+        )
     host = plugins(context)
     host.options(scheduler, options)
     control = make(Control, settings, engine="storm", scheduler=scheduler, options=options)
@@ -118,6 +130,7 @@ def storm(
         priorities=control.priorities,
         top_up=top_up,
         patience=patience,
+        nimbus=Installation.at(home).gateway if home is not None else None,
     )
     bad = _serve(host, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
     context.exit(1 if bad else 0)

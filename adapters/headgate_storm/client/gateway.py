@@ -255,6 +255,11 @@ class NimbusGateway:
         return int(port), token
 
     @property
+    def alive(self) -> bool:
+        """True while its JVM runs."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def jvm(self) -> Any:
         """The JVM with the classes of Storm's client, as py4j shows it.
 

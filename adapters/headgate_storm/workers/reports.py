@@ -71,6 +71,13 @@ class SourceRow(NamedTuple):
     held: int | None
 
 
+class PendingRow(NamedTuple):
+    """A spout's task whose tuples are acked, and those of its tuples that are neither acked nor failed by now."""
+
+    task: int
+    tuples: int
+
+
 @attrs.frozen(kw_only=True)
 class Report:
     """The report of one worker on one window of time.
@@ -91,6 +98,7 @@ class Report:
         flows: Pairs of tasks that exchanged anything; an id may be sender here and be on another worker.
         executors: Those whose thread was found.
         sources: Of spouts that say something of theirs; reports of an older jar have none.
+        pending: Of spouts whose tuples are acked; None of an older jar.
     """
 
     received: float
@@ -110,6 +118,7 @@ class Report:
     flows: tuple[FlowRow, ...]
     executors: tuple[ExecutorRow, ...]
     sources: tuple[SourceRow, ...] = ()
+    pending: tuple[PendingRow, ...] | None = None
 
     @property
     def worker(self) -> tuple[str, str | None, int]:
@@ -170,6 +179,7 @@ def _report(data: dict[str, Any], received: float) -> Report:
             for row in _rows(ExecutorRow, data["executors"], unknown=1)
         ),
         sources=_rows(SourceRow, data.get("sources", []), unknown=1),
+        pending=_rows(PendingRow, data["pending"]) if "pending" in data else None,
     )
 
 

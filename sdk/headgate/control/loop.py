@@ -16,6 +16,7 @@ import attrs
 
 from headgate.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
 from headgate.control.counts import Counts
+from headgate.control.draining import Draining
 from headgate.control.guards import (
     Guards,
     Memory,
@@ -33,7 +34,7 @@ from headgate.control.repeated import given_up_reason
 from headgate.control.round import Check, Outcome, Round
 from headgate.documents import unstructure
 from headgate.errors import DocumentError, EngineEndedError, HeadgateError
-from headgate.model import FrozenMap, Limits, Observation, Plan, Receipt, Request, Slot, Status
+from headgate.model import Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Slot, Status, Undrained
 from headgate.model.validate import check_request
 from headgate.problem import Problem
 
@@ -70,6 +71,22 @@ class Control:
         metadata={
             "help": "Ask this plugin, such as manager, for priorities, desired and minimum nodes before each round.",
             "metavar": "NAME[:ADDRESS]",
+        },
+    )
+    drain: float | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "Pause topologies whose tasks move until they are empty, for so many seconds at most.",
+            "above": 0,
+            "metavar": "SECONDS",
+        },
+    )
+    undrained: Undrained = attrs.field(
+        default="keep",
+        metadata={
+            "help": "What follows if they are not: wait on, keep the old allocation, or force the change.",
+            "takes": "wait, keep or force",
+            "metavar": "wait|keep|force",
         },
     )
     fleet: Fleet | None = attrs.field(
@@ -141,7 +158,8 @@ class Loop:
 
         Raises:
             DocumentError: `control.knowledge` is not there.
-            PluginError: The plugin that `control.priorities` names is not there.
+            PluginError: The plugin that `control.priorities` names is not there, or `control.drain` asks for what it
+                or the engine cannot do.
         """
         self._host = host
         self._keep = keep
@@ -154,6 +172,8 @@ class Loop:
         self._counts = Counts(counts)
         self._knowledge = KnowledgeFile(control.knowledge)
         self._priorities = Priorities(host, control.priorities)
+        drain = None if control.drain is None or control.shadow else Drain(control.drain, control.undrained)
+        self._draining = Draining(host, control.engine, target, control.priorities, drain)
         self._memory = Memory()
         self._notes: tuple[str, ...] = ()
         self._seen = Observation()
@@ -182,10 +202,14 @@ class Loop:
     def _attempt(self, *, replan: bool) -> Round:
         control = self._control
         try:
+            self._notes += self._draining.recover()
+        except Exception as error:  # noqa: BLE001 - a priority manager is a plugin, the loop outlives it
+            return self._end("held", f"a change that was begun could not be ended: {_say(error)}")
+        try:
             seen = self._observe()
         except EngineEndedError as error:
             return self._end("ended", str(error))
-        except Exception as error:  # noqa: BLE001 - a monitor is a plugin, the loop outlives it
+        except Exception as error:  # noqa: BLE001 - so is a monitor
             return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
         try:
             observation = self._priorities.complete(seen)
@@ -250,8 +274,10 @@ class Loop:
     def _take_back(self, request: Request, why: str) -> Round:
         trial = self._memory.trial
         receipt = Receipt(undo=trial.undo if trial else FrozenMap())
+        before, after = request.assignment, {**request.assignment, **receipt.undo}
+        host, engine, target = self._host, self._control.engine, self._target
         try:
-            undone = self._host.rollback(self._control.engine, self._target, receipt)
+            undone = self._draining.execute(before, after, lambda: host.rollback(engine, target, receipt))
         except Exception as error:  # noqa: BLE001 - an executor
             return self._end("failed", f"{why}; and taking it back failed: {_say(error)}", request=request)
         return self._end("undone" if undone.done else "failed", why, request=request, receipt=undone)
@@ -281,7 +307,8 @@ class Loop:
         engine, host, target = self._control.engine, self._host, self._target
         try:
             warnings = tuple(host.preflight(engine, target, plan))
-            receipt = host.execute(engine, target, plan)
+            before = seen["request"].assignment
+            receipt = self._draining.execute(before, plan.assignment, lambda: host.execute(engine, target, plan))
         except Exception as error:  # noqa: BLE001 - and an executor
             return self._end("failed", f"{engine} could not carry the plan out: {_say(error)}", **seen)
         seen = {**seen, "warnings": warnings, "receipt": receipt}
@@ -291,6 +318,8 @@ class Loop:
 
     def _undo(self, receipt: Receipt, seen: dict[str, Any]) -> Round:
         why = "; ".join(step.message for step in receipt.steps if not step.done)
+        if self._draining.by_steps and not receipt.undo:  # the manager has undone it
+            return self._end("rolled-back", why, **seen)
         try:
             undone = self._host.rollback(self._control.engine, self._target, receipt)
         except Exception as error:  # noqa: BLE001 - an executor again

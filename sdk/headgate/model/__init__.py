@@ -3,6 +3,7 @@
 from headgate.model.cluster import Cluster, Node, Slot
 from headgate.model.constraint import Constraint, ConstraintKind, Scope
 from headgate.model.frozen import FrozenMap, Resources
+from headgate.model.intake import Backlog, Change, Drain, Intake, Steering, Undrained
 from headgate.model.metrics import Flow, Metrics, NodeSample, StreamSample, TaskSample, TopologySample
 from headgate.model.plan import (
     ENDED_EARLY,
@@ -28,13 +29,17 @@ __all__ = [
     "NOT_SEARCHED",
     "NO_PROFILES",
     "STARVED",
+    "Backlog",
     "Bound",
+    "Change",
     "Cluster",
     "Component",
     "Constraint",
     "ConstraintKind",
+    "Drain",
     "Flow",
     "FrozenMap",
+    "Intake",
     "Kind",
     "Limits",
     "Metrics",
@@ -54,6 +59,7 @@ __all__ = [
     "Scores",
     "Slot",
     "Status",
+    "Steering",
     "Step",
     "Stream",
     "StreamSample",
@@ -61,4 +67,5 @@ __all__ = [
     "TaskSample",
     "Topology",
     "TopologySample",
+    "Undrained",
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.errors import HeadgateError, PluginError
 from headgate.hooks import Description, Finding, Verdict
-from headgate.model import Observation, Receipt
+from headgate.model import Intake, Observation, Receipt
 from headgate.model.evidence import Evidence
 from headgate.plugins.failure import failure, keep_traceback
 from headgate.plugins.prints import printing_to_stderr
@@ -24,10 +24,12 @@ ONE: Mapping[str, type] = {
     "headgate_evidence": Evidence,
     "headgate_execute": Receipt,
     "headgate_experiment": Mapping,
+    "headgate_intake": Intake,
     "headgate_keeps": bool,
     "headgate_observe": Observation,
     "headgate_open": AbstractContextManager,
     "headgate_prioritise": Observation,
+    "headgate_reschedule": Receipt,
     "headgate_rollback": Receipt,
     "headgate_scale": Receipt,
 }
@@ -37,6 +39,7 @@ MANY: Mapping[str, type] = {
     "headgate_examine": Finding,
     "headgate_needs": Finding,
     "headgate_preflight": str,
+    "headgate_recover": str,
     "headgate_review": str,
 }
 """Type of each part of the answer of hooks that answer a sequence; None is an empty one."""

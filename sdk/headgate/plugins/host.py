@@ -204,7 +204,7 @@ class PluginHost:
             return Verdict(replan=True, state="unjudged")
         if not isinstance(options, plugin.description.options):
             options = self.options(name, options)
-        verdict: Verdict = self._call(name, "headgate_analyse", observation=observation, options=options)
+        verdict: Verdict = self.call(name, "headgate_analyse", observation=observation, options=options)
         return verdict
 
     @contextlib.contextmanager
@@ -216,7 +216,7 @@ class PluginHost:
             application: File to run there and its arguments; empty to attach.
             address: Address of the engine, None to start one on this machine.
         """
-        reached: AbstractContextManager[Any] = self._call(
+        reached: AbstractContextManager[Any] = self.call(
             name, "headgate_open", application=tuple(application), address=address
         )
         with contextlib.ExitStack() as stack:
@@ -236,7 +236,7 @@ class PluginHost:
             target: The target that `open` yields.
             window: Seconds to measure.
         """
-        seen: Observation = self._call(name, "headgate_observe", target=target, window=window)
+        seen: Observation = self.call(name, "headgate_observe", target=target, window=window)
         return seen
 
     def prioritise(self, name: str, observation: Observation, address: str | None) -> Observation:
@@ -247,7 +247,7 @@ class PluginHost:
             observation: The observation.
             address: Where priorities are kept; None is the plugin's default.
         """
-        said: Observation = self._call(name, "headgate_prioritise", observation=observation, address=address)
+        said: Observation = self.call(name, "headgate_prioritise", observation=observation, address=address)
         return said
 
     def preflight(self, name: str, target: Any, plan: Plan) -> Sequence[str]:
@@ -258,7 +258,7 @@ class PluginHost:
             target: The target that `open` yields.
             plan: The plan.
         """
-        said: tuple[str, ...] = self._call(name, "headgate_preflight", target=target, plan=plan)
+        said: tuple[str, ...] = self.call(name, "headgate_preflight", target=target, plan=plan)
         return said
 
     def keeps(self, name: str, target: Any, plan: Plan) -> bool:
@@ -271,7 +271,7 @@ class PluginHost:
         """
         if not self.has(name, "headgate_keeps"):
             return True
-        kept: bool = self._call(name, "headgate_keeps", target=target, plan=plan)
+        kept: bool = self.call(name, "headgate_keeps", target=target, plan=plan)
         return kept
 
     def execute(self, name: str, target: Any, plan: Plan) -> Receipt:
@@ -282,7 +282,7 @@ class PluginHost:
             target: The target that `open` yields.
             plan: The plan.
         """
-        receipt: Receipt = self._call(name, "headgate_execute", target=target, plan=plan)
+        receipt: Receipt = self.call(name, "headgate_execute", target=target, plan=plan)
         return receipt
 
     def rollback(self, name: str, target: Any, receipt: Receipt) -> Receipt:
@@ -293,7 +293,7 @@ class PluginHost:
             target: The target that `open` yields.
             receipt: Receipt of the execution to undo.
         """
-        undone: Receipt = self._call(name, "headgate_rollback", target=target, receipt=receipt)
+        undone: Receipt = self.call(name, "headgate_rollback", target=target, receipt=receipt)
         return undone
 
     def scale(self, name: str, target: Any, *, add: int, drain: Sequence[str]) -> Receipt:
@@ -305,7 +305,7 @@ class PluginHost:
             add: Nodes to add.
             drain: Ids of the nodes to drain.
         """
-        receipt: Receipt = self._call(name, "headgate_scale", target=target, add=add, drain=tuple(drain))
+        receipt: Receipt = self.call(name, "headgate_scale", target=target, add=add, drain=tuple(drain))
         return receipt
 
     def experiment(self, name: str, request: Request, scheduler: str, *, seed: int, seconds: float) -> dict[str, float]:
@@ -318,9 +318,7 @@ class PluginHost:
             seed: Seed of every random choice.
             seconds: Length of the experiment.
         """
-        found = self._call(
-            name, "headgate_experiment", request=request, scheduler=scheduler, seed=seed, seconds=seconds
-        )
+        found = self.call(name, "headgate_experiment", request=request, scheduler=scheduler, seed=seed, seconds=seconds)
         return dict(found)
 
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
@@ -333,7 +331,7 @@ class PluginHost:
         return tuple(
             f"{name}: {objection}"
             for name in self._hearing("headgate_review")
-            for objection in self._call(name, "headgate_review", request=request, plan=plan)
+            for objection in self.call(name, "headgate_review", request=request, plan=plan)
         )
 
     def on_round(self, record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -341,7 +339,7 @@ class PluginHost:
         failures = []
         for name in self._hearing("headgate_on_round"):
             try:
-                self._call(name, "headgate_on_round", record=record)
+                self.call(name, "headgate_on_round", record=record)
             except HeadgateError as error:
                 failures.append(str(error))
         return tuple(failures)
@@ -350,7 +348,7 @@ class PluginHost:
         """Workloads, claims and improvements that a plugin names; none if it has no such hook."""
         if not self.has(name, "headgate_evidence"):
             return Evidence()
-        named: Evidence = self._call(name, "headgate_evidence")
+        named: Evidence = self.call(name, "headgate_evidence")
         return named
 
     def documents(self) -> dict[str, type | Mapping[str, Any]]:
@@ -358,12 +356,12 @@ class PluginHost:
         return {
             document: kind
             for name in self.having("headgate_documents")
-            for document, kind in self._call(name, "headgate_documents").items()
+            for document, kind in self.call(name, "headgate_documents").items()
         }
 
     def needs(self) -> tuple[Finding, ...]:
         """Requirements of all plugins on this machine, each once, and whether they are met; loads all."""
-        named = (finding for name in self.having("headgate_needs") for finding in self._call(name, "headgate_needs"))
+        named = (finding for name in self.having("headgate_needs") for finding in self.call(name, "headgate_needs"))
         return tuple(dict.fromkeys(named))
 
     def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
@@ -373,14 +371,21 @@ class PluginHost:
             name: Name of the plugin.
             installation: Folder of the engine's installation.
         """
-        found: tuple[Finding, ...] = self._call(name, "headgate_examine", installation=installation)
+        found: tuple[Finding, ...] = self.call(name, "headgate_examine", installation=installation)
         return found
 
     def _hearing(self, hook: str) -> tuple[str, ...]:
         """Names of the plugins that take part in every round and have this hook."""
         return tuple(plugin.name for plugin in self.registry.unasked() if hook in plugin.hooks)
 
-    def _call(self, name: str, hook: str, **arguments: Any) -> Any:
+    def call(self, name: str, hook: str, **arguments: Any) -> Any:
+        """Call a hook of a plugin, guarded.
+
+        Args:
+            name: Name of the plugin.
+            hook: Name of the hook.
+            **arguments: Its arguments.
+        """
         plugin = self._get(name, hook)
         with guarded(name, hook):
             return checked(name, hook, getattr(plugin.caller, hook)(**arguments))

@@ -127,7 +127,7 @@ def test_a_database_of_a_newer_version_is_refused(url):
         import psycopg
 
         with psycopg.connect(url) as raw:
-            raw.execute("UPDATE headgate_version SET version_num = '0002'")
+            raw.execute("UPDATE headgate_version SET version_num = '0003'")
 
 
 def test_the_file_is_its_owner_s_alone(tmp_path):

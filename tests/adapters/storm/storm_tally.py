@@ -71,6 +71,16 @@ class Tally:
         """Compile and submit numbered tuples of two spouts, so many and so many in a second of each."""
         self._submit("NumbersTopology", name, str(tuples), str(rate), str(acked).lower(), json.dumps(conf))
 
+    def submit_held(self, name: str, *, rate: float, **conf: Any) -> None:
+        """Compile and submit tuples that sinks hold for seconds before they write them down and acknowledge them."""
+        (self.counts_folder / name).mkdir(parents=True, exist_ok=True)
+        self._submit("HeldTopology", name, str(rate), json.dumps(conf), folder=self.counts_folder / name)
+
+    def lines(self, name: str, kind: str) -> list[str]:
+        """The ids that spouts (`sent`) or sinks (`written`) of such a topology wrote down, in all their lives."""
+        files = (self.counts_folder / name).glob(f"{kind}-*")
+        return [line for file in files for line in file.read_text().rpartition("\n")[0].splitlines()]
+
     def written(self, kind: str) -> list[int]:
         """The three numbers that the spouts or sinks of numbered tuples wrote down, each summed up."""
         files = [each for each in self.counts_folder.glob(f"{kind}-*") if not each.suffix]
@@ -104,9 +114,9 @@ class Tally:
                     found[source, int(file.name)] = count
         return found
 
-    def _submit(self, main: str, name: str, *arguments: str) -> None:
+    def _submit(self, main: str, name: str, *arguments: str, folder: Path | None = None) -> None:
         self.counts_folder.mkdir(exist_ok=True)
-        words = [name, str(self.counts_folder), *arguments]
+        words = [name, str(folder or self.counts_folder), *arguments]
         # A client without Headgate's jar, whose storm.yaml names no class of it.
         conf = {key: value for key, value in self.storm.client_conf.items() if "credential" not in key}
         submit_jar(self._jar(), main, words, conf, seats=self.seats, version=self.storm.version)

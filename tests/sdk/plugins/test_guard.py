@@ -68,6 +68,11 @@ HOOKS = {
     "headgate_examine": lambda host: host.examine("bad", None),
     "headgate_experiment": lambda host: host.experiment("bad", None, "even", seed=1, seconds=1.0),
     "headgate_analyse": lambda host: host.analyse("bad", Observation()),
+    "headgate_intake": lambda host: host.call("bad", "headgate_intake", target=object()),
+    "headgate_recover": lambda host: host.call("bad", "headgate_recover", steering=None, address=None),
+    "headgate_reschedule": lambda host: host.call(
+        "bad", "headgate_reschedule", change=None, steering=None, drain=None, address=None
+    ),
     "headgate_prioritise": lambda host: host.prioritise("bad", Observation(), None),
     "headgate_open": lambda host: host.open("bad", (), None).__enter__(),
 }

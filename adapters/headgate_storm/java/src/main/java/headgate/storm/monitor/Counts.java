@@ -16,6 +16,8 @@ import org.apache.storm.task.TopologyContext;
  */
 final class Counts {
     private static final int MOST_STREAMS = 256;
+    /** A spout tells an acker on this stream of each tuple that is to be acked. */
+    private static final String BEGUN = "__ack_init";
 
     final int task;
     long received;
@@ -95,6 +97,15 @@ final class Counts {
             told[i] = now[i];
         }
         json.append(']');
+    }
+
+    /** Appends {@code [task,pending],} if this is a spout whose tuples are acked: those that are neither acked nor failed. */
+    void tellPending(StringBuilder json) {
+        Output begun = outputs.get(BEGUN);
+        if (begun != null) {
+            long pending = begun.emitted - acked - failed;
+            json.append('[').append(task).append(',').append(Math.max(0, pending)).append("],");
+        }
     }
 
     /** Appends a flow {@code [source,target,tuples,bytes]} for every target since the last time. */

@@ -14,7 +14,8 @@ import org.apache.storm.utils.Utils;
  *
  * <p>{@code window} is in milliseconds, {@code cpu} in nanoseconds, {@code heap} in bytes. {@code tasks} has the rows
  * of {@link Counts#tell}, {@code flows} those of {@link Counts#tellFlows}, and {@code executors} has
- * {@code [first task,cpu,queue]}, null where it is not known. {@code sources} has the rows of {@link Sources#tell}.
+ * {@code [first task,cpu,queue]}, null where it is not known. {@code sources} has the rows of {@link Sources#tell},
+ * {@code pending} those of {@link Counts#tellPending}.
  */
 final class Report {
     private static final int VERSION = 1;
@@ -57,6 +58,8 @@ final class Report {
         });
         close(json).append(",\"flows\":[");
         tasks.values().forEach(each -> each.tellFlows(json));
+        close(json).append(",\"pending\":[");
+        tasks.values().forEach(each -> each.tellPending(json));
         close(json).append(",\"executors\":[");
         tellExecutors(tasks, json);
         close(json).append(",\"sources\":[");

@@ -1,0 +1,134 @@
+"""The intake of a Storm cluster: spouts paused and resumed through Nimbus; tuples under way by workers' reports."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.nimbus.rounds import Rounds
+from headgate_storm.workers.backlog import backlog
+from headgate_storm.workers.collector import Collector
+from headgate_storm.workers.watch import FRESH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from headgate.model import Backlog
+    from headgate_storm.client.summary import TopologySummary
+
+ACTIVE, INACTIVE = "ACTIVE", "INACTIVE"
+"""Status of topologies whose spouts may emit, and of those whose spouts pause; one that is killed has another."""
+POLL = "task.refresh.poll.secs"
+"""Setting of workers: seconds between two looks at the status of their topology."""
+SLOWEST = 10.0
+"""Storm's own `task.refresh.poll.secs`, where Nimbus does not say. With less, a spout may emit after it seems to
+pause."""
+
+
+@attrs.define(eq=False)
+class StormIntake:
+    """The intake of the cluster whose Nimbus asks this process.
+
+    Attributes:
+        cluster: Name of the cluster in the manager's database.
+        rounds: Rounds of Nimbus, which know the executors of topologies.
+        collector: Takes the reports of workers.
+        connect: Reaches Nimbus; called when it is first needed, and again after that JVM has died.
+        clock: Seconds since 1970, as the collector has them.
+    """
+
+    cluster: str
+    rounds: Rounds
+    collector: Collector
+    connect: Callable[[], NimbusGateway]
+    clock: Callable[[], float] = time.time
+    _gateway: NimbusGateway | None = attrs.field(init=False, default=None)
+    _paused: dict[str, float] = attrs.field(init=False, factory=dict)
+    _lock: threading.RLock = attrs.field(init=False, factory=threading.RLock)
+
+    def backlog(self, topologies: Sequence[str]) -> Mapping[str, Backlog]:
+        """Tuples under way by topology id; topologies that are gone, or being killed, are left out.
+
+        Args:
+            topologies: Their ids.
+
+        Raises:
+            EngineError: Nimbus does not answer, or asks no more.
+        """
+        status = {name: each.status for name, each in self._topologies().items()}
+        reports = self.collector.recent(FRESH)
+        scheduled = {each.topology.id: each for each in self.rounds.latest(FRESH).scheduled}
+        found = {}
+        for name in topologies:
+            if name in scheduled and status.get(name) in (ACTIVE, INACTIVE):
+                active = status[name] == ACTIVE
+                since = self._since(name, active=active)
+                found[name] = backlog(scheduled[name], reports, active=active, since=since)
+        return found
+
+    def _since(self, topology: str, *, active: bool) -> float:
+        """Time from which on its spouts certainly pause; one that somebody else paused may have been just now."""
+        if active:
+            self._paused.pop(topology, None)
+            return math.inf
+        return self._paused.setdefault(topology, self.clock() + SLOWEST)
+
+    def pause(self, topology: str) -> None:
+        """Deactivate a topology.
+
+        Args:
+            topology: Its id.
+
+        Raises:
+            EngineError: Nimbus does not answer, or refuses.
+        """
+        found = self._topologies().get(topology)
+        if found is not None and found.status == ACTIVE:
+            with self._nimbus() as nimbus:
+                nimbus.deactivate(found.name)
+        with self._nimbus() as nimbus:
+            poll = float(nimbus.nimbus_conf().get(POLL, SLOWEST))
+        self._paused[topology] = self.clock() + poll
+
+    def resume(self, topology: str) -> None:
+        """Activate a topology.
+
+        Args:
+            topology: Its id.
+
+        Raises:
+            EngineError: Nimbus does not answer, or refuses.
+        """
+        self._paused.pop(topology, None)
+        found = self._topologies().get(topology)
+        if found is not None and found.status == INACTIVE:
+            with self._nimbus() as nimbus:
+                nimbus.activate(found.name)
+
+    def stop(self) -> None:
+        """End the JVM that reaches Nimbus."""
+        with self._lock:
+            if self._gateway is not None:
+                self._gateway.stop()
+                self._gateway = None
+
+    def _topologies(self) -> dict[str, TopologySummary]:
+        with self._nimbus() as nimbus:
+            return {each.id: each for each in nimbus.cluster().topologies}
+
+    @contextlib.contextmanager
+    def _nimbus(self) -> Iterator[NimbusGateway]:
+        """Nimbus by a JVM that stays, and is started again if it died."""
+        with self._lock:
+            if self._gateway is not None and not self._gateway.alive:
+                self.stop()
+            if self._gateway is None:
+                self._gateway = self.connect().start()
+            yield self._gateway

@@ -1,0 +1,73 @@
+"""Tuples of a topology that are under way, by the reports of its workers: a pure function of them.
+
+Spouts of acked topologies know it to the tuple: what they sent to be acked, less what was acked or failed. Without
+acks there are the counts and the queues of all tasks alone: a tuple in the hands of a bolt is not seen.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from headgate.model import Backlog
+from headgate_storm.nimbus.snapshot import component_of
+from headgate_storm.workers.topologies import task_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from headgate_storm.nimbus.snapshot import Scheduled
+    from headgate_storm.workers.reports import Report
+
+QUIET = 2
+"""Reports in a row in which a worker moved no tuple. With one, a tuple between two workers is overlooked; with more, a
+pause lasts longer."""
+ACKER = "__acker"
+"""Component of Storm's ackers."""
+
+
+def backlog(scheduled: Scheduled, reports: Iterable[Report], *, active: bool, since: float) -> Backlog:
+    """The backlog of a topology.
+
+    Args:
+        scheduled: The topology.
+        reports: The newest ones, of any topologies, in any order.
+        active: Whether its sources may emit.
+        since: Time from which on they certainly do not, seconds since 1970 by the collector's clock: what was reported
+            of the time before says nothing.
+    """
+    lives = _lives(scheduled, reports)
+    seen = {row.task for life in lives for row in life[-1].tasks}
+    missing = [name for name, number in task_numbers(scheduled) if number not in seen]
+    if missing:
+        return Backlog(active=active, why=f"{len(missing)} executors ({missing[0]}, ...) do not report")
+    acked = any(component_of(name) == ACKER for name in scheduled.executors)
+    if acked and any(life[-1].pending is None for life in lives):
+        return Backlog(active=active, why="workers have an older jar, which does not count pending tuples")
+    pending = sum(row.tuples for life in lives for row in life[-1].pending or ())
+    if pending:
+        return Backlog(active=active, tuples=pending, why="neither acked nor failed")
+    if not all(_is_quiet(life, since) for life in lives):
+        return Backlog(active=active, why="tuples moved in the last reports")
+    return Backlog(active=active, tuples=0, why="all acked" if acked else "nothing moves; tuples are not acked")
+
+
+def _lives(scheduled: Scheduled, reports: Iterable[Report]) -> list[list[Report]]:
+    """Reports of the processes that were the last to report some task, by process, the oldest first."""
+    own = [each for each in reports if each.topology == scheduled.topology.id]
+    lives: dict[object, list[Report]] = defaultdict(list)
+    owner: dict[int, object] = {}
+    for each in sorted(own, key=lambda each: (each.received, each.started, each.number)):
+        lives[each.process].append(each)
+        owner |= {row.task: each.process for row in each.tasks}
+    return [lives[process] for process in sorted(set(owner.values()), key=str)]
+
+
+def _is_quiet(life: list[Report], since: float) -> bool:
+    last = life[-QUIET:]
+    return len(last) == QUIET and all(each.received - each.window >= since and _is_idle(each) for each in last)
+
+
+def _is_idle(report: Report) -> bool:
+    moved = any(row.received or row.emitted or row.acked or row.failed for row in report.tasks)
+    return not (moved or report.flows or any(row.queue for row in report.executors))

@@ -1,0 +1,111 @@
+"""Changes in the control loop: at once, or step by step by a priority manager, while their topologies are empty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headgate.model import Change, Drain, FrozenMap, Steering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from headgate.model import Intake, Receipt, Slot
+    from headgate.plugins.host import PluginHost
+
+
+def changed_topologies(before: Mapping[str, Slot], after: Mapping[str, Slot]) -> tuple[str, ...]:
+    """Ids of the topologies some running task of which has another slot afterwards, sorted.
+
+    Those that lose all their slots are not among them: an engine that pauses topologies keeps their workers.
+
+    Args:
+        before: Slots of running tasks, by task id.
+        after: Slots that a plan asks for.
+    """
+    return tuple(sorted({task.rsplit("/", 2)[0] for task, slot in before.items() if after.get(task, slot) != slot}))
+
+
+def change_of(before: Mapping[str, Slot], after: Mapping[str, Slot], execute: Callable[[], Receipt]) -> Change:
+    """The change from one assignment to another: the topologies whose running tasks it moves, and their old slots.
+
+    Args:
+        before: Slots of running tasks, by task id.
+        after: Slots that are asked for.
+        execute: Carries it out.
+    """
+    names = changed_topologies(before, after)
+    own = {task: slot for task, slot in before.items() if task.rsplit("/", 2)[0] in names}
+    return Change(topologies=names, before=FrozenMap(own), execute=execute)
+
+
+class Draining:
+    """Carries changes out on one engine; without a `drain` at once, and nothing is ever to be recovered."""
+
+    def __init__(self, host: PluginHost, engine: str, target: Any, priorities: str | None, drain: Drain | None) -> None:
+        """Take the plugins; nothing is asked yet.
+
+        Args:
+            host: Has the plugins.
+            engine: Name of the engine's plugin.
+            target: The engine's handle.
+            priorities: Name of the priority manager, and an address after a colon.
+            drain: Patience with topologies that are paused; None pauses none.
+
+        Raises:
+            PluginError: A plugin that is needed is not there, or cannot.
+        """
+        self._host, self._engine, self._target, self._drain = host, engine, target, drain
+        self._name, _, address = (priorities or "").partition(":")
+        self._address = address or None
+        if drain is not None:
+            host.require(engine, "headgate_intake")
+            host.require(self._name, "headgate_reschedule")
+            host.require(self._name, "headgate_recover")
+
+    @property
+    def by_steps(self) -> bool:
+        """True if topologies are paused for a change."""
+        return self._drain is not None
+
+    def recover(self) -> tuple[str, ...]:
+        """Finish or undo what an earlier process began; sentences on what was done.
+
+        Raises:
+            HeadgateError: That is not possible now.
+        """
+        if self._drain is None:
+            return ()
+        said: tuple[str, ...] = self._host.call(
+            self._name, "headgate_recover", steering=self._steering(), address=self._address
+        )
+        return said
+
+    def execute(self, before: Mapping[str, Slot], after: Mapping[str, Slot], execute: Callable[[], Receipt]) -> Receipt:
+        """Carry a change out.
+
+        Args:
+            before: Slots of running tasks, by task id.
+            after: Slots that are asked for.
+            execute: Carries it out.
+
+        Raises:
+            HeadgateError: The priority manager or the engine failed.
+        """
+        change = change_of(before, after, execute)
+        if self._drain is None or not change.topologies:
+            return execute()
+        steering = self._steering()
+        receipt: Receipt = self._host.call(
+            self._name,
+            "headgate_reschedule",
+            change=change,
+            steering=steering,
+            drain=self._drain,
+            address=self._address,
+        )
+        return receipt
+
+    def _steering(self) -> Steering:
+        host, engine, target = self._host, self._engine, self._target
+        intake: Intake = host.call(engine, "headgate_intake", target=target)
+        return Steering(intake=intake, rollback=lambda receipt: host.rollback(engine, target, receipt))

@@ -1,0 +1,80 @@
+"""Tuples under way by the reports of workers: known to the tuple by acks, and else by what moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from headgate_storm.nimbus.snapshot import read_snapshot
+from headgate_storm.workers.backlog import backlog
+from storm_reports import report
+from storm_rounds import component, round_text, supervisor, topology, word_count
+
+IDLE = [[task, 0, 0, 0, 0, 0, 0] for task in (1, 2, 3, 4)]
+"""The acker, two bolts and the spout of a word count, which do nothing."""
+PAUSED = 100.0
+
+
+def scheduled(made=None):
+    (found,) = read_snapshot(round_text([supervisor("a")], [made or word_count()])).scheduled
+    return found
+
+
+def said(number, **more):
+    """A report of a second that ended `number` seconds after the pause."""
+    plain = {"number": number, "window": 1000, "tasks": IDLE, "flows": [], "executors": [], "pending": [[4, 0]]}
+    return report(PAUSED + number, **{**plain, **more})
+
+
+def look(*reports, made=None, since=PAUSED):
+    return backlog(scheduled(made), reports, active=False, since=since)
+
+
+def test_two_quiet_seconds_after_the_pause_show_an_empty_topology():
+    assert look(said(1), said(2)).tuples == 0
+    assert look(said(2), said(1)).why == "all acked"
+    assert look(said(1)).tuples is None
+    assert look(said(1), said(2), since=PAUSED + 1).tuples is None  # the first reaches back before the pause
+
+
+@pytest.mark.parametrize(
+    "busy",
+    [
+        {"tasks": [*IDLE[:3], [4, 0, 1, 0, 0, 0, 0]]},
+        {"tasks": [[1, 1, 0, 0, 0, 0, 0], *IDLE[1:]]},
+        {"tasks": [*IDLE[:3], [4, 0, 0, 0, 1, 0, 0]]},
+        {"flows": [[4, 2, 1, None]]},
+        {"executors": [[2, 0, 1]]},
+    ],
+    ids=["emitted", "received", "failed", "sent", "queued"],
+)
+def test_whatever_moves_shows_that_it_is_not(busy):
+    assert look(said(1), said(2, **busy)).tuples is None
+    assert look(said(1, **busy), said(2)).tuples is None
+    assert look(said(1, **busy), said(2), said(3)).tuples == 0
+
+
+def test_what_a_slow_bolt_holds_is_known_by_its_ack_that_is_missing():
+    assert look(said(1, pending=[[4, 3]]), said(2, pending=[[4, 3]])).tuples == 3
+
+
+def test_a_worker_that_says_nothing_is_no_empty_worker():
+    found = look(said(1, tasks=IDLE[:3]), said(2, tasks=IDLE[:3]))
+    assert (found.tuples, found.why) == (None, "1 executors (wc/lines/0, ...) do not report")
+
+
+def test_only_the_life_that_runs_a_task_now_counts():
+    old = [said(number, started=1, pending=[[4, 9]]) for number in (1, 2)]
+    assert look(*old, said(3, started=2), said(4, started=2)).tuples == 0
+
+
+def test_an_older_jar_says_nothing_of_pending_tuples():
+    reports = [said(number) for number in (1, 2)]
+    assert all(each.pending is not None for each in reports)
+    old = report(PAUSED + 3, number=3, window=1000, tasks=IDLE, flows=[], executors=[])
+    assert "older jar" in look(*reports, old).why
+
+
+def test_without_ackers_what_moves_is_all_that_is_known():
+    made = topology("wc", component("count", [2, 2, 3, 3]), component("lines", [4, 4], kind="spout"))
+    reports = [said(number, pending=[]) for number in (1, 2)]
+    assert look(*reports, made=made).why == "nothing moves; tuples are not acked"

@@ -1,0 +1,158 @@
+"""Nodes that change hands by triggers on a real cluster: what spouts emitted is what sinks wrote, each tuple once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+
+import pytest
+
+from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
+from headgate_storm.nimbus.secret import read_or_make_secret
+from headgate_storm.release.jar import bridge_jar
+from headgate_storm.service import HOOKS, SCHEDULER
+from patience import PATIENCE
+from shell import headgate, running
+from storm_cluster import RELEASE, wait_for
+from storm_tally import Tally
+
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm-manager")]
+
+THREE = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=400.0, memory_mb=2048.0, slots=3) for last in (41, 42, 43))
+NAMES = ("event", "archive")
+RATE = 20.0
+"""Tuples per second of each of two spouts: sinks hold 120 of them at a time."""
+KILLS = int(os.environ.get("HEADGATE_TEST_KILLS", "3"))
+"""Managers that are killed at random moments."""
+
+
+class Site:
+    """A cluster, the manager's database, and the process that serves both."""
+
+    def __init__(self, storm, folder, port):
+        self.storm, self.folder, self.port = storm, folder, port
+        self.database = folder / "manager.sqlite"
+        self.tally = Tally(storm, folder)
+        self.stack, self.process = contextlib.ExitStack(), None
+
+    def serve(self, *options):
+        words = ("--endpoint", self.folder / "endpoint.json", "--token", self.folder / "token")
+        words += ("--collector", f"127.0.0.1:{self.port}", "--home", self.storm.home)
+        words += ("--journal", self.folder / "journal", "--priorities", f"manager:{self.database}")
+        pace = ("--window", "1", "--interval", "0", "--cooldown", "0")
+        words = ("serve", "storm", "-s", "dps", *words, *pace, *options)
+        self.process, _ = self.stack.enter_context(running(*map(str, words), folder=self.folder))
+
+    def kill(self):
+        """Kill the process that serves, as an operator's machine may."""
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait(PATIENCE)
+
+    def priority(self, *words):
+        done = headgate("priority", *words, "--database", self.database, "--json")
+        assert done.returncode in (0, 1), done.stderr
+        return json.loads(done.stdout)
+
+    def steps(self, name):
+        """Outcomes of the steps of all reschedulings of a topology, the oldest first."""
+        return [each["verdict"] for each in self.history(name)]
+
+    def history(self, name):
+        found = self.priority("history", name, "--last", "10000")
+        return [each for each in found[::-1] if each["action"] == "reschedule"]
+
+    def nodes(self, name):
+        return {node for node, _ in self.storm.gateway.assignment(name).slots.values()}
+
+    def holds(self, event, archive):
+        return (len(self.nodes("event")), len(self.nodes("archive"))) == (event, archive)
+
+    def active(self):
+        return {each.name: each.status for each in self.storm.gateway.cluster().topologies}
+
+    def check(self):
+        """Let everything come to its end: what went in has come out, each tuple once."""
+        for name in NAMES:
+            self.storm.gateway.deactivate(name)
+        for name in NAMES:
+            wait_for(f"the tuples of {name}", lambda name=name: self.came(name))
+            assert Counter(self.tally.lines(name, "written")) == Counter(self.tally.lines(name, "sent"))
+            self.storm.gateway.activate(name)
+
+    def came(self, name):
+        sent = self.tally.lines(name, "sent")
+        time.sleep(1.0)  # whatever came twice, or is still being sent, shows in the meantime
+        return len(self.tally.lines(name, "written")) >= len(sent) == len(self.tally.lines(name, "sent"))
+
+
+@pytest.fixture(scope="module")
+def site(java, ports, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("manager")
+    (port,) = ports.take()
+    read_or_make_secret(folder / "token")
+    conf = {
+        **SCHEDULER,
+        **HOOKS,
+        "headgate.endpoint": str(folder / "endpoint.json"),
+        "headgate.timeout.ms": 5000,
+        "headgate.collector": f"127.0.0.1:{port}",
+        "headgate.collector.token.file": str(folder / "token"),
+        "headgate.monitor.seconds": 1,
+        "nimbus.task.launch.secs": 180,
+        "storm.messaging.netty.max_wait_ms": 200,
+    }
+    with LocalStorm(THREE, conf=conf, extlib=(bridge_jar(),), version=RELEASE, timeout=PATIENCE) as storm:
+        made = Site(storm, folder, port)
+        for name, level in zip(NAMES, ("5", "3"), strict=True):
+            made.priority("set", name, "--priority", level, "--desired", "2", "--minimum", "1", "--hold", "0")
+        with made.stack:
+            made.serve("--drain", "120")
+            for name in NAMES:
+                made.tally.submit_held(name, rate=RATE)
+            for name in NAMES:
+                wait_for(f"tuples of {name}", lambda name=name: made.tally.lines(name, "written"))
+            wait_for("nodes by priority", lambda: made.holds(1, 2))
+            yield made
+
+
+def change(site, state, event, archive):
+    """Send a trigger; seconds until nodes are as it wants them and spouts emit again."""
+    begin, before = time.time(), site.steps("event").count("activated")
+    site.priority("trigger", state, "event")
+    wait_for(f"nodes after trigger {state}", lambda: site.holds(event, archive))
+    wait_for("spouts that emit", lambda: set(site.active().values()) == {"ACTIVE"})
+    wait_for("the end in the history", lambda: site.steps("event").count("activated") > before)
+    return time.time() - begin
+
+
+@pytest.mark.timeout(1800)
+def test_triggers_move_nodes_and_every_tuple_that_went_in_comes_out_once(site, record_property):
+    seconds = [change(site, "on", 2, 1), change(site, "off", 1, 2)]
+    site.check()
+    assert site.steps("event")[-5:] == ["deactivated", "empty", "changed", "verified", "activated"]
+    record_property("seconds from trigger to active", seconds)
+    record_property("tuples", [len(site.tally.lines(name, "sent")) for name in NAMES])
+
+
+@pytest.mark.timeout(3600)
+def test_a_manager_that_is_killed_at_any_moment_leaves_no_topology_paused_and_loses_no_tuple(site, record_property):
+    chance, stages, state = random.Random(KILLS), [], "off"
+    for _ in range(KILLS):
+        state = "off" if state == "on" else "on"
+        ended = len(site.steps("event"))
+        site.priority("trigger", state, "event")
+        wait_for("a pause", lambda: "INACTIVE" in site.active().values())
+        time.sleep(chance.uniform(0, 20))
+        stages.append(site.steps("event")[ended:])
+        site.kill()
+        site.serve("--drain", "120")
+        wait_for("nodes by priority", lambda state=state: site.holds(*((2, 1) if state == "on" else (1, 2))))
+        wait_for("spouts that emit", lambda: set(site.active().values()) == {"ACTIVE"})
+        wait_for("the end in the history", lambda: site.steps("event")[-1] == "activated")
+    site.check()
+    record_property("steps before each kill", stages)
