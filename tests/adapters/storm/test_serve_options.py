@@ -66,6 +66,8 @@ def seen(monkeypatch, tmp_path):
     monkeypatch.setattr(serve, "run_rounds", run_rounds)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "learned").mkdir()
+    (tmp_path / "storm" / "lib").mkdir(parents=True)
+    (tmp_path / "storm" / "lib" / "storm-client-2.8.3.jar").touch()
     return made
 
 
@@ -110,6 +112,9 @@ CASES = {
         lambda seen: (seen.settings.priorities, seen.control.priorities),
         ("manager:kept.sqlite", "manager:kept.sqlite"),
     ),
+    "home": ("storm", lambda seen: seen.settings.nimbus is not None, True),
+    "drain": (4.5, lambda seen: seen.control.drain, 4.5),
+    "undrained": ("force", lambda seen: seen.control.undrained, "force"),
     "interval": (12.5, lambda seen: seen.pace, Pace(interval=12.5, replan=True)),
     "rounds": (3, lambda seen: seen.pace, Pace(rounds=3, replan=True)),
     "replan": (True, lambda seen: seen.pace, Pace(replan=True)),
@@ -121,7 +126,12 @@ CASES = {
 }
 """Of each option its value in a file, what is to be seen of it, and how it looks."""
 BASE = {"endpoint": "endpoint.json", "scheduler": "resource-aware", "replan": True}
-MORE = {"samples": {"collector": COLLECTOR}, "token": {"collector": COLLECTOR}, "replan": {"scheduler": "dstorm"}}
+MORE = {
+    "samples": {"collector": COLLECTOR},
+    "token": {"collector": COLLECTOR},
+    "replan": {"scheduler": "dstorm"},
+    "drain": {"collector": COLLECTOR, "home": "storm", "priorities": "manager:kept.sqlite"},
+}
 
 
 def toml(value):

@@ -60,6 +60,21 @@ class Clocked(Machine):
         self.pauses.append(seconds)
 
 
+class Sources:
+    """Sources of topologies that nobody pauses."""
+
+    cluster = "one"
+
+    def backlog(self, topologies):
+        return {}
+
+    def pause(self, topology):
+        pass
+
+    def resume(self, topology):
+        pass
+
+
 class Windowed(ElasticEngine):
     """An engine that remembers how it was opened, and how long it was to measure."""
 
@@ -73,9 +88,16 @@ class Windowed(ElasticEngine):
         self.windows.append(window)
         return target.seen
 
+    @hookimpl
+    def headgate_intake(self, target):
+        return Sources()
+
 
 class Important:
-    """A priority manager: all topologies have the priority that is its address."""
+    """A priority manager: all topologies have the priority that is its address; it remembers how to pause them."""
+
+    def __init__(self):
+        self.drains = []
 
     @hookimpl
     def headgate_describe(self):
@@ -86,6 +108,15 @@ class Important:
         topologies = [attrs.evolve(each, priority=int(address)) for each in observation.topologies]
         return attrs.evolve(observation, topologies=tuple(topologies))
 
+    @hookimpl
+    def headgate_reschedule(self, change, drain):
+        self.drains.append(drain)
+        return change.execute()
+
+    @hookimpl
+    def headgate_recover(self):
+        return ()
+
 
 @attrs.define(slots=False)
 class Seen:
@@ -95,6 +126,7 @@ class Seen:
     other: Windowed
     judge: Judge
     calm: Judge
+    important: Important
     folder: object
     said: object = None
     control: object = None
@@ -122,9 +154,11 @@ def engine():
 
 @pytest.fixture
 def seen(monkeypatch, tmp_path):
-    made = Seen(engine=engine(), other=engine(), judge=Judge(), calm=Judge(replan=False), folder=tmp_path)
-    host = PluginHost().with_plugin("important", Important())
-    for name in ("engine", "other", "judge", "calm"):
+    made = Seen(
+        engine=engine(), other=engine(), judge=Judge(), calm=Judge(replan=False), important=Important(), folder=tmp_path
+    )
+    host = PluginHost()
+    for name in ("engine", "other", "judge", "calm", "important"):
         host = host.with_plugin(name, getattr(made, name))
     monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
 
@@ -204,6 +238,15 @@ RUN = {
         "important:8",
         lambda seen: seen.asked[0].topologies[0].priority,
         expected=7,
+    ),
+    "drain": option("drain", 4.5, 9, lambda seen: seen.important.drains[0].seconds, priorities="important:7"),
+    "undrained": option(
+        "undrained",
+        "force",
+        "wait",
+        lambda seen: seen.important.drains[0].undrained,
+        priorities="important:7",
+        drain=4.5,
     ),
     "elastic": option("elastic", "2:3", "1:9", lambda seen: seen.control.fleet, expected=Fleet(minimum=2, maximum=3)),
     "interval": option("interval", 12.5, 3, lambda seen: seen.engine.machine.pauses, expected=[12.5]),
