@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headgate.api import Comparison, compare, plan, why
-    from headgate.errors import DocumentError, EngineError, HeadgateError, OptionError, PluginError
+    from headgate.errors import DocumentError, EngineEndedError, EngineError, HeadgateError, OptionError, PluginError
     from headgate.hooks import Description, Verdict, hookimpl
     from headgate.model import Observation, Plan, Receipt, Request
     from headgate.model.evidence import Claim, Evidence, Improvement, Workload
@@ -25,6 +25,7 @@ _HOME = {
     "Comparison": "api",
     "Description": "hooks",
     "DocumentError": "errors",
+    "EngineEndedError": "errors",
     "EngineError": "errors",
     "Evidence": "model.evidence",
     "HeadgateError": "errors",
@@ -50,6 +51,7 @@ __all__ = [
     "Comparison",
     "Description",
     "DocumentError",
+    "EngineEndedError",
     "EngineError",
     "Evidence",
     "HeadgateError",

@@ -19,6 +19,7 @@ BUILT_IN = {
     "conform": "headgate.cli.conform",
     "doctor": "headgate.cli.doctor",
     "journal": "headgate.cli.journal",
+    "new": "headgate.cli.new",
     "plan": "headgate.cli.plan",
     "plugins": "headgate.cli.plugins",
     "reproduce": "headgate.cli.reproduce",

@@ -1,0 +1,63 @@
+"""Strangers' packages, in an environment of their own: the built wheel of Headgate, and their own tests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from stranger import ROOT, install, make, run
+
+pytestmark = pytest.mark.slow
+
+PACKAGES = {"acme": "acme-scheduler", "pool": "pool-engine", "my-own": "my-own-scheduler", "ring": "ring-engine"}
+"""Packages by the name of the plugin: the examples, and those that `headgate new` makes of them."""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """Folder of a virtual environment with Headgate's wheel and the packages, whose source is beside it."""
+    folder = make(tmp_path_factory.mktemp("stranger"))
+    for name in ("acme-scheduler", "pool-engine"):
+        install(folder, shutil.copytree(ROOT / "examples" / name, folder / name))
+    headgate = folder / "env" / "bin" / "headgate"
+    for kind, name in (("scheduler", "my-own"), ("engine", "ring")):
+        run(headgate, "new", kind, name, cwd=folder)
+        install(folder, folder / PACKAGES[name])
+    return folder
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_its_own_tests_pass(environment, name):
+    out = run(environment / "env" / "bin" / "python", "-m", "pytest", "-q", cwd=environment / PACKAGES[name])
+    assert "failed" not in out
+    assert " passed" in out
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_its_types_are_right(environment, name):
+    out = run(environment / "env" / "bin" / "python", "-m", "mypy", "--strict", cwd=environment / PACKAGES[name])
+    assert "Success: no issues found" in out
+
+
+def test_headgate_lists_them_beside_the_built_in_ones(environment):
+    listed = run(environment / "env" / "bin" / "headgate", "plugins", "--json")
+    assert all(f'"{name}"' in listed for name in PACKAGES)
+
+
+def test_a_scheduler_conforms(environment):
+    found = json.loads(run(environment / "env" / "bin" / "headgate", "conform", "acme", "--json"))
+    rows = {row["rule"]: row["status"] for row in found["rows"]}
+    assert set(rows.values()) == {"ok", "skipped"}
+    assert rows["processes"] == rows["capacity"] == rows["scale-free"] == "ok"
+
+
+def test_an_engine_conforms_and_is_scheduled(environment):
+    headgate = environment / "env" / "bin" / "headgate"
+    found = json.loads(run(headgate, "conform", "ring", "3", "--window", "0.5", "--json"))
+    assert {row["status"] for row in found["rows"]} == {"ok"}
+    command = ("run", "--engine", "pool", "-s", "acme", "--window", "0.5", "--interval", "0", "--rounds", "2", "--json")
+    rounds = [json.loads(line) for line in run(headgate, *command, "2").splitlines()]
+    assert rounds[0]["outcome"] == "executed"
+    assert rounds[0]["check"]["hits"] == rounds[0]["check"]["asked"] == 6
