@@ -8,6 +8,6 @@ from headgate.testing import EngineContract, EngineTrial
 
 
 class TestSim(EngineContract):
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def engine_trial(self):
         return EngineTrial(engine="sim", application=("dstorm:linear",), patience=120.0)

@@ -22,7 +22,7 @@ def make(folder):
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT)
     (wheel,) = folder.glob("headgate-*.whl")
     venv.create(folder / "env", with_pip=True)
-    run(folder / "env" / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[test]", "mypy")
+    run(folder / "env" / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[test]", "mypy", "types-psutil")
     return folder
 
 

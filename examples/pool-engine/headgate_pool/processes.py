@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -97,6 +98,8 @@ class Processes:
             self._changed.notify_all()
         worker.stdout.close()
         worker.wait()
+        with self._changed, contextlib.suppress(OSError):  # what it was not told any more
+            worker.stdin.close()
 
     def hear(self, said: Mapping[str, Any]) -> None:
         """Take what a worker says: a task that stopped with its state, or a number on its way to another task."""

@@ -13,7 +13,7 @@ from headgate.testing import EngineContract, EngineTrial
 class TestPool(EngineContract):
     """Every rule of the contract."""
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def engine_trial(self) -> EngineTrial:
         """The name of the entry point, and what runs."""
         return EngineTrial(engine="pool", application=("3",), window=0.5)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from headgate.plugins.host import PluginHost
     from headgate.testing.engine_trial import EngineTrial
 
+_REPORT = pytest.StashKey[EngineConformance]()
+
 
 class EngineContract:
     """Every rule, on one engine that is opened once for the class.
@@ -21,25 +23,31 @@ class EngineContract:
     Override `engine_trial`, and `host` for a plugin that is not installed:
 
         class TestPool(EngineContract):
-            @pytest.fixture(scope="class")
+            @pytest.fixture
             def engine_trial(self):
                 return EngineTrial(engine="pool", application=("words.json",), window=1.0)
     """
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def engine_trial(self) -> EngineTrial:
         """The engine under test, and what is to run on it."""
         raise NotImplementedError("override the fixture engine_trial")
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def host(self, headgate_host: PluginHost) -> PluginHost:
         """Host in which the engine is looked up; every installed plugin by default."""
         return headgate_host
 
-    @pytest.fixture(scope="class")
-    def engine_report(self, host: PluginHost, engine_trial: EngineTrial) -> EngineConformance:
-        """The report of the engine, made once."""
-        return conform_engine(engine_trial, host)
+    @pytest.fixture
+    def engine_report(
+        self, request: pytest.FixtureRequest, host: PluginHost, engine_trial: EngineTrial
+    ) -> EngineConformance:
+        """The report of the engine, made once for the class."""
+        kept = request.node.getparent(pytest.Class).stash
+        if _REPORT not in kept:
+            kept[_REPORT] = conform_engine(engine_trial, host)
+        report: EngineConformance = kept[_REPORT]
+        return report
 
     @pytest.mark.parametrize("rule", [rule.id for rule in ENGINE_RULES])
     def test_rule(self, rule: str, engine_report: EngineConformance) -> None:
