@@ -26,7 +26,7 @@ PLACES = (Path(headgate.__file__).parent / "examples", Path(headgate.__file__).p
 
 
 @attrs.frozen
-class Kind:
+class Example:
     """A kind of plugin: the example's folder, its name, and how to see that a plugin of this kind works."""
 
     folder: str
@@ -35,16 +35,16 @@ class Kind:
 
 
 KINDS = {
-    "scheduler": Kind("acme-scheduler", "acme", "headgate conform {name}"),
-    "engine": Kind("pool-engine", "pool", "headgate conform {name} 3"),
+    "scheduler": Example("acme-scheduler", "acme", "headgate conform {name}"),
+    "engine": Example("pool-engine", "pool", "headgate conform {name} 3"),
 }
 
 
-def package(kind: Kind, name: str) -> Mapping[str, str]:
+def package(kind: Example, name: str) -> Mapping[str, str]:
     """Text of each file of a package, by its path.
 
     Args:
-        kind: Kind of the plugin.
+        kind: The example it is made of.
         name: Name of the plugin, words with hyphens between.
     """
     source = next(each / kind.folder for each in PLACES if (each / kind.folder).is_dir())
@@ -83,7 +83,7 @@ def command() -> None:
     """Make the package of a plugin, with its entry point, its tests and a README."""
 
 
-def _make(context: click.Context, kind: Kind, name: str, folder: Path | None, *, as_json: bool) -> None:
+def _make(context: click.Context, kind: Example, name: str, folder: Path | None, *, as_json: bool) -> None:
     if not NAME.fullmatch(name) or keyword.iskeyword(name):
         raise click.UsageError(f"{name!r} names no plugin: lower-case words with hyphens between do, such as my-own")
     if name in plugins(context):
