@@ -523,7 +523,7 @@ final class World {
             }
             alone(seat);
         }
-        return envelope != null || !orders.isEmpty() || !news.isEmpty();
+        return envelope != null || underWay();
     }
 
     /** A seat says what it is, or its worker does what the ledger asks for. */
@@ -551,17 +551,26 @@ final class World {
         verdict.shared += owners > 1 ? 1 : 0;
     }
 
-    /** Let time pass, and all workers live and look: true while something is waited for. */
+    /** Let all workers live and look, and time pass: true while something is waited for. */
     private boolean patience() {
         if (rules.revive) {
             List.copyOf(dead).forEach(this::begin);
         }
-        pass();
         List<Seat> alive = seats.values().stream().filter(seat -> !seat.dead).collect(Collectors.toList());
+        if (exact() && !rules.impatient()) { // a worker looks at the ledger sooner than order is given up
+            alive.forEach(Seat::publish);
+            alive.forEach(Seat::follow);
+            return underWay();
+        }
+        pass();
         alive.forEach(Seat::publish);
         alive.forEach(Seat::follow);
-        return !channels.isEmpty() || !orders.isEmpty() || !news.isEmpty() || !exact() && rests++ < RESTS
+        return underWay() || rests++ < RESTS
             && alive.stream().anyMatch(seat -> !seat.handover.settled() || seat.handover.held() > 0);
+    }
+
+    private boolean underWay() {
+        return !channels.isEmpty() || !orders.isEmpty() || !news.isEmpty();
     }
 
     private void move(boolean last) {
