@@ -357,8 +357,7 @@ class TestOnACluster:
             after = cluster.settled()
             assert len(after.nimbus) == 2
             assert (after.slots, after.workers) == (before.slots, before.workers), cluster.story()
-            seen = host.observe("storm", second.target, 3.0)
-            assert {each.task for each in seen.metrics.tasks} == set(seen.assignment)
+            seen = wait_for("figures of every task", lambda: complete(host.observe("storm", second.target, 3.0)))
             # And a move is seen to arrive: without figures, it could not be.
             task, slot = next(iter(sorted(seen.assignment.items())))
             target = next(each for each in sorted(set(seen.assignment.values())) if each != slot)
@@ -370,6 +369,11 @@ class TestOnACluster:
             moved = cluster.settled()
             gone = {port for _, port in before.workers - moved.workers}
             assert gone == {slot.port, target.port}, cluster.story()
+
+
+def complete(seen):
+    """An observation with figures of every task, else None: a busy machine may not report all in a short window."""
+    return seen if {each.task for each in seen.metrics.tasks} == set(seen.assignment) else None
 
 
 def names_at_work(cluster):
