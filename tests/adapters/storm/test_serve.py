@@ -296,9 +296,11 @@ class TestOnACluster:
         samples, rows = tmp_path / "samples", []
         loop = ("-s", "even", "--replan", "--shadow", "--window", "1", "--interval", "0")
         keep = ("--collector", cluster.collector, "--samples", samples)
-        for _ in range(10):
+        for attempt in range(10):
             with served(tmp_path, *loop, *keep, file=cluster.endpoint) as (process, _):
                 tasks = wait_for("figures of every task", lambda: measured(tmp_path))
+                if attempt > 1:
+                    wait_for("the file of a minute", lambda: list(samples.rglob("*.parquet")))
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(PATIENCE) == 128 + signal.SIGTERM
             rows = dataset.dataset(samples, format="parquet", partitioning="hive").to_table().to_pylist()
