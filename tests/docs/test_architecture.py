@@ -39,3 +39,11 @@ def test_the_page_shows_the_floors_that_are_asserted(package):
     there = {each.name.removesuffix(".py") for each in folder.iterdir() if each.suffix in ("", ".py")}
     data = {"__init__", "__main__", "__pycache__", "java", "migrations"}
     assert {name for floor in shown for name in floor} == there - data
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+def test_spark_s_task_scheduler_is_as_large_as_pages_say(page):
+    (said,) = re.findall(r"some ([\d,]+) lines of Java", (ROOT / page).read_text())
+    files = (ROOT / "adapters" / "headgate_spark" / "java").rglob("*.java")
+    lines = sum(len(file.read_text().splitlines()) for file in files)
+    assert abs(int(said.replace(",", "")) - lines) < 150
