@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """What a user can choose.
+    """The choices of a user.
 
     Attributes:
         resource: The resource by which room is compared.

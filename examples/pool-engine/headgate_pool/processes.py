@@ -43,7 +43,12 @@ class Processes:
             self._start(f"n{number}")
 
     def move(self, task: str, slot: Slot | None) -> str:
-        """Stop a task where it runs, and start it with its state at a slot, if there is one; why not, "" if it did."""
+        """Stop a task where it runs, and start it with its state at a slot; why not, "" if it did.
+
+        Args:
+            task: Id of the task.
+            slot: The slot that it goes to; None stops it.
+        """
         with self._changed:
             if slot is not None and slot.node not in self.workers:
                 return f"there is no node {slot.node}"
