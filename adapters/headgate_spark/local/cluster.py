@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -132,7 +131,7 @@ class LocalSpark(LocalCluster):
         self._home = spark_home()
         find_java(self._home.java)
         check_addresses(spec.host for spec in self.workers)
-        self._work = self.folder or Path(tempfile.mkdtemp(prefix="headgate-spark-"))
+        self._work = self.folder or lifetime().scratch("headgate-spark-")
         self._work.mkdir(parents=True, exist_ok=True)
         try:
             self._start_master()

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import tempfile
 from pathlib import Path
 from typing import Any, Self
 
@@ -96,7 +95,7 @@ class LocalYarn(LocalCluster):
         home, self._java = spark_home(), find_java(JAVA).program
         check_addresses((MANAGER_HOST, *(each.host for each in self.nodes)))
         self._jars = yarn_jars()
-        self._work = (self.folder or Path(tempfile.mkdtemp(prefix="headgate-yarn-"))).resolve()
+        self._work = (self.folder or lifetime().scratch("headgate-yarn-")).resolve()
         try:
             ports = self._ports.take(len(SERVICES))
             self.ui_port = ports[-1]

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import socket
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -142,7 +141,7 @@ class LocalStorm(LocalCluster):
         java = find_java(java_version(self.version))
         check_addresses(spec.host for spec in self.supervisors)
         jars = distribution(self.version)
-        self._work = self.folder or Path(tempfile.mkdtemp(prefix="headgate-storm-"))
+        self._work = self.folder or lifetime().scratch("headgate-storm-")
         self._home = StormHome(path=self._work / "home", distribution=jars, java=java.program)
         try:
             self._home.lay_out(extlib=self.extlib, extlib_daemon=self.extlib_daemon)

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -58,11 +59,23 @@ class Lifetime:
         """Let a group outlive this process."""
         self._tell(f"release {group}")
 
+    def scratch(self, prefix: str) -> Path:
+        """A new temporary folder, which the reaper removes if this process does not live to do it.
+
+        Args:
+            prefix: Begin of its name.
+        """
+        with held():
+            folder = tempfile.mkdtemp(prefix=prefix)
+            self._tell(f"remove {folder}")
+        return Path(folder)
+
     def _tell(self, order: str) -> None:
+        line = os.fsencode(order) + b"\n"
         with held(), self._lock:
-            self._orders += order.encode() + b"\n"
+            self._orders += line
             with contextlib.suppress(OSError):  # the reaper has died: the next one is told all
-                os.write(self._pipe, order.encode() + b"\n")
+                os.write(self._pipe, line)
 
     def _start(self) -> None:
         reader, self._pipe = os.pipe()

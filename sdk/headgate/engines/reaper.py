@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -77,6 +78,7 @@ class Reaper:
         self._token = token
         self._released: set[str] = set()
         self._leaders: dict[psutil.Process, str] = {}
+        self._folders: list[str] = []
 
     def listen(self, pipe: int) -> None:
         """Take orders until the owner is gone, and those that it gave before.
@@ -93,20 +95,26 @@ class Reaper:
                     return
                 *lines, rest = (rest + read).split(b"\n")
                 for line in lines:
-                    self._order(*line.decode().split())
+                    self._order(*os.fsdecode(line).split(" ", 1))
             elif not there:
                 return
 
-    def _order(self, word: str, mark: str, pid: str = "0") -> None:
-        """`lead MARK PID`: what is in the session of this process belongs to the group, too. `release MARK`."""
+    def _order(self, word: str, said: str) -> None:
+        """`lead MARK PID`: what is in the session of this process belongs to the group, too. `release MARK`.
+
+        `remove FOLDER`: it goes once nothing writes there any more.
+        """
         if word == "release":
-            self._released.add(mark)
+            self._released.add(said)
         elif word == "lead":
+            mark, pid = said.split()
             with contextlib.suppress(psutil.Error):
                 self._leaders[psutil.Process(int(pid))] = mark
+        elif word == "remove":
+            self._folders.append(said)
 
     def reap(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Kill what bears the mark, groups at once and the rest after a grace, until nothing is left."""
+        """Kill what bears the mark, groups at once and the rest after a grace, until nothing is left, then folders."""
         begin = seen = clock()
         while clock() - seen < SETTLED:
             for process, mark in self._found():
@@ -114,6 +122,8 @@ class Reaper:
                 if mark != self._token or clock() - begin > GRACE:
                     kill(process)
             time.sleep(PAUSE)
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _found(self) -> Iterator[tuple[psutil.Process, str]]:
         for process, mark in marked(self._token):

@@ -155,6 +155,33 @@ def test_what_was_released_before_the_reaper_had_begun_stays(tmp_path):
             other.kill()
 
 
+SCRATCH = """
+import os, signal, sys
+from headgate.engines.lifetime import lifetime
+folder = lifetime().scratch("headgate-test-")
+(folder / "file").write_text("full")
+print(folder, flush=True)
+sys.stdin.readline()
+if sys.argv[1:]:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_temporary_folder_goes_with_its_owner(tmp_path, killed):
+    temporary = tmp_path / "with a space"
+    (temporary / "of a stranger").mkdir(parents=True)
+    command = [sys.executable, "-c", SCRATCH, *(["killed"] if killed else [])]
+    env = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as owner:
+        folder = Path(owner.stdout.readline().rstrip("\n"))
+        assert (folder / "file").read_text() == "full"
+        assert folder.parent == temporary
+        owner.stdin.write("\n")
+    wait_for(lambda: not folder.exists())
+    assert [each.name for each in temporary.iterdir()] == ["of a stranger"]
+
+
 def test_who_has_another_mark_is_a_stranger(tmp_path):
     with running("stay", folder=tmp_path, program=STAND_IN) as (process, mark):
         ready(process)
