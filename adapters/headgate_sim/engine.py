@@ -22,7 +22,9 @@ class SimEngine:
     def headgate_describe(self) -> Description:
         """Describe the adapter."""
         return Description(
-            summary=self.__doc__ or "", paper="001 N-Storm (section 5.2), 003 priority thesis (use case 1)"
+            summary=self.__doc__ or "",
+            paper="001 N-Storm (section 5.2), 003 priority thesis (use case 1)",
+            deadlines={"headgate_observe": 86_400.0},  # simulated seconds that are hours of a large cluster
         )
 
     @hookimpl

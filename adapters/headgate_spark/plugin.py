@@ -25,6 +25,10 @@ PACKAGES = {
 }
 """Optional packages, and the purpose of each."""
 
+DEADLINES = dict.fromkeys(("headgate_open", "headgate_observe", "headgate_scale"), 86_400.0)
+"""Seconds of what waits by rules of its own: for two triggers of a query, which may be hours, or node after node. With
+less, a query with long triggers is not observed; with more, a session that hangs is waited for even longer."""
+
 
 class Spark:
     """Watch a PySpark application and place its tasks on executors, while it runs."""
@@ -32,7 +36,7 @@ class Spark:
     @hookimpl
     def headgate_describe(self) -> Description:
         """Summary of the adapter."""
-        return Description(summary=self.__doc__ or "")
+        return Description(summary=self.__doc__ or "", deadlines=DEADLINES)
 
     @hookimpl
     def headgate_needs(self) -> Sequence[Finding]:

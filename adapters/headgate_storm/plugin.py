@@ -28,6 +28,10 @@ PACKAGES = {
 }
 """Optional packages, and what each is for."""
 
+DEADLINES = dict.fromkeys(("headgate_observe", "headgate_execute", "headgate_rollback"), 86_400.0)
+"""Seconds of what waits as long as `--patience` or Nimbus's own settings say. With less, a patience beyond it is cut
+short; with more, a Nimbus that hangs is waited for even longer."""
+
 
 class Storm:
     """Answer the scheduling rounds of Apache Storm, watch its executors and move them."""
@@ -35,7 +39,7 @@ class Storm:
     @hookimpl
     def headgate_describe(self) -> Description:
         """Describe the adapter."""
-        return Description(summary=self.__doc__ or "")
+        return Description(summary=self.__doc__ or "", deadlines=DEADLINES)
 
     @hookimpl
     def headgate_needs(self) -> Sequence[Finding]:

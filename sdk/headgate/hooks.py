@@ -7,7 +7,7 @@ contract says *every plugin*. An implementation may take any subset of a hook's 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +15,7 @@ import attrs
 import pluggy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -84,6 +84,8 @@ class Description:
         paper: Where the algorithm comes from, "" if nowhere.
         capabilities: What the conformance kit may expect, from `headgate.testing.CAPABILITIES`.
         hookspec: The hook specification it was written for.
+        deadlines: Seconds by name of the hook, where its own may take longer or less long than others'. Hooks that are
+            called unasked can only take less.
     """
 
     summary: str = attrs.field(converter=_text)
@@ -91,6 +93,7 @@ class Description:
     paper: str = ""
     capabilities: frozenset[str] = attrs.field(default=frozenset(), converter=_frozen)
     hookspec: int = HOOKSPEC_VERSION
+    deadlines: Mapping[str, float] = attrs.field(factory=dict, hash=False)
 
 
 @attrs.frozen(kw_only=True)

@@ -135,6 +135,11 @@ class Interrupts:
         self._holds -= 1
         self._deliver(None)
 
+    @property
+    def holding(self) -> bool:
+        """True while signals wait."""
+        return self._holds > 0
+
     def check(self) -> None:
         """Raise the signal again that came to a process with a limit, and that it has not answered."""
         if self.number and self._limit is not None:
@@ -261,6 +266,11 @@ def held() -> Iterator[None]:
             yield
         finally:
             interrupts.release()
+
+
+def holding() -> bool:
+    """Check whether a step runs that must be whole, so that signals wait."""
+    return _active is not None and _active.holding
 
 
 def keep() -> None:

@@ -118,8 +118,8 @@ def _run() -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process; an abandoned scheduler may be in native code, or wait for threads, and must not hold it up."""
-    safety = sys.modules.get("headgate.plugins.sandbox")
+    """End the process; an abandoned plugin may be in native code, or wait for threads, and must not hold it up."""
+    safety = sys.modules.get("headgate.plugins.deadline")
     if safety is not None and safety.abandoned():
         with contextlib.suppress(BrokenPipeError):
             sys.stdout.flush()

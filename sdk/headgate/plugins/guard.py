@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from headgate.errors import HeadgateError, PluginError
 from headgate.hooks import Description, Finding, Verdict
 from headgate.model import Intake, Observation, Receipt
 from headgate.model.evidence import Evidence
+from headgate.plugins.deadline import Overdue
 from headgate.plugins.failure import failure, keep_traceback
 from headgate.plugins.prints import printing_to_stderr
 
@@ -49,7 +51,8 @@ MANY: Mapping[str, type] = {
 def guarded(name: str, hook: str, *, silent: bool = True) -> Iterator[None]:
     """Run a plugin's code: what it prints goes to stderr, what it raises becomes an error with its name.
 
-    A `HeadgateError` is meant for the user and passes; so does a signal, which is nobody's failure.
+    A `HeadgateError` is meant for the user and passes; so does a signal, which is nobody's failure and comes to the
+    main thread alone.
 
     Args:
         name: Name of the plugin.
@@ -57,14 +60,19 @@ def guarded(name: str, hook: str, *, silent: bool = True) -> Iterator[None]:
         silent: Whether it may print nothing to stdout; a user's application, which it runs, may.
 
     Raises:
-        PluginError: It raised something, `SystemExit` included.
+        PluginError: It raised something, `SystemExit` included, or did not end in time.
     """
     try:
         with printing_to_stderr() if silent else contextlib.nullcontext():
             yield
-    except (HeadgateError, KeyboardInterrupt):
+    except HeadgateError:
         raise
-    except (Exception, SystemExit) as error:
+    except Overdue as late:
+        keep_traceback(name, hook, late)
+        raise PluginError(f"{name}: {hook} {late}") from late
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise
         keep_traceback(name, hook, error)
         raise PluginError(f"{name}: {hook} raised {failure(error)}") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +11,14 @@ from headgate.errors import HeadgateError, PluginError
 from headgate.hooks import Description, Finding, Verdict
 from headgate.model import Status
 from headgate.model.evidence import Evidence
+from headgate.plugins.deadline import Calls, deadline_of
 from headgate.plugins.guard import checked, guarded
 from headgate.plugins.loading import Loaded, Quarantined, Registry, admit
+from headgate.plugins.opening import opened
 from headgate.plugins.options import make_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -26,14 +27,12 @@ if TYPE_CHECKING:
 
 
 class PluginHost:
-    """The installed plugins, by name; each is loaded when its name is first asked for.
-
-    Each plugin has a plugin manager of its own: registering is all or nothing, and a call reaches it alone.
-    """
+    """The installed plugins, by name; each is loaded when its name is first asked for."""
 
     def __init__(self, registry: Registry | None = None) -> None:
         """Take the plugins of a registry; none by default."""
         self.registry = registry or Registry()
+        self._calls = Calls()
 
     @classmethod
     def load(cls, names: Iterable[str] | None = None) -> PluginHost:
@@ -167,19 +166,20 @@ class PluginHost:
         from headgate.plugins.sandbox import run_scheduler
 
         plugin = self._get(name, "headgate_schedule")
-        if not isinstance(options, plugin.description.options):
-            options = self.options(name, options)
         return run_scheduler(
             name,
             plugin.version,
             plugin.caller.headgate_schedule,
             request=request,
-            options=options,
+            options=self._fitting(plugin, options),
             cancellation=cancellation,
             takes_problem=plugin.takes_problem,
             prepare=plugin.caller.headgate_prepare if "headgate_prepare" in plugin.hooks else None,
             others=others,
         )
+
+    def _fitting(self, plugin: Loaded, options: Any) -> Any:
+        return options if isinstance(options, plugin.description.options) else self.options(plugin.name, options)
 
     def _answer(self, request: Request, name: str, seconds: float, cancellation: Cancellation) -> Plan | None:
         """The plan of a scheduler that another one asks for, None if there is no such scheduler or it has no plan."""
@@ -202,13 +202,11 @@ class PluginHost:
         plugin = self._get(name, "headgate_schedule")
         if "headgate_analyse" not in plugin.hooks:
             return Verdict(replan=True, state="unjudged")
-        if not isinstance(options, plugin.description.options):
-            options = self.options(name, options)
-        verdict: Verdict = self.call(name, "headgate_analyse", observation=observation, options=options)
+        given = self._fitting(plugin, options)
+        verdict: Verdict = self.call(name, "headgate_analyse", observation=observation, options=given)
         return verdict
 
-    @contextlib.contextmanager
-    def open(self, name: str, application: Sequence[str], address: str | None) -> Iterator[Any]:
+    def open(self, name: str, application: Sequence[str], address: str | None) -> AbstractContextManager[Any]:
         """Reach an engine; the context yields the target that the other calls take.
 
         Args:
@@ -216,17 +214,7 @@ class PluginHost:
             application: File to run there and its arguments; empty to attach.
             address: Address of the engine, None to start one on this machine.
         """
-        reached: AbstractContextManager[Any] = self.call(
-            name, "headgate_open", application=tuple(application), address=address
-        )
-        with contextlib.ExitStack() as stack:
-            with guarded(name, "headgate_open", silent=False):
-                target = stack.enter_context(reached)
-            yield target
-            # What happens between is not the plugin's, what it raises as it leaves is.
-            leaving = stack.pop_all()
-            with guarded(name, "headgate_open", silent=False):
-                leaving.close()
+        return opened(self._get(name, "headgate_open"), application, address)
 
     def observe(self, name: str, target: Any, window: float) -> Observation:
         """Measure an engine for a window of seconds.
@@ -318,11 +306,12 @@ class PluginHost:
             seed: Seed of every random choice.
             seconds: Length of the experiment.
         """
-        found = self.call(name, "headgate_experiment", request=request, scheduler=scheduler, seed=seed, seconds=seconds)
-        return dict(found)
+        return dict(
+            self.call(name, "headgate_experiment", request=request, scheduler=scheduler, seed=seed, seconds=seconds)
+        )
 
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
-        """Objections of every plugin that reviews plans, each with the plugin's name.
+        """Objections of every plugin that reviews plans, each with its name.
 
         Args:
             request: The request.
@@ -379,16 +368,27 @@ class PluginHost:
         return tuple(plugin.name for plugin in self.registry.unasked() if hook in plugin.hooks)
 
     def call(self, name: str, hook: str, **arguments: Any) -> Any:
-        """Call a hook of a plugin, guarded.
+        """Call a hook of a plugin, guarded; in a thread of its own if the hook has a deadline.
 
         Args:
             name: Name of the plugin.
             hook: Name of the hook.
             **arguments: Its arguments.
+
+        Raises:
+            PluginError: There is no such plugin, it failed, or its answer was not there in time.
         """
         plugin = self._get(name, hook)
-        with guarded(name, hook):
-            return checked(name, hook, getattr(plugin.caller, hook)(**arguments))
+
+        def ask() -> Any:
+            with guarded(name, hook):
+                return checked(name, hook, getattr(plugin.caller, hook)(**arguments))
+
+        seconds = deadline_of(hook, plugin.description.deadlines, arguments.get("window", 0.0))
+        if seconds is None:
+            return ask()
+        with guarded(name, hook, silent=False):
+            return self._calls.within(name, hook, seconds, ask)
 
     def _get(self, name: str, hook: str = "headgate_describe") -> Loaded:
         plugin = self.registry.get(name)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import threading
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import pluggy
 
 from headgate.errors import PluginError
 from headgate.hooks import GROUP, HOOKSPEC_VERSION, ROUNDS, SPECS, Description, LoopSpec
+from headgate.plugins.deadline import LOADING, Overdue, in_time
 from headgate.plugins.failure import failure, keep_traceback
+from headgate.plugins.prints import printing_to_stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+T = TypeVar("T")
 
 DISABLE = "HEADGATE_DISABLE_PLUGINS"
 """Environment variable: names of plugins and of commands, separated by commas, that are not loaded."""
@@ -134,10 +138,12 @@ def imported(entry: EntryPoint) -> Any:
         PluginError: It cannot be imported.
     """
     try:
-        with contextlib.redirect_stdout(sys.stderr):
-            return entry.load()
+        return in_time(entry.name, "import", LOADING, partial(_quietly, entry.load))
     except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
         raise
+    except Overdue as late:
+        keep_traceback(entry.name, "import", late)
+        raise PluginError(f"its import {late}") from late
     except (Exception, SystemExit) as error:
         keep_traceback(entry.name, "import", error)
         raise PluginError(f"cannot be imported: {failure(error)}") from error
@@ -200,13 +206,13 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         manager.register(plugin, name)
         manager.check_pending()
         hooks = frozenset(caller.name for caller in manager.get_hookcallers(plugin) or ())
-        description = _described(plugin, hooks, manager)
+        description = in_time(name, "describe", LOADING, partial(_quietly, _described, plugin, hooks, manager))
     except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the plugin's own code runs here
+    except (Exception, SystemExit, Overdue) as error:  # noqa: BLE001 - the plugin's own code runs here
         origin = _origin(entry) if entry else type(plugin).__name__
         keep_traceback(name, "admission", error)
-        return Quarantined(name=name, origin=origin, reason=failure(error))
+        return Quarantined(name=name, origin=origin, reason=_aside(error))
     return Loaded(
         name=name,
         description=description,
@@ -216,6 +222,15 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         takes_problem=any("problem" in each.argnames for each in manager.hook.headgate_schedule.get_hookimpls()),
         caller=_Caller(manager),
     )
+
+
+def _quietly(call: Callable[..., T], *arguments: Any) -> T:
+    with printing_to_stderr():
+        return call(*arguments)
+
+
+def _aside(error: BaseException) -> str:
+    return f"headgate_describe {error}" if isinstance(error, Overdue) else failure(error)
 
 
 def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginManager) -> Description:

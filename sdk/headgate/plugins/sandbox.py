@@ -16,6 +16,7 @@ from headgate.documents.strict_json import parse
 from headgate.interrupts import Terminated, answered
 from headgate.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
 from headgate.model.rescale import rescaled
+from headgate.plugins.deadline import LOST
 from headgate.plugins.failure import failure, keep_traceback
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from headgate.model import Slot
 
 
-LOST = "headgate-abandoned-"
-"""Prefix of the name of a thread in which an abandoned run of a scheduler is still going."""
 ABANDONED = 3
 """Abandoned runs of a scheduler that may still be going before it is not asked any more until one of them ends. The
 larger it is, the more threads of a scheduler that hangs compete with those that do not."""
@@ -108,11 +107,6 @@ def run_scheduler(
     elif cancellation.ended:
         plan = attrs.evolve(plan, reasons=(*plan.reasons, _ended_early(name)))
     return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
-
-
-def abandoned() -> bool:
-    """Check whether an abandoned run of any scheduler is still going in this process."""
-    return any(thread.name.startswith(LOST) for thread in threading.enumerate())
 
 
 def _live(problem: Problem) -> FrozenMap[str, Slot]:

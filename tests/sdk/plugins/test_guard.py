@@ -11,20 +11,19 @@ from typing import get_args
 
 import pytest
 
-from headgate import hooks
+from bad_plugins import HOOKS, bad, machine, misbehaving
 from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.control.round import Outcome
 from headgate.errors import EngineError, PluginError
 from headgate.hooks import Description, hookimpl
 from headgate.interrupts import Terminated
-from headgate.model import Observation, Plan, Receipt
+from headgate.model import Plan
 from headgate.plugins.failure import author_line, failure
 from headgate.plugins.guard import MANY, ONE
 from headgate.plugins.host import PluginHost
 from headgate.plugins.prints import printing_to_stderr
-from memory_engine import Engine, Judge, Machine
-from small_requests import component, node, request, topology
+from memory_engine import Engine, Judge
 
 
 class UnreadableError(Exception):
@@ -54,54 +53,10 @@ MISDEEDS = {
     "answers in parts and raises": _late,
 }
 
-HOOKS = {
-    "headgate_observe": lambda host: host.observe("bad", object(), 1.0),
-    "headgate_preflight": lambda host: host.preflight("bad", object(), Plan()),
-    "headgate_keeps": lambda host: host.keeps("bad", object(), Plan()),
-    "headgate_execute": lambda host: host.execute("bad", object(), Plan()),
-    "headgate_rollback": lambda host: host.rollback("bad", object(), Receipt()),
-    "headgate_scale": lambda host: host.scale("bad", object(), add=1, drain=()),
-    "headgate_review": lambda host: host.review(request([node("a")], [topology("t", component("c", 1))]), Plan()),
-    "headgate_evidence": lambda host: host.evidence("bad"),
-    "headgate_documents": lambda host: host.documents(),
-    "headgate_needs": lambda host: host.needs(),
-    "headgate_examine": lambda host: host.examine("bad", None),
-    "headgate_experiment": lambda host: host.experiment("bad", None, "even", seed=1, seconds=1.0),
-    "headgate_analyse": lambda host: host.analyse("bad", Observation()),
-    "headgate_intake": lambda host: host.call("bad", "headgate_intake", target=object()),
-    "headgate_recover": lambda host: host.call("bad", "headgate_recover", steering=None, address=None),
-    "headgate_reschedule": lambda host: host.call(
-        "bad", "headgate_reschedule", change=None, steering=None, drain=None, address=None
-    ),
-    "headgate_prioritise": lambda host: host.prioritise("bad", Observation(), None),
-    "headgate_open": lambda host: host.open("bad", (), None).__enter__(),
-}
 FITTING = {
     **{hook: {"answers None"} for hook in MANY},
     **{hook: {"answers a mapping"} for hook, kind in ONE.items() if isinstance({}, kind)},
 }
-
-
-def misbehaving(hook, act):
-    """An implementation of a hook that takes all that its specification gives, and does something else."""
-
-    def implementation(*_given):
-        return act()
-
-    specs = (each for name, each in vars(hooks).items() if name.endswith("Spec"))
-    # pluggy reads the names of the arguments where it finds this.
-    implementation.__wrapped__ = next(vars(spec)[hook] for spec in specs if hook in vars(spec))
-    return hookimpl(implementation)
-
-
-def bad(hook, act):
-    """A plugin whose one hook does something else than it should."""
-    members = {
-        "headgate_describe": hookimpl(lambda self: Description(summary="Bad.")),
-        **({"headgate_schedule": hookimpl(lambda self, request: Plan())} if hook == "headgate_analyse" else {}),
-        hook: misbehaving(hook, act),
-    }
-    return type("Bad", (), members)()
 
 
 def test_every_hook_with_an_answer_is_tried():
@@ -157,14 +112,16 @@ def test_what_is_meant_for_the_user_and_what_others_raise_passes_as_it_is():
     with pytest.raises(ZeroDivisionError), PluginHost().with_plugin("near", Opens()).open("near", (), None):
         _ = 1 / 0
     for signal in (KeyboardInterrupt(), Terminated(15)):
-        stopped = PluginHost().with_plugin("bad", bad("headgate_observe", lambda signal=signal: _raise(signal)))
-        with pytest.raises(type(signal)):
-            stopped.observe("bad", object(), 1.0)
+        stopped = PluginHost().with_plugin("bad", Opens(entering=signal))
+        with pytest.raises(type(signal)), stopped.open("bad", (), None):
+            pass
 
 
-def machine():
-    made = request([node("a"), node("b")], [topology("t", component("c", 2))], {"t/c/0": "a", "t/c/1": "a"})
-    return Machine(Observation(cluster=made.cluster, topologies=made.topologies, assignment=made.assignment))
+def test_a_hook_that_acts_as_if_a_signal_had_come_ends_nothing():
+    for signal in (KeyboardInterrupt(), Terminated(15)):
+        host = PluginHost().with_plugin("bad", bad("headgate_observe", lambda signal=signal: _raise(signal)))
+        with pytest.raises(PluginError, match="bad: headgate_observe raised"):
+            host.observe("bad", object(), 1.0)
 
 
 @pytest.mark.parametrize("misdeed", MISDEEDS)
