@@ -5,6 +5,7 @@ from __future__ import annotations
 from headgate import hooks
 from headgate.hooks import Description, hookimpl
 from headgate.model import Observation, Plan, Receipt
+from headgate.plugins.collect import documents_of, needs_of
 from memory_engine import Machine
 from small_requests import component, node, request, topology
 
@@ -17,8 +18,8 @@ HOOKS = {
     "headgate_scale": lambda host: host.scale("bad", object(), add=1, drain=()),
     "headgate_review": lambda host: host.review(request([node("a")], [topology("t", component("c", 1))]), Plan()),
     "headgate_evidence": lambda host: host.evidence("bad"),
-    "headgate_documents": lambda host: host.documents(),
-    "headgate_needs": lambda host: host.needs(),
+    "headgate_documents": documents_of,
+    "headgate_needs": needs_of,
     "headgate_examine": lambda host: host.examine("bad", None),
     "headgate_experiment": lambda host: host.experiment("bad", None, "even", seed=1, seconds=1.0),
     "headgate_analyse": lambda host: host.analyse("bad", Observation()),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.control.journal import LARGEST, FileJournal
 from headgate.control.loop import Loop
 from headgate.plugins.host import PluginHost
+from headgate.plugins.isolation import isolated
 from headgate.samples.store import Keeper, arrow_schema
 from headgate_spark.discovery import NoBatchError
 
@@ -96,11 +97,12 @@ class Follower:
 
     def _run(self, target: Callable[[Lease, float], SparkTarget], control: Control) -> None:
         try:
-            # A query whose plan becomes another, as its source grows for example, is looked at anew.
-            while found := self._wait(target):
-                # The application has no host of its own; here, its plugins are imported off the user's thread.
-                loop = Loop(PluginHost.load(), control, found, self._journal, keep=self._keep)
-                self._go_round(loop, found)
+            # The application has no host of its own; here, its plugins are imported off the user's thread.
+            with isolated(PluginHost.load(), wanted=control.isolation != "thread") as host:
+                # A query whose plan becomes another, as its source grows for example, is looked at anew.
+                while found := self._wait(target):
+                    loop = Loop(host, control, found, self._journal, keep=self._keep)
+                    self._go_round(loop, found)
         except Exception as error:  # noqa: BLE001 - a thread of the user's application
             LOG.warning("a query is not followed any more: %s", error)
         finally:

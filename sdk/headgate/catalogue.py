@@ -9,6 +9,7 @@ from headgate.control.round import Round
 from headgate.documents.schema import schema_of
 from headgate.model import Observation, Plan, Receipt, Request
 from headgate.model.knowledge import Knowledge
+from headgate.plugins.collect import documents_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,7 @@ def documents(host: PluginHost) -> dict[str, type | Mapping[str, Any]]:
     Args:
         host: The plugins; all are loaded.
     """
-    return dict(sorted({**host.documents(), **CORE}.items()))
+    return dict(sorted({**documents_of(host), **CORE}.items()))
 
 
 def schemas(host: PluginHost) -> dict[str, Mapping[str, Any]]:

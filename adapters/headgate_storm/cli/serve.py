@@ -107,6 +107,7 @@ def storm(
     """
     # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
     from headgate.control.loop import Control
+    from headgate.plugins.isolation import isolated
     from headgate_storm.install.installation import Installation
     from headgate_storm.service import ServiceSettings
 
@@ -132,7 +133,8 @@ def storm(
         patience=patience,
         nimbus=Installation.at(home).gateway if home is not None else None,
     )
-    bad = _serve(host, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
+    with isolated(host, wanted=control.isolation != "thread") as apart:
+        bad = _serve(apart, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
     context.exit(1 if bad else 0)
 
 

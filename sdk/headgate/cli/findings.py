@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from headgate.hooks import Finding
+from headgate.plugins.collect import needs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,7 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
     """
     return (
         _python(),
-        *host.needs(),
+        *needs_of(host),
         Finding.of_package("hypothesis", TESTS),
         *(
             Finding(subject=f"plugin {plugin.name}", status="ok", detail=f"{plugin.distribution} {plugin.version}")

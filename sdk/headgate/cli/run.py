@@ -50,6 +50,7 @@ def command(
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headgate.control.loop import Control, Loop
+    from headgate.plugins.isolation import isolated
     from headgate.samples.store import Keeper, arrow_schema
 
     if samples is not None:
@@ -60,12 +61,15 @@ def command(
     if control.fleet is not None and not host.has(engine, "headgate_scale"):
         raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
     pace, recorded = make(Pace, settings), make_journal(journal)
-    with host.open(engine, application, master) as target:
+    with (
+        isolated(host, wanted=control.isolation == "process") as apart,
+        apart.open(engine, application, master) as target,
+    ):
         if pace.rounds is None and hasattr(target, "wait"):
             raise click.UsageError(f"time on {engine} is not real, so its rounds would never end: give --rounds")
         moment = getattr(target, "moment", time.time)
         keep = Keeper(samples, engine, moment).keep if samples is not None else None
         clock, wait = getattr(target, "clock", time.monotonic), getattr(target, "wait", time.sleep)
-        loop = Loop(host, control, target, recorded, keep=keep, clock=clock)
+        loop = Loop(apart, control, target, recorded, keep=keep, clock=clock)
         bad = run_rounds(loop, pace, as_json=as_json, wait=wait)
     context.exit(1 if bad else 0)

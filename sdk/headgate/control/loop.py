@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from headgate.plugins.host import PluginHost
 
 LOG = logging.getLogger("headgate.loop")
+Isolation = Literal["auto", "thread", "process"]
+"""Place where a scheduler is asked."""
 
 
 @attrs.frozen(kw_only=True)
@@ -87,6 +89,15 @@ class Control:
             "help": "What follows if they are not: wait on, keep the old allocation, or force the change.",
             "takes": "wait, keep or force",
             "metavar": "wait|keep|force",
+        },
+    )
+    isolation: Isolation = attrs.field(
+        default="auto",
+        metadata={
+            "help": "Ask the scheduler in a thread, or in a process that is ended at the deadline; "
+            "auto is a process inside an application and beside Nimbus.",
+            "takes": "auto, thread or process",
+            "metavar": "auto|thread|process",
         },
     )
     fleet: Fleet | None = attrs.field(

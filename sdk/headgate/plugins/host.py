@@ -18,20 +18,27 @@ from headgate.plugins.opening import opened
 from headgate.plugins.options import make_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from headgate.model import Observation, Plan, Receipt, Request
+    from headgate.plugins.isolation import SchedulerProcesses
     from headgate.toolbox.cancel import Cancellation
 
 
 class PluginHost:
     """The installed plugins, by name; each is loaded when its name is first asked for."""
 
-    def __init__(self, registry: Registry | None = None) -> None:
-        """Take the plugins of a registry; none by default."""
+    def __init__(self, registry: Registry | None = None, processes: SchedulerProcesses | None = None) -> None:
+        """Take the plugins of a registry; none by default.
+
+        Args:
+            registry: The registry.
+            processes: Processes in which schedulers that are installed are asked; None asks them in threads.
+        """
         self.registry = registry or Registry()
+        self.processes = processes
         self._calls = Calls()
 
     @classmethod
@@ -72,7 +79,7 @@ class PluginHost:
         loaded = admit(name, plugin)
         if isinstance(loaded, Quarantined):
             raise PluginError(f"{name}: {loaded.reason}")
-        return PluginHost(self.registry.plus(loaded))
+        return PluginHost(self.registry.plus(loaded), self.processes)
 
     def plugin(self, name: str) -> Loaded:
         """One plugin, loaded now if it was not.
@@ -136,10 +143,10 @@ class PluginHost:
     ) -> Plan:
         """Ask a scheduler for a plan, and trust nothing it does.
 
-        It runs in a thread of its own until the deadline, which begins after `headgate_prepare`. If it raises,
-        overruns, changes the request, or answers with a plan that breaks a rule, the plan that comes back is HELD: the
-        running assignment, with the reason. A search that can be ended (`headgate.toolbox.cancel`) is asked for its
-        best plan so far when most of the deadline is over; with a `cancellation`, by Ctrl-C too.
+        It runs in a thread or a process of its own until the deadline, which begins after `headgate_prepare`. If it
+        raises, overruns, changes the request, or answers with a plan that breaks a rule, the plan that comes back is
+        HELD: the running assignment, with the reason. A search that can be ended (`headgate.toolbox.cancel`) is asked
+        for its best plan so far when most of the deadline is over; with a `cancellation`, by Ctrl-C too.
 
         Args:
             name: Name of the plugin.
@@ -152,16 +159,11 @@ class PluginHost:
             OptionError: An option does not fit.
             PluginError: There is no such scheduler.
         """
-        return self._schedule(name, request, options, cancellation, partial(self._answer, request))
+        others = partial(self.answer, request)
+        processes = self.processes if cancellation is None and self._get(name).distribution else None
+        return self._schedule(name, request, options, cancellation=cancellation, others=others, processes=processes)
 
-    def _schedule(
-        self,
-        name: str,
-        request: Request,
-        options: Any,
-        cancellation: Cancellation | None,
-        others: Callable[[str, float, Cancellation], Plan | None] | None,
-    ) -> Plan:
+    def _schedule(self, name: str, request: Request, options: Any, **more: Any) -> Plan:
         # The sandbox needs numpy, 0.1 s that commands which do not plan save.
         from headgate.plugins.sandbox import run_scheduler
 
@@ -172,23 +174,29 @@ class PluginHost:
             plugin.caller.headgate_schedule,
             request=request,
             options=self._fitting(plugin, options),
-            cancellation=cancellation,
             takes_problem=plugin.takes_problem,
             prepare=plugin.caller.headgate_prepare if "headgate_prepare" in plugin.hooks else None,
-            others=others,
+            **more,
         )
 
     def _fitting(self, plugin: Loaded, options: Any) -> Any:
         return options if isinstance(options, plugin.description.options) else self.options(plugin.name, options)
 
-    def _answer(self, request: Request, name: str, seconds: float, cancellation: Cancellation) -> Plan | None:
-        """The plan of a scheduler that another one asks for, None if there is no such scheduler or it has no plan."""
+    def answer(self, request: Request, name: str, seconds: float, cancellation: Cancellation) -> Plan | None:
+        """The plan of a scheduler that another one asks for, None if there is no such scheduler or it has no plan.
+
+        Args:
+            request: The request of both.
+            name: Name of the scheduler that is asked.
+            seconds: Its deadline.
+            cancellation: Ends its search early.
+        """
         try:
             plugin = self._get(name, "headgate_schedule")
         except PluginError:
             return None
         asked = attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=seconds))
-        plan = self._schedule(plugin.name, asked, None, cancellation, None)
+        plan = self._schedule(plugin.name, asked, None, cancellation=cancellation)
         return None if plan.status is Status.HELD else plan
 
     def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:
@@ -339,19 +347,6 @@ class PluginHost:
             return Evidence()
         named: Evidence = self.call(name, "headgate_evidence")
         return named
-
-    def documents(self) -> dict[str, type | Mapping[str, Any]]:
-        """The documents that plugins define, by name: each an attrs class, or its JSON Schema; loads all."""
-        return {
-            document: kind
-            for name in self.having("headgate_documents")
-            for document, kind in self.call(name, "headgate_documents").items()
-        }
-
-    def needs(self) -> tuple[Finding, ...]:
-        """Requirements of all plugins on this machine, each once, and whether they are met; loads all."""
-        named = (finding for name in self.having("headgate_needs") for finding in self.call(name, "headgate_needs"))
-        return tuple(dict.fromkeys(named))
 
     def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
         """Findings of a plugin on an engine's installation in a folder.

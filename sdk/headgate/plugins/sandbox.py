@@ -16,6 +16,7 @@ from headgate.documents.strict_json import parse
 from headgate.interrupts import Terminated, answered
 from headgate.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
 from headgate.model.rescale import rescaled
+from headgate.plugins.answer import Answer, no_plan
 from headgate.plugins.deadline import LOST
 from headgate.plugins.failure import failure, keep_traceback
 from headgate.problem import Problem
@@ -25,6 +26,7 @@ from headgate.toolbox.cancel import Cancellation, attach
 
 if TYPE_CHECKING:
     from headgate.model import Slot
+    from headgate.plugins.isolation import SchedulerProcesses
 
 
 ABANDONED = 3
@@ -61,6 +63,7 @@ def run_scheduler(
     takes_problem: bool = True,
     prepare: Callable[[], Any] | None = None,
     others: Callable[[str, float, Cancellation], Plan | None] | None = None,
+    processes: SchedulerProcesses | None = None,
 ) -> Plan:
     """Call `schedule(request=, problem=, options=, ask=)`; its plan if it keeps every rule, else a HELD one.
 
@@ -82,10 +85,9 @@ def run_scheduler(
         prepare: Is called before it, in the same thread; the deadline begins when it has returned.
         others: Answers `ask`, given a cancellation that ends with that of the scheduler; None where the run is itself
             an answer, which may ask nobody.
+        processes: Processes to ask it in, in place of a thread; they know it by name.
     """
     problem, before = Problem.of(request), canonical(request)
-    lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
-    live = _live(problem)
     provenance = Provenance(
         scheduler=name,
         version=version,
@@ -93,20 +95,32 @@ def run_scheduler(
         seed=request.seed,
         request=fingerprint(before),
     )
-    cancellation, mind = cancellation or Cancellation(), cancellation is not None
-    plan: Plan
-    call = _Call(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
-    plan, reasons = _attempt(call, cancellation, mind=mind)
-    if not _is_still(lent, before):
-        reasons = (_reason("mutation", name, "changed its request, which it must not"),)
+    if processes is not None:
+        answer = processes.ask(name, request, provenance.options)
+    else:
+        lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
+        call = SchedulerCall(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
+        answer = _ask_here(call, before, cancellation)
+    reasons = answer.reasons
+    if answer.changed:
         problem = Problem.of(restore(parse(before), Request))
     elif not reasons:
-        problem, reasons = _judge(name, request, plan, problem)
+        problem, reasons = _judge(name, request, answer.plan, problem)
+    plan: Plan = answer.plan
     if reasons:
-        plan = Plan(status=Status.HELD, reasons=reasons, assignment=live)
-    elif cancellation.ended:
+        plan = Plan(status=Status.HELD, reasons=reasons, assignment=_live(problem))
+    elif answer.early:
         plan = attrs.evolve(plan, reasons=(*plan.reasons, _ended_early(name)))
     return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
+
+
+def _ask_here(call: SchedulerCall, before: str, cancellation: Cancellation | None) -> Answer:
+    """Answer of a scheduler in a thread of this process, which may have changed the request that it was lent."""
+    cancel = cancellation or Cancellation()
+    plan, reasons = attempt(call, cancel, mind=cancellation is not None)
+    if not _is_still(call.request, before):
+        return Answer(reasons=(no_plan("mutation", call.name, "changed its request, which it must not"),), changed=True)
+    return Answer(plan=plan, reasons=reasons, early=cancel.ended)
 
 
 def _live(problem: Problem) -> FrozenMap[str, Slot]:
@@ -129,25 +143,31 @@ def _judge(name: str, request: Request, plan: Any, problem: Problem) -> tuple[Pr
     try:
         judged = rescaled(request, plan) if isinstance(plan, Plan) else request
     except Exception as error:  # noqa: BLE001 - a plan may hold anything
-        return problem, (_reason("parallelism", name, f"chose numbers of tasks that cannot be ({error})"),)
-    if reasons := _faults(name, judged, plan):
+        return problem, (no_plan("parallelism", name, f"chose numbers of tasks that cannot be ({error})"),)
+    if reasons := faults(name, judged, plan):
         return problem, reasons
     return (problem if judged is request else Problem.of(judged)), ()
 
 
-def _faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
-    """Reasons to refuse an answer, whatever it is."""
+def faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
+    """Reasons to refuse an answer, whatever it is.
+
+    Args:
+        name: Name of the scheduler.
+        request: The request.
+        plan: The answer.
+    """
     try:
         basis = plan.measured if isinstance(plan, Plan) else True
         found = check_plan(Problem.of(request, measured=bool(basis)), plan)
     except Exception as error:  # noqa: BLE001 - a plan may hold anything
         message = f"answered a plan that cannot be read ({type(error).__name__}: {error})"
-        return (_reason("type", name, message),)
+        return (no_plan("type", name, message),)
     return tuple(attrs.evolve(reason, message=f"{name} is held: {reason.message}") for reason in found)
 
 
 @attrs.frozen
-class _Call:
+class SchedulerCall:
     """One call of a scheduler: what it is given, and how it asks others."""
 
     name: str
@@ -159,7 +179,12 @@ class _Call:
     takes_problem: bool = attrs.field(kw_only=True)
 
     def run(self, outcome: _Outcome, cancel: Cancellation) -> None:
-        """Make the call, in its own thread."""
+        """Make the call, in its own thread.
+
+        Args:
+            outcome: Takes the answer.
+            cancel: Asks a search for its best plan so far.
+        """
         attach(cancel)
         try:
             if self.prepare is not None:
@@ -186,13 +211,20 @@ class _Call:
             cancel.inner = None
 
 
-def _attempt(call: _Call, cancel: Cancellation, *, mind: bool) -> tuple[Any, tuple[Reason, ...]]:
+def attempt(call: SchedulerCall, cancel: Cancellation, *, mind: bool) -> tuple[Any, tuple[Reason, ...]]:
+    """Answer of a scheduler, and the reasons why there is none.
+
+    Args:
+        call: The call.
+        cancel: Asks a search for its best plan so far.
+        mind: Whether Ctrl-C does so, too.
+    """
     name, deadline = call.name, call.request.limits.deadline
     outcome, lost = _Outcome(), LOST + name
     going = sum(thread.name == lost for thread in threading.enumerate())
     if going >= ABANDONED:
         message = f"is not asked: {going} earlier runs that were abandoned are still going"
-        return None, (_reason("abandoned", name, message),)
+        return None, (no_plan("abandoned", name, message),)
     thread = threading.Thread(target=call.run, args=(outcome, cancel), name=f"headgate-{name}", daemon=True)
     # The output of a run that another scheduler asks for is redirected already, for as long as that one is waited for.
     with contextlib.nullcontext() if call.others is None else contextlib.redirect_stdout(sys.stderr):
@@ -208,10 +240,10 @@ def _failures(name: str, outcome: _Outcome, deadline: float) -> tuple[Reason, ..
     if not outcome.done.is_set():
         late = f"has no plan after {deadline:g} s (limits.deadline)"
         why = late if outcome.prepared.is_set() else f"is not prepared after {PREPARATION:g} s"
-        return (_reason("deadline", name, f"{why}; it is abandoned"),)
+        return (no_plan("deadline", name, f"{why}; it is abandoned"),)
     if outcome.error is not None:
         keep_traceback(name, "headgate_schedule", outcome.error)
-        return (_reason("raised", name, f"raised {failure(outcome.error)}"),)
+        return (no_plan("raised", name, f"raised {failure(outcome.error)}"),)
     return ()
 
 
@@ -244,7 +276,3 @@ def _run(
 def _ended_early(name: str) -> Reason:
     message = f"{name} was asked for its best plan so far before its search had ended: another run may find another"
     return Reason(code=ENDED_EARLY, subject=name, message=message)
-
-
-def _reason(code: str, name: str, message: str) -> Reason:
-    return Reason(code=code, subject=name, message=f"{name} {message}; the running assignment is held")

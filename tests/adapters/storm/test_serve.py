@@ -77,9 +77,11 @@ def test_rounds_are_answered_journalled_and_shown(tmp_path):
         assert shown["outcome"] == written.outcome == "answered"
         assert len(written.plan.assignment) == 4
         assert written.request.cluster.nodes[0].id == "a"
-        assert psutil.Process(process.pid).children() == []  # it starts no process
+        (scheduler,) = psutil.Process(process.pid).children()  # it starts no process but this one
+        assert scheduler.cmdline()[-2:] == ["headgate.plugins.worker", "even"]
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+        assert not scheduler.is_running()
     assert not (tmp_path / "endpoint.json").exists()
 
 

@@ -31,6 +31,7 @@ class Seen:
     options: object = None
     settings: object = None
     control: object = None
+    host: object = None
     pace: object = None
     port: int = 0
     collected: object = None
@@ -54,7 +55,7 @@ def seen(monkeypatch, tmp_path):
 
     class Loop(loop.Loop):
         def __init__(self, host, control, target, journal=None, **more):
-            made.control, made.journal = control, journal
+            made.control, made.journal, made.host = control, journal, host
             super().__init__(host, control, target, journal, **more)
 
     def run_rounds(_loop, pace, *, as_json, show):
@@ -115,6 +116,7 @@ CASES = {
     "home": ("storm", lambda seen: seen.settings.nimbus is not None, True),
     "drain": (4.5, lambda seen: seen.control.drain, 4.5),
     "undrained": ("force", lambda seen: seen.control.undrained, "force"),
+    "isolation": ("thread", lambda seen: seen.host.processes is None, True),
     "interval": (12.5, lambda seen: seen.pace, Pace(interval=12.5, replan=True)),
     "rounds": (3, lambda seen: seen.pace, Pace(rounds=3, replan=True)),
     "replan": (True, lambda seen: seen.pace, Pace(replan=True)),
@@ -125,7 +127,8 @@ CASES = {
     ),
 }
 """Of each option its value in a file, what is to be seen of it, and how it looks."""
-BASE = {"endpoint": "endpoint.json", "scheduler": "resource-aware", "replan": True}
+# A scheduler in a thread is ready at once.
+BASE = {"endpoint": "endpoint.json", "scheduler": "resource-aware", "replan": True, "isolation": "thread"}
 MORE = {
     "samples": {"collector": COLLECTOR},
     "token": {"collector": COLLECTOR},

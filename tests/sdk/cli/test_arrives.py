@@ -130,6 +130,7 @@ class Seen:
     folder: object
     said: object = None
     control: object = None
+    host: object = None
 
     @property
     def rounds(self):
@@ -164,7 +165,7 @@ def seen(monkeypatch, tmp_path):
 
     class Loop(loop.Loop):
         def __init__(self, host, control, *more, **named):
-            made.control = control
+            made.control, made.host = control, host
             super().__init__(host, control, *more, **named)
 
     monkeypatch.setattr(loop, "Loop", Loop)
@@ -248,6 +249,7 @@ RUN = {
         priorities="important:7",
         drain=4.5,
     ),
+    "isolation": option("isolation", "process", "thread", lambda seen: seen.host.processes is not None, expected=True),
     "elastic": option("elastic", "2:3", "1:9", lambda seen: seen.control.fleet, expected=Fleet(minimum=2, maximum=3)),
     "interval": option("interval", 12.5, 3, lambda seen: seen.engine.machine.pauses, expected=[12.5]),
     "rounds": option("rounds", 3, 5, lambda seen: seen.rounds),

@@ -14,6 +14,7 @@ from headgate.hooks import Description, Finding, Verdict, hookimpl
 from headgate.interrupts import Terminated
 from headgate.model import Observation, Plan, Receipt, Request
 from headgate.model.evidence import Evidence
+from headgate.plugins.collect import documents_of, needs_of
 from headgate.plugins.host import PluginHost
 from headgate.plugins.loading import DISABLE, Quarantined, admit
 from headgate.testing import FirstFit
@@ -357,7 +358,7 @@ def test_an_engine_is_asked_what_the_host_was_asked_and_its_answer_comes_back():
     assert host.scale("engine", target, add=2, drain=["n"]) is DONE
     assert host.experiment("engine", request, "even", seed=3, seconds=9.0) == {"throughput": 1.0}
     assert host.examine("engine", Path("here")) == (OTHER,)
-    assert host.documents() == {"seen": Observation}
+    assert documents_of(host) == {"seen": Observation}
     assert engine.asked == [
         ("open", ("job.py", "1"), "a:1"),
         ("observe", "target", 5.0),
@@ -380,4 +381,4 @@ def test_nothing_is_an_answer_where_there_may_be_none():
 
 def test_what_several_plugins_need_is_named_once():
     host = PluginHost().with_plugin("silent", Silent()).with_plugin("engine", Engine())
-    assert sorted(host.needs(), key=lambda each: each.subject) == [NEED, OTHER]
+    assert sorted(needs_of(host), key=lambda each: each.subject) == [NEED, OTHER]

@@ -1,0 +1,26 @@
+"""Parts that all plugins together name: the documents that they define, and what they need on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headgate.hooks import Finding
+    from headgate.plugins.host import PluginHost
+
+
+def documents_of(host: PluginHost) -> dict[str, type | Mapping[str, Any]]:
+    """The documents that plugins define, by name: each an attrs class, or its JSON Schema; loads all."""
+    return {
+        document: kind
+        for name in host.having("headgate_documents")
+        for document, kind in host.call(name, "headgate_documents").items()
+    }
+
+
+def needs_of(host: PluginHost) -> tuple[Finding, ...]:
+    """Requirements of all plugins on this machine, each once, and whether they are met; loads all."""
+    named = (finding for name in host.having("headgate_needs") for finding in host.call(name, "headgate_needs"))
+    return tuple(dict.fromkeys(named))
