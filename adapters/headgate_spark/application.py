@@ -43,7 +43,7 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
 
     Args:
         application: The file, then its arguments.
-        address: `spark://HOST:PORT` of a standalone cluster; None starts one on this machine.
+        address: `spark://HOST:PORT` of a standalone cluster, or `yarn`; None starts one on this machine.
 
     Raises:
         EngineError: The file is missing, fails, or starts no streaming query; or the cluster is out of reach.

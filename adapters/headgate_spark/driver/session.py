@@ -12,7 +12,7 @@ from headgate.engines.lifetime import bound
 from headgate.errors import EngineError
 from headgate.interrupts import keep
 from headgate_spark.driver.gateway import ignore_end_of_jvm, running_gateway, scala_context, session_runs
-from headgate_spark.driver.jar import MANAGER, SparkHome, scheduler_jar, spark_home
+from headgate_spark.driver.jar import MANAGER, PLACEMENT, SparkHome, scheduler_jar, spark_home
 from headgate_spark.driver.jvm import jvm_options
 from headgate_spark.driver.usage import PLUGIN
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 PREFIX = "local-cluster-hg://"
 """Master URLs with it are given Headgate's cluster manager, with Spark's own backend of a standalone cluster. It begins
 as Spark's local-cluster does: under any other, Spark gives an executor one core instead of all cores of its Worker."""
+YARN = "yarn"
+"""Master URL of YARN; sessions get Headgate's task scheduler by `PLACEMENT` there."""
+YARN_FOLDERS = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+"""Variables for the folder of YARN's settings; Spark looks at both."""
 SCHEDULERS = "headgate.spark."
 """Package of the task schedulers that make a session level hard: one for each that Spark has for a cluster manager."""
 HARD = "hard"
@@ -61,10 +65,11 @@ def session(
     usage: bool = False,
     **conf: str,
 ) -> SparkSession:
-    """Start a session on a standalone cluster with Headgate's task scheduler in it (level `hard`).
+    """Start a session on a standalone cluster or YARN with Headgate's task scheduler in it (level `hard`).
 
     Args:
-        master_url: `spark://host:port` of the Master (or several, separated by commas).
+        master_url: `spark://host:port` of the Master (or several, separated by commas); or `yarn`, which
+            `HADOOP_CONF_DIR` or `YARN_CONF_DIR` in the environment tells of.
         app_name: Name of the application.
         hosts: Return when an executor is alive on each of these.
         timeout: Seconds to wait for them.
@@ -72,28 +77,41 @@ def session(
         conf: Further settings; they win over Headgate's.
 
     Raises:
-        EngineError: The URL is none of a standalone cluster, a session runs already, Spark does not start, or a host
-            has no executor in time.
+        EngineError: The URL is none of a standalone cluster, nor `yarn`, a session runs already, Spark does not start,
+            or a host has no executor in time.
     """
-    address = master_url.removeprefix("spark://")
-    if address == master_url:
-        raise EngineError(f"{master_url!r} is no standalone cluster: expected spark://HOST:PORT")
+    refuse_master(master_url)
     home = spark_home()
     jar = str(scheduler_jar(home))
     _refuse_running(jar)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    address = master_url.removeprefix("spark://")
     loopback = _loopback(home) if address.startswith(("127.", "localhost")) else {}
-    plugin = {"spark.plugins": PLUGIN, "spark.jars": jar} if usage else {}
-    settings = SETTINGS | loopback | plugin | conf
+    plugins = [PLACEMENT] * (master_url == YARN) + [PLUGIN] * usage
+    loaded = {"spark.plugins": ",".join(plugins), "spark.jars": jar} if plugins else {}
+    settings = SETTINGS | loopback | loaded | conf
     # The class path of a driver JVM is read once, at its start: the jar has to be in the environment by then.
     with _behind(jar):
-        spark = _start(home, PREFIX + address, app_name, settings)
+        spark = _start(home, master_url if master_url == YARN else PREFIX + address, app_name, settings)
     try:
         _wait_for_executors(spark, hosts, timeout)
     except BaseException:
         spark.stop()
         raise
     return spark
+
+
+def refuse_master(master_url: str) -> None:
+    """Refuse a cluster on which no session can be started here; before anything is started for it.
+
+    Raises:
+        EngineError: The URL is none of a standalone cluster, nor `yarn` with a folder of its settings.
+    """
+    if master_url == YARN:
+        if not any(os.environ.get(name) for name in YARN_FOLDERS):
+            raise EngineError(f"where YARN is, {' or '.join(YARN_FOLDERS)} has to say: a folder with yarn-site.xml")
+    elif not master_url.startswith("spark://"):
+        raise EngineError(f"{master_url!r} is no standalone cluster, nor yarn: expected spark://HOST:PORT or yarn")
 
 
 def level_of(spark: Any) -> str:

@@ -162,8 +162,12 @@ def test_a_second_session_is_refused(spark: SparkSession, cluster: LocalSpark) -
         session(cluster.master_url)
 
 
-def test_a_url_that_is_no_standalone_cluster_is_refused() -> None:
-    with pytest.raises(EngineError, match=r"'yarn' is no standalone cluster: expected spark://HOST:PORT"):
+def test_a_url_that_names_no_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EngineError, match=r"'local' is no standalone cluster, nor yarn: expected spark://HOST:PORT or"):
+        session("local")
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(EngineError, match="where YARN is, HADOOP_CONF_DIR or YARN_CONF_DIR has to say"):
         session("yarn")
 
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
+from headgate.control.journal import read_journal
 from headgate_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
 from headgate_spark.yarn.cluster import LocalYarn, nodes
 from headgate_spark.yarn.conf import node_specs
+from shell import HEADGATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,9 +50,9 @@ class Application:
 
     @classmethod
     def of(cls, folder: Path) -> Application:
-        files = (folder / "rows").glob("*.json")
+        files, said = (folder / "rows").glob("*.json"), folder / "said.json"
         rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-        return cls(json.loads((folder / "said.json").read_text()), rows)
+        return cls(json.loads(said.read_text()) if said.exists() else {}, rows)
 
     def places(self, after: int, until: int) -> dict[tuple[int, int], set[tuple[str, str]]]:
         """Nodes and containers of the tasks of both stages in some batches."""
@@ -186,3 +188,31 @@ def test_tasks_of_a_node_that_dies_run_elsewhere_and_come_back_with_it(yarn: Loc
     assert {host for places in ran.values() for host, _ in places} == {survivor}
     assert found.said["left"]["gone"] > 0
     assert every_row_is_counted_once(found)
+
+
+@pytest.mark.matrix
+def test_headgate_run_places_a_query_that_knows_nothing_of_it(yarn: LocalYarn, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    pace = ("--rounds", "3", "--interval", "0", "--window", "4", "--cooldown", "0", "--deadline", "60")
+    words = ("-s", "even", "-o", "rebalance=yes", "--slowdown", "9", *pace, "--journal", str(journal))
+    application = (str(APPLICATION), str(tmp_path), "stream", "0")
+    command = [HEADGATE, "run", "--engine", "spark", "--master", "yarn", *words, *application]
+    env = os.environ | yarn.client_environment()
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=1200, check=False)
+    assert done.returncode == 0, done.stderr
+    first, *later = read_journal(journal)
+    assert (first["outcome"], {each["outcome"] for each in later}) == ("executed", {"unchanged"}), done.stdout
+    found = Application.of(tmp_path)
+    last = max(row["batch"] for row in found.rows)
+    # The one before it is whole: the query is stopped in its last batch.
+    ran = found.places(last - 2, last - 1)
+    asked = {
+        task.partition("/stage-")[2]: slot.rpartition(":")[0] for task, slot in first["plan"]["assignment"].items()
+    }
+    assert {f"{stage}/{index}": {host for host, _ in at} for (stage, index), at in ran.items()} == {
+        task: {host} for task, host in asked.items()
+    }
+    assert set(asked.values()) == set(HOSTS)
+    assert every_row_is_counted_once(found)
+    (ended,) = [each for each in yarn.ask("/apps")["apps"]["app"] if each["name"] == APPLICATION.stem]
+    assert (ended["state"], ended["finalStatus"]) == ("FINISHED", "SUCCEEDED")

@@ -1,7 +1,7 @@
 """A query for spark-submit on YARN whose rows say which container of which node made them, and its placement.
 
-`yarn_app.py FOLDER ACTION BATCHES`; actions are the functions `move`, `empty` and `lose`. FOLDER/rows has the rows,
-FOLDER/said.json what was asked, and for which batches.
+`yarn_app.py FOLDER ACTION BATCHES`; actions are the functions `move`, `empty` and `lose`, and `stream`, which leaves
+it to others. FOLDER/rows has the rows, FOLDER/said.json what was asked, and for which batches.
 """
 
 from __future__ import annotations
@@ -136,6 +136,9 @@ def main(folder, action, count):
         "mode": context.getConf().get("spark.submit.deployMode"),
         "driver": os.environ.get("NM_HOST", ""),
     }
+    if action == "stream":
+        start(spark, folder).awaitTermination()
+        return
     kept = hold_executors(context) if action == "empty" else None
     query = start(spark, folder)
     with headgate_spark.connect(spark) as connection:
