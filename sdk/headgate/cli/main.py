@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -11,8 +12,9 @@ from typing import NoReturn
 import click
 
 from headgate.cli.logs import LEVELS, show_logs
-from headgate.errors import HeadgateError
+from headgate.errors import DocumentError, HeadgateError
 from headgate.interrupts import arrived, handled
+from headgate.plugins.prints import claim_stdout
 
 BUILT_IN = {
     "compare": "headgate.cli.compare",
@@ -31,6 +33,9 @@ BUILT_IN = {
 
 LIMIT = 8.0
 """Seconds that a command has for its end once a signal came; what it started is then ended by the reaper alone."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""Errors of a write to standard output that say that it takes no more."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -80,9 +85,10 @@ def headgate(*, verbose: int, log_level: str | None, traceback: bool) -> None:
 
 def main() -> NoReturn:
     """Run the command line; a user's mistake is one message and an exit code, never a traceback."""
+    claim_stdout()
     with handled(LIMIT) as signals:
         try:
-            code = _run()
+            code = _written(_run())
         except KeyboardInterrupt:  # a second signal, while the first one was dealt with
             code = INTERRUPTED
         if signals is not None:
@@ -110,11 +116,32 @@ def _run() -> int:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            return _unwritten(error)
         if not arrived():
             raise
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _written(code: int) -> int:
+    """The exit code once all of standard output is written."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stdout = sys.stderr  # nobody reads the rest
+    except OSError as error:
+        return _unwritten(error)
+    return code
+
+
+def _unwritten(error: OSError) -> int:
+    # Python writes what is left once more as it ends.
+    sys.stdout = sys.stderr
+    with contextlib.suppress(OSError):
+        click.echo(f"headgate: standard output cannot be written: {error.strerror}", err=True)
+    return DocumentError.exit_code
 
 
 def _leave(code: int) -> NoReturn:

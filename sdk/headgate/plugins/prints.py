@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,71 @@ class _Divided:
 _LOCK = threading.Lock()
 
 
+class _Descriptor:
+    """Descriptor 1, which is that of standard error while any thread runs a plugin's native code."""
+
+    def __init__(self) -> None:
+        self.claimed = False
+        self._depth, self._kept = 0, -1
+
+    @contextlib.contextmanager
+    def to_stderr(self) -> Iterator[None]:
+        """Send what native code prints to standard error, where standard output has a descriptor of its own."""
+        if not self.claimed:
+            yield
+            return
+        with _LOCK:
+            self._depth += 1
+            if self._depth == 1:
+                self._kept = os.dup(1)
+                os.dup2(2, 1)
+        try:
+            yield
+        finally:
+            _flush_native()
+            with _LOCK:
+                self._depth -= 1
+                if not self._depth:
+                    os.dup2(self._kept, 1)
+                    os.close(self._kept)
+
+
+_DESCRIPTOR = _Descriptor()
+native_to_stderr = _DESCRIPTOR.to_stderr
+
+
+def claim_stdout() -> None:
+    """Give `sys.stdout` a descriptor of its own, for a command: 1 is then that of native code, and can be redirected.
+
+    A stream that is closed is one to nowhere from now on. A stream that a program has put in its place stays there.
+    """
+    if sys.stdout is not sys.__stdout__:
+        return
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY)):
+        with contextlib.suppress(OSError):
+            os.fstat(number)
+            continue
+        os.dup2(os.open(os.devnull, mode), number)
+    sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
+    before = sys.stdout
+    sys.stdout = os.fdopen(
+        os.dup(1),
+        "w",
+        encoding=before.encoding if before else "utf-8",
+        errors=before.errors if before else "replace",
+        buffering=1 if before and before.isatty() else -1,
+    )
+    _DESCRIPTOR.claimed = True
+
+
+def _flush_native() -> None:
+    """Write what C's own streams hold: it would come out where descriptor 1 leads later."""
+    import ctypes  # 10 ms, which only a command that calls plugins needs
+
+    ctypes.CDLL(None).fflush(None)
+
+
 @contextlib.contextmanager
 def printing_to_stderr() -> Iterator[None]:
     """Send what this thread prints to standard error; other threads, such as an application's, print as before."""
@@ -35,7 +101,8 @@ def printing_to_stderr() -> Iterator[None]:
         divided.diverted[me] = divided.diverted.get(me, 0) + 1
         sys.stdout = divided
     try:
-        yield
+        with native_to_stderr():
+            yield
     finally:
         with _LOCK:
             _end(divided, me)

@@ -19,12 +19,15 @@ from headgate.model.rescale import rescaled
 from headgate.plugins.answer import Answer, no_plan
 from headgate.plugins.deadline import LOST
 from headgate.plugins.failure import failure, keep_traceback
+from headgate.plugins.prints import native_to_stderr
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.problem.score import score
 from headgate.toolbox.cancel import Cancellation, attach
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from headgate.model import Slot
     from headgate.plugins.isolation import SchedulerProcesses
 
@@ -227,12 +230,18 @@ def attempt(call: SchedulerCall, cancel: Cancellation, *, mind: bool) -> tuple[A
         return None, (no_plan("abandoned", name, message),)
     thread = threading.Thread(target=call.run, args=(outcome, cancel), name=f"headgate-{name}", daemon=True)
     # The output of a run that another scheduler asks for is redirected already, for as long as that one is waited for.
-    with contextlib.nullcontext() if call.others is None else contextlib.redirect_stdout(sys.stderr):
+    with contextlib.nullcontext() if call.others is None else _prints_to_stderr():
         _run(thread, outcome, min(deadline, threading.TIMEOUT_MAX), cancel, mind=mind)
     if not outcome.done.is_set():
         thread.name = lost
     reasons = _failures(name, outcome, deadline)  # before the value: it may come just now
     return outcome.value, reasons
+
+
+@contextlib.contextmanager
+def _prints_to_stderr() -> Iterator[None]:
+    with contextlib.redirect_stdout(sys.stderr), native_to_stderr():
+        yield
 
 
 def _failures(name: str, outcome: _Outcome, deadline: float) -> tuple[Reason, ...]:
