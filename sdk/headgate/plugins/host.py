@@ -160,7 +160,8 @@ class PluginHost:
             PluginError: There is no such scheduler.
         """
         others = partial(self.answer, request)
-        processes = self.processes if cancellation is None and self._get(name).distribution else None
+        installed = self._get(name, "headgate_schedule").distribution
+        processes = self.processes if cancellation is None and installed else None
         return self._schedule(name, request, options, cancellation=cancellation, others=others, processes=processes)
 
     def _schedule(self, name: str, request: Request, options: Any, **more: Any) -> Plan:

@@ -157,7 +157,7 @@ def test_every_reason_to_hold_a_plan_belongs_to_one_rule():
     held = "".join((folder / name).read_text() for name in ("problem/check.py", "plugins/sandbox.py"))
     rules = re.findall(r"held\(([^)]*)\)", (folder / "testing" / "rules.py").read_text())
     judged = Counter(code for call in rules for code in re.findall(r'"([a-z-]+)"', call)[1:])
-    assert set(re.findall(r'(?:code=|_reason\()"([a-z-]+)"', held)) == set(judged)
+    assert set(re.findall(r'(?:code=|no_plan\()"([a-z-]+)"', held)) == set(judged)
     assert set(judged.values()) == {1}
 
 
