@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate_exact.elimination import order_of
+from headgate_exact.elimination_order import order_of
 
 if TYPE_CHECKING:
     from headgate.problem import Problem

@@ -58,6 +58,47 @@ def test_no_class_name_is_borne_twice_in_a_package(package):
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def module_of(name):
+    return name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def imported(tree):
+    """Names that a module's imports make it need, those for types included; those in functions are not."""
+    inner = {id(each) for node in ast.walk(tree) if isinstance(node, Function) for each in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in inner:
+            yield from (name for each in node.names for name in (node.module, f"{node.module}.{each.name}"))
+        if isinstance(node, ast.Import) and id(node) not in inner:
+            yield from (each.name for each in node.names)
+
+
+def circle(graph):
+    """A module and those by which it needs itself, [] if none does."""
+    done, path = set(), []
+
+    def visit(module):
+        if module in path:
+            return path[path.index(module) :]
+        if module not in done:
+            path.append(module)
+            for each in sorted(graph[module]):
+                if found := visit(each):
+                    return found
+            done.add(path.pop())
+        return []
+
+    return next((found for module in sorted(graph) if (found := visit(module))), [])
+
+
+def test_no_module_needs_itself_by_way_of_others():
+    modules = {module_of(name): tree for name, tree in TREES.items()}
+    packages = {module_of(name) for name in TREES if name.endswith("/__init__.py")}
+    graph = {name: {*imported(tree)} & modules.keys() - packages - {name} for name, tree in modules.items()}
+    assert len(graph["headgate.problem.problem"]) > 3
+    assert circle(graph) == []
+    assert circle({**graph, "headgate.problem.arrays": {"headgate.problem.problem"}})[0] in graph
+
+
 @pytest.mark.parametrize("path", TREES)
 def test_modules_and_functions_are_short(path):
     assert len(FILES[path].read_text().splitlines()) <= MODULE_LINES

@@ -14,7 +14,7 @@ import attrs
 
 from headgate.model import FrozenMap
 from headgate_spark.driver.session import NODE
-from headgate_spark.events.intake import rows_behind
+from headgate_spark.events.offsets import rows_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -11,8 +11,14 @@ from headgate.problem.constraints import DomainCounts
 if TYPE_CHECKING:
     from headgate.problem import Problem
     from headgate.problem.constraints import Constraints
-    from headgate_dstorm.plus.exchange import Flags, Ints
-    from headgate_dstorm.plus.state import AnnealingState
+    from headgate_dstorm.plus.exchange import Flags, Floats, Ints
+
+
+class Placed(Protocol):
+    """The placement that changes: the node of each task, int64 (n,), and what is free on each, float64 (m, r)."""
+
+    node_of: Ints
+    free: Floats
 
 
 class ConstraintLimits:
@@ -35,7 +41,7 @@ class ConstraintLimits:
         found: Flags = self._nodes[self._component[task], there]
         return found
 
-    def change(self, task: Ints, there: Ints, other: Ints, wanted: Flags, state: AnnealingState) -> Flags:
+    def change(self, task: Ints, there: Ints, other: Ints, wanted: Flags, state: Placed) -> Flags:
         """Count changes one after the other; say which ones are wanted and allowed.
 
         Args:
@@ -54,7 +60,7 @@ class ConstraintLimits:
                 allowed[at] = self._make(moves, state)
         return allowed
 
-    def _make(self, moves: list[tuple[int, int, int]], state: AnnealingState) -> bool:
+    def _make(self, moves: list[tuple[int, int, int]], state: Placed) -> bool:
         """Count some moves, unless one of them breaks a constraint."""
         for task, here, _ in moves:
             self._counts.change(task, here, -1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headgate.model import Observation, Plan, Receipt, Request
-    from headgate.plugins.isolation import SchedulerProcesses
+    from headgate.plugins.processes import SchedulerProcesses
     from headgate.toolbox.cancel import Cancellation
 
 

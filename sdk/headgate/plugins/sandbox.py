@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headgate.model import Slot
-    from headgate.plugins.isolation import SchedulerProcesses
+    from headgate.plugins.processes import SchedulerProcesses
 
 
 ABANDONED = 3

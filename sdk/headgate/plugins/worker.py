@@ -19,7 +19,7 @@ from headgate.plugins.answer import no_plan
 from headgate.plugins.deadline import abandoned
 from headgate.plugins.failure import LOG
 from headgate.plugins.host import PluginHost
-from headgate.plugins.isolation import PREPARED, WRITTEN, as_line
+from headgate.plugins.processes import PREPARED, WRITTEN, as_line
 from headgate.plugins.sandbox import SchedulerCall, attempt, faults
 from headgate.toolbox.cancel import Cancellation
 

@@ -10,17 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.model import Request, Slot, Task
-from headgate.problem.batches import batches_of
-from headgate.problem.constraints import constraints_of
-from headgate.problem.slowdown import slowdown_of
 from headgate.problem.traffic import Traffic
 
 if TYPE_CHECKING:
     from headgate.model import FrozenMap
-    from headgate.problem.batches import Batch
-    from headgate.problem.constraints import Constraints
     from headgate.problem.packing import Packing
-    from headgate.problem.slowdown import Slowdown
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -103,21 +97,6 @@ class Arrays:
         They depend on nothing else: `headgate.problem.workers` keeps them for whoever counts workers next.
         """
         return {}
-
-    @cached_property
-    def constraints(self) -> Constraints | None:
-        """Placement constraints as arrays, None where the request has none."""
-        return constraints_of(self)
-
-    @cached_property
-    def batches(self) -> tuple[Batch, ...]:
-        """Micro-batches of the sequential topologies, in order of id."""
-        return batches_of(self)
-
-    @cached_property
-    def slowdown(self) -> Slowdown | None:
-        """The limit on batches, None where the request has none."""
-        return slowdown_of(self)
 
     @cached_property
     def components(self) -> tuple[tuple[str, str], ...]:

@@ -18,7 +18,7 @@ from headgate.model.rates import depths
 from headgate.problem.traffic import Traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from headgate.model import Topology
     from headgate.problem.arrays import Arrays
@@ -191,17 +191,16 @@ def _stages(problem: Arrays, topology: Topology) -> tuple[Ints, ...]:
     return tuple(np.flatnonzero(of_task == each) for each in sorted(set(of_task.tolist()) - {-1}))
 
 
-def batch_seconds(problem: Arrays, node_of: Ints) -> tuple[float | None, float | None]:
+def batch_seconds(batches: Sequence[Batch], node_of: Ints) -> tuple[float | None, float | None]:
     """Longest duration of a batch of any sequential topology, and of the loading of state before the first one.
 
     Args:
-        problem: The request as arrays.
+        batches: Micro-batches of all of them.
         node_of: Node index of each task, int64 (n,), -1 for a task without one.
 
     Returns:
         Seconds; (None, None) where no sequential topology has work, or such a one has a task without a node.
     """
-    found = problem.batches
-    if not found or any((node_of[tasks] < 0).any() for batch in found for tasks in batch.stages):
+    if not batches or any((node_of[tasks] < 0).any() for batch in batches for tasks in batch.stages):
         return None, None
-    return max(each.seconds(node_of) for each in found), max(each.state_seconds(node_of) for each in found)
+    return max(each.seconds(node_of) for each in batches), max(each.state_seconds(node_of) for each in batches)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.model import Slot
-    from headgate.problem.arrays import Arrays
+    from headgate.problem.constrained import ConstrainedArrays
     from headgate.problem.constraints import LabelRule
 
     Ints = NDArray[np.int64]
 
 
-def new_breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[Reason]:
+def new_breaches(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> Iterator[Reason]:
     """Hard constraints that an assignment breaks and the running one does not, a reason each.
 
     What ran before and broke a constraint may stay. A domain that breaks one takes no further task of it, and tasks
@@ -40,7 +40,7 @@ def new_breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[Re
         yield from _crowds(problem, rule, places)
 
 
-def breaks_on_nodes(problem: Arrays, node_of: NDArray[np.int64], *, fresh: bool = False) -> bool:
+def breaks_on_nodes(problem: ConstrainedArrays, node_of: NDArray[np.int64], *, fresh: bool = False) -> bool:
     """Check whether a decision on nodes breaks a hard constraint that the running assignment keeps there.
 
     Args:
@@ -55,7 +55,9 @@ def breaks_on_nodes(problem: Arrays, node_of: NDArray[np.int64], *, fresh: bool 
     return bool(found) or any(_crowds(problem, rule, places) for rule in problem.constraints.counted)
 
 
-def breaches_by(problem: Arrays, assignment: Mapping[str, Slot], task: int, slots: Sequence[Slot]) -> list[list[str]]:
+def breaches_by(
+    problem: ConstrainedArrays, assignment: Mapping[str, Slot], task: int, slots: Sequence[Slot]
+) -> list[list[str]]:
     """Hard constraints that one task would newly break in each of some slots, as `new_breaches` sees them.
 
     Args:
@@ -88,7 +90,9 @@ def breaches_by(problem: Arrays, assignment: Mapping[str, Slot], task: int, slot
     return [list(dict.fromkeys(each)) for each in found]
 
 
-def _crowded(problem: Arrays, rule: CountRule, places: _Places, task: int, slots: Sequence[Slot]) -> NDArray[np.bool_]:
+def _crowded(
+    problem: ConstrainedArrays, rule: CountRule, places: _Places, task: int, slots: Sequence[Slot]
+) -> NDArray[np.bool_]:
     """Slots in which one more task breaks a rule, bool (k,); where it ran only if another is new in the domain."""
     _, domain, group, before, names = places.of(rule)
     if places.by_worker(rule):
@@ -109,7 +113,7 @@ def _crowded(problem: Arrays, rule: CountRule, places: _Places, task: int, slots
     return found
 
 
-def breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[tuple[LabelRule | CountRule, int]]:
+def breaches(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> Iterator[tuple[LabelRule | CountRule, int]]:
     """Every constraint, the hard ones first, with the number of tasks that would have to be elsewhere for it.
 
     Args:
@@ -127,7 +131,7 @@ def breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[tuple[
             yield rule, int((~rule.nodes[places.node[places.members(rule.member)]]).sum())
 
 
-def penalty(problem: Arrays, assignment: Mapping[str, Slot]) -> float:
+def penalty(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> float:
     """Weight of the soft constraints that an assignment breaks: of each its weight, times the tasks that break it.
 
     Args:
@@ -144,7 +148,7 @@ class _Places:
     """Places of all tasks, now and before, by node and, where an assignment is given, by worker."""
 
     def __init__(
-        self, problem: Arrays, node_of: Ints, assignment: Mapping[str, Slot] | None, *, fresh: bool = False
+        self, problem: ConstrainedArrays, node_of: Ints, assignment: Mapping[str, Slot] | None, *, fresh: bool = False
     ) -> None:
         self._problem, self.node, self._assignment = problem, node_of, assignment
         self.ran: Ints = np.full(problem.n, -1) if fresh else problem.current
@@ -188,7 +192,7 @@ class _Places:
         return self._slots
 
 
-def _strays(problem: Arrays, rule: LabelRule, places: _Places) -> Iterable[Reason]:
+def _strays(problem: ConstrainedArrays, rule: LabelRule, places: _Places) -> Iterable[Reason]:
     tasks = places.members(rule.member)
     node = places.node[tasks]
     wrong = tasks[~rule.nodes[node] & (places.ran[tasks] != node)]
@@ -199,7 +203,7 @@ def _strays(problem: Arrays, rule: LabelRule, places: _Places) -> Iterable[Reaso
         yield Reason(code="constraint", subject=rule.topology, message=message)
 
 
-def _crowds(problem: Arrays, rule: CountRule, places: _Places) -> list[Reason]:
+def _crowds(problem: ConstrainedArrays, rule: CountRule, places: _Places) -> list[Reason]:
     tasks, domain, group, before, names = places.of(rule)
     if rule.kind is ConstraintKind.TOGETHER:
         used = set(domain.tolist())
@@ -223,7 +227,7 @@ def _crowds(problem: Arrays, rule: CountRule, places: _Places) -> list[Reason]:
     return found
 
 
-def _before_all(problem: Arrays, rule: CountRule, places: _Places) -> Ints:
+def _before_all(problem: ConstrainedArrays, rule: CountRule, places: _Places) -> Ints:
     """Domains in which members ran before, those that are placed no more included."""
     member = np.array(rule.group, dtype=np.int64)[problem.component] >= 0
     ran = np.flatnonzero(member & (places.ran >= 0))

@@ -17,10 +17,10 @@ from headgate.problem.slowdown import slow_batches
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from headgate.problem.arrays import Arrays
+    from headgate.problem.limited import LimitedArrays
 
 
-def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
+def check_plan(problem: LimitedArrays, plan: Plan) -> tuple[Reason, ...]:
     """Find what is wrong with a plan; nothing if it may be carried out.
 
     Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its
@@ -36,7 +36,7 @@ def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
     return tuple(_violations(problem, plan))
 
 
-def _violations(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+def _violations(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     malformed = _malformed(plan)
     if malformed:
         yield Reason(code="type", subject="plan", message=malformed)
@@ -60,7 +60,7 @@ def _violations(problem: Arrays, plan: Plan) -> Iterable[Reason]:
     yield from _restarts(problem, plan)
     yield from _moves(problem, plan)
     yield from new_breaches(problem, plan.assignment)
-    yield from slow_batches(problem, plan.assignment)
+    yield from slow_batches(problem, problem.slowdown, plan.assignment)
 
 
 def _malformed(plan: object) -> str:
@@ -78,7 +78,7 @@ def _malformed(plan: object) -> str:
     return ""
 
 
-def _capacity(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+def _capacity(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     node_of = problem.node_of(plan.assignment)
     usage, before = np.zeros_like(problem.capacity), np.zeros_like(problem.capacity)
     np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
@@ -91,7 +91,7 @@ def _capacity(problem: Arrays, plan: Plan) -> Iterable[Reason]:
         yield Reason(code="capacity", subject=name, message=message, resource=what, need=need, have=have)
 
 
-def _profiled_capacity(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+def _profiled_capacity(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     """Nodes that profiles say are overloaded at the plan's input rate; without one, declared demands alone count."""
     if plan.input_rate is None or not problem.request.profiles:
         return
@@ -109,7 +109,7 @@ def _profiled_capacity(problem: Arrays, plan: Plan) -> Iterable[Reason]:
         yield Reason(code="capacity", subject=name, message=message, resource="cpu", **have)
 
 
-def _workers(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+def _workers(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     heap = _heaps(problem, plan.assignment)
     live = (task for task, node in zip(problem.task_ids, problem.current.tolist(), strict=True) if node >= 0)
     before = _heaps(problem, {task: problem.request.assignment[task] for task in live})
@@ -125,7 +125,7 @@ def _workers(problem: Arrays, plan: Plan) -> Iterable[Reason]:
             yield Reason(code="heap", subject=str(slot), message=message, resource="heap", need=need, have=have)
 
 
-def _heaps(problem: Arrays, assignment: Mapping[str, Slot]) -> dict[tuple[Slot, int], float]:
+def _heaps(problem: LimitedArrays, assignment: Mapping[str, Slot]) -> dict[tuple[Slot, int], float]:
     """MB of heap in use by slot and topology."""
     heap: dict[tuple[Slot, int], float] = defaultdict(float)
     for task, slot in assignment.items():
@@ -134,7 +134,7 @@ def _heaps(problem: Arrays, assignment: Mapping[str, Slot]) -> dict[tuple[Slot, 
     return heap
 
 
-def _fixed(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+def _fixed(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     for index in np.flatnonzero(problem.fixed >= 0).tolist():
         task, node = problem.task_ids[index], problem.node_ids[problem.fixed[index]]
         slot = plan.assignment.get(task)
@@ -142,7 +142,7 @@ def _fixed(problem: Arrays, plan: Plan) -> Iterable[Reason]:
             yield Reason(code="fixed", subject=task, message=f"{task} runs on {node} and may not move")
 
 
-def _restarts(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+def _restarts(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     """Running workers whose tasks would not be the same, where none may restart."""
     closed = [problem.task_ids[task] for task in np.flatnonzero(problem.closed).tolist()]
     before = _tasks_in({task: problem.request.assignment[task] for task in closed})
@@ -159,7 +159,7 @@ def _tasks_in(assignment: Mapping[str, Slot]) -> dict[Slot, set[str]]:
     return found
 
 
-def _moves(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+def _moves(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     at = {
         task: slot
         for task, slot in problem.request.assignment.items()
@@ -195,7 +195,7 @@ def _moves(problem: Arrays, plan: Plan) -> Iterable[Reason]:
     yield from _limit(problem, plan)
 
 
-def _limit(problem: Arrays, plan: Plan) -> Iterable[Reason]:
+def _limit(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     limit = problem.request.limits.max_moves
     moved = {move.task for move in plan.moves if move.kind is not MoveKind.PLACE}
     if limit is not None and len(moved) > limit:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.model import FrozenMap, Plan, Reason, Slot
-from headgate.problem.arrays import Arrays
 from headgate.problem.broken import breaches_by
+from headgate.problem.limited import LimitedArrays
 from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, load_with
 from headgate.problem.slowdown import slow_batches
 
@@ -36,7 +36,7 @@ class Others:
         taken: Ports in use on each node, by its id.
     """
 
-    problem: Arrays
+    problem: LimitedArrays
     plan: Plan
     task: int
     node_of: NDArray[np.int64]
@@ -44,7 +44,7 @@ class Others:
     taken: Mapping[str, set[int]]
 
     @classmethod
-    def of(cls, problem: Arrays, plan: Plan, task: int) -> Others:
+    def of(cls, problem: LimitedArrays, plan: Plan, task: int) -> Others:
         """Take a task out of a plan.
 
         Args:
@@ -217,9 +217,9 @@ class Others:
         return found
 
     def _slow(self, slot: Slot) -> Iterator[Reason]:
-        if self.problem.slowdown is not None:
+        if (limit := self.problem.slowdown) is not None:
             there = FrozenMap({**self.plan.assignment, self.id: slot})
-            yield from (attrs.evolve(each, subject=slot.node) for each in slow_batches(self.problem, there))
+            yield from (attrs.evolve(each, subject=slot.node) for each in slow_batches(self.problem, limit, there))
 
 
 def restarts(others: Others, slot: Slot | None) -> int:
@@ -246,7 +246,9 @@ def no_slot(others: Others, node: str) -> Reason:
     return Reason(code="slots", subject=node, message=message, resource="slots", need=1.0, have=0.0)
 
 
-def _heaps(problem: Arrays, assignment: Mapping[str, Slot], topology: int, *, without: int | None = None) -> Heaps:
+def _heaps(
+    problem: LimitedArrays, assignment: Mapping[str, Slot], topology: int, *, without: int | None = None
+) -> Heaps:
     """MB of heap in each worker of a topology, by slot."""
     found: Heaps = defaultdict(float)
     for at in np.flatnonzero(problem.topology == topology).tolist():

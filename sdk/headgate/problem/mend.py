@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from headgate.problem.arrays import Arrays
     from headgate.problem.constraints import Constraints, CountRule
+    from headgate.problem.limited import LimitedArrays
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
@@ -36,7 +36,7 @@ EFFORT = 2_000
 longer a request takes that has no solution: each step looks at all nodes."""
 
 
-def mend(problem: Arrays, node_of: Ints, left_out: Flags | None = None) -> Ints:
+def mend(problem: LimitedArrays, node_of: Ints, left_out: Flags | None = None) -> Ints:
     """Move what breaks a hard constraint to the best allowed node, then what breaks a soft one where there is room.
 
     What runs stays where it is rather than nowhere; what is new and finds no node has none. A placement that breaks
@@ -61,7 +61,7 @@ def mend(problem: Arrays, node_of: Ints, left_out: Flags | None = None) -> Ints:
     return soften(problem, node_of)
 
 
-def stand(problem: Arrays, node_of: Ints) -> Ints:
+def stand(problem: LimitedArrays, node_of: Ints) -> Ints:
     """Leave what runs where it is; what is new goes where it was decided, if that is allowed and there is room.
 
     Args:
@@ -75,7 +75,7 @@ def stand(problem: Arrays, node_of: Ints) -> Ints:
     return work.place(new.tolist())
 
 
-def _mended(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
+def _mended(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
     wanted = np.flatnonzero((node_of >= 0) | lost)
     found = _keep(problem, constraints, node_of, lost)
     if problem.request.limits.max_moves is None or not (problem.current >= 0).any():
@@ -89,7 +89,7 @@ def _mended(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flag
     return found
 
 
-def _keep(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
+def _keep(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
     """Mend with as few changes as possible."""
     work = _Mending(problem, node_of)
     for rule in constraints.counted:
@@ -110,7 +110,7 @@ def _keep(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags)
     return work.place(rest.tolist())
 
 
-def _anew(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags, *, wishes: bool) -> Ints:
+def _anew(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost: Flags, *, wishes: bool) -> Ints:
     """Place what constraints bind first, the most bound first, by depth-first search; then all others.
 
     With `wishes` the search tries the node that was decided first, else those of a task's own component.
@@ -130,7 +130,7 @@ def _anew(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags,
 class _Mending:
     """A room that is filled with a decision as far as constraints allow."""
 
-    def __init__(self, problem: Arrays, node_of: Ints) -> None:
+    def __init__(self, problem: LimitedArrays, node_of: Ints) -> None:
         self.problem, self.wanted, self.room = problem, node_of, Room(problem)
         still = problem.request.limits.max_moves is not None
         self._trials = ALL_TRIALS

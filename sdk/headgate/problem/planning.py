@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.model import Slot
-    from headgate.problem.arrays import Arrays
     from headgate.problem.constraints import CountRule, LabelRule
+    from headgate.problem.limited import LimitedArrays
+    from headgate.problem.slowdown import Slowdown
 
 SHOWN = 5
 """Unplaced tasks that get a reason of their own; one more reason counts the others."""
@@ -33,7 +34,7 @@ ROUNDS = 3
 
 
 def make_plan(
-    problem: Arrays,
+    problem: LimitedArrays,
     node_of: NDArray[np.int64],
     explanation: str = "",
     decided: tuple[Reason, ...] = (),
@@ -77,28 +78,32 @@ def make_plan(
 
 
 def _routed(
-    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+    problem: LimitedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
 ) -> tuple[NDArray[np.int64], list[Reason], Route]:
     """The decision that is carried out, mended where it breaks a constraint; why tasks are left; and the way there."""
     if problem.slowdown is not None:
-        return _in_time(problem, node_of, worker_of, decided)
+        return _in_time(problem, problem.slowdown, node_of, worker_of, decided)
     return _mended(problem, node_of, worker_of, decided)
 
 
 def _in_time(
-    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+    problem: LimitedArrays,
+    limit: Slowdown,
+    node_of: NDArray[np.int64],
+    worker_of: NDArray[np.int64] | None,
+    decided: tuple[Reason, ...],
 ) -> tuple[NDArray[np.int64], list[Reason], Route]:
     """The decision with its batches within the limit; else what runs stays, and new tasks go where a core is free."""
-    found = keep_to_limit(problem, mend(problem, node_of, _left_out(problem, decided)))
+    found = keep_to_limit(problem, limit, mend(problem, node_of, _left_out(problem, decided)))
     routed = _mended(problem, found, worker_of, decided)
     # A limit on moves may cut the way short, and mending may move tasks again.
-    if problem.slowdown is not None and any(slow_batches(problem, _assignment(problem, routed[2]))):
-        return _mended(problem, stand(problem, problem.slowdown.free), worker_of, decided)
+    if any(slow_batches(problem, limit, _assignment(problem, routed[2]))):
+        return _mended(problem, stand(problem, limit.free), worker_of, decided)
     return routed
 
 
 def _mended(
-    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+    problem: LimitedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
 ) -> tuple[NDArray[np.int64], list[Reason], Route]:
     if problem.constraints is None:
         return _route(problem, node_of, worker_of, decided)
@@ -129,30 +134,30 @@ def _mended(
     return routed
 
 
-def _broken(problem: Arrays, route: Route) -> set[str]:
+def _broken(problem: LimitedArrays, route: Route) -> set[str]:
     """Topologies of which a way ends in a new breach of a hard constraint."""
     return {reason.subject for reason in new_breaches(problem, _assignment(problem, route))}
 
 
 def _route(
-    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+    problem: LimitedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
 ) -> tuple[NDArray[np.int64], list[Reason], Route]:
     target, reasons = assign_slots(problem, node_of, worker_of)
     return node_of, _unplaced(problem, node_of, decided) + reasons, order_moves(problem, target)
 
 
-def _assignment(problem: Arrays, route: Route) -> FrozenMap[str, Slot]:
+def _assignment(problem: LimitedArrays, route: Route) -> FrozenMap[str, Slot]:
     return FrozenMap({problem.task_ids[task]: slot for task, slot in sorted(route.slots.items())})
 
 
-def _left_out(problem: Arrays, decided: tuple[Reason, ...]) -> NDArray[np.bool_]:
+def _left_out(problem: LimitedArrays, decided: tuple[Reason, ...]) -> NDArray[np.bool_]:
     """Tasks of the topologies that a scheduler left out on purpose, bool (n,)."""
     subjects = {reason.subject for reason in decided}
     known = np.array([topology in subjects for topology in problem.topology_ids], dtype=bool)
     return known[problem.topology] if problem.n else np.zeros(0, dtype=bool)
 
 
-def _to_free_slots(problem: Arrays, node_of: NDArray[np.int64], target: dict[int, Slot]) -> NDArray[np.int64]:
+def _to_free_slots(problem: LimitedArrays, node_of: NDArray[np.int64], target: dict[int, Slot]) -> NDArray[np.int64]:
     """Move tasks for which constraints within workers leave no slot on their node to nodes with a free one."""
     lost = [task for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist() if task not in target]
     room, left = Room(problem), problem.slots.copy()
@@ -169,7 +174,7 @@ def _to_free_slots(problem: Arrays, node_of: NDArray[np.int64], target: dict[int
     return room.node_of.copy()
 
 
-def _unplaced(problem: Arrays, node_of: NDArray[np.int64], decided: tuple[Reason, ...]) -> list[Reason]:
+def _unplaced(problem: LimitedArrays, node_of: NDArray[np.int64], decided: tuple[Reason, ...]) -> list[Reason]:
     missing = np.flatnonzero((node_of < 0) & ~_left_out(problem, decided)).tolist()
     if not missing:
         return list(decided)
@@ -183,7 +188,7 @@ def _unplaced(problem: Arrays, node_of: NDArray[np.int64], decided: tuple[Reason
     return reasons
 
 
-def _why(problem: Arrays, task: int, room: Room) -> Reason:
+def _why(problem: LimitedArrays, task: int, room: Room) -> Reason:
     """Name the resource that is shortest for the task on the node with the most left of it."""
     name, demand = problem.task_ids[task], problem.demand[task]
     if not problem.m:
@@ -206,7 +211,7 @@ def _why(problem: Arrays, task: int, room: Room) -> Reason:
     return Reason(code="capacity", subject=name, message=message, resource=resource, need=need, have=have)
 
 
-def _no_worker(problem: Arrays, task: int, wide: NDArray[np.bool_], room: Room) -> Reason:
+def _no_worker(problem: LimitedArrays, task: int, wide: NDArray[np.bool_], room: Room) -> Reason:
     """Say why a task is not on any of the `wide` nodes, which have the capacity for it."""
     name = problem.task_ids[task]
     both = wide & room.has_worker(task)
@@ -228,17 +233,17 @@ def _no_worker(problem: Arrays, task: int, wide: NDArray[np.bool_], room: Room) 
     return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
 
 
-def _binding(problem: Arrays, rules: Iterable[LabelRule | CountRule], task: int) -> str:
+def _binding(problem: LimitedArrays, rules: Iterable[LabelRule | CountRule], task: int) -> str:
     """Those of some hard constraints that bind a task."""
     return "; ".join(str(rule.constraint) for rule in rules if binds(rule, int(problem.component[task])))
 
 
-def _limited(problem: Arrays, dropped: int) -> Reason:
+def _limited(problem: LimitedArrays, dropped: int) -> Reason:
     limit = problem.request.limits.max_moves
     message = f"{dropped} more tasks would move, the limit is {limit}; the next round continues"
     return Reason(code="move-limit", subject="moves", message=message, need=dropped, have=limit)
 
 
-def _no_way(problem: Arrays, placed: int) -> Reason:
+def _no_way(problem: LimitedArrays, placed: int) -> Reason:
     message = f"{problem.n - placed} tasks wait for room that only further moves would free"
     return Reason(code="order", subject="moves", message=message)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headgate.problem.arrays import Arrays
 from headgate.problem.broken import breaks_on_nodes
 from headgate.problem.build import build
+from headgate.problem.limited import LimitedArrays
 from headgate.problem.mend import mend
 from headgate.problem.planning import make_plan
 from headgate.problem.room import Room
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Problem(Arrays):
+class Problem(LimitedArrays):
     """The arrays of a request, and the two things that a scheduler does with them: place tasks, and make a plan."""
 
     @classmethod

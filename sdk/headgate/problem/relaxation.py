@@ -13,14 +13,16 @@ from headgate.problem.room import Room
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.problem.arrays import Arrays
+    from headgate.problem.constrained import ConstrainedArrays
     from headgate.problem.constraints import Constraints, LabelRule
 
 FURTHER = 16
 """Limits above its own that are tried for `at_most`; beyond them it is left out as a whole."""
 
 
-def constraint_reason(problem: Arrays, constraints: Constraints, task: int, node_of: NDArray[np.int64]) -> Reason:
+def constraint_reason(
+    problem: ConstrainedArrays, constraints: Constraints, task: int, node_of: NDArray[np.int64]
+) -> Reason:
     """Reason for a task that would have room, but only where hard constraints forbid it.
 
     Args:
@@ -67,7 +69,7 @@ def _limit(rule: LabelRule | CountRule) -> int | None:
     return rule.limit if counts and isinstance(rule, CountRule) else None
 
 
-def _short(problem: Arrays, rule: LabelRule | CountRule) -> str:
+def _short(problem: ConstrainedArrays, rule: LabelRule | CountRule) -> str:
     """For a set that has to be together, the resource of which the largest domain has too little."""
     if not isinstance(rule, CountRule) or rule.kind is not ConstraintKind.TOGETHER:
         return ""
@@ -79,7 +81,7 @@ def _short(problem: Arrays, rule: LabelRule | CountRule) -> str:
 
 
 def _relaxed(
-    problem: Arrays,
+    problem: ConstrainedArrays,
     constraints: Constraints,
     rule: LabelRule | CountRule,
     tasks: list[int],

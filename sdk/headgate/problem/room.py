@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from headgate.problem.arrays import Arrays
+    from headgate.problem.constrained import ConstrainedArrays
     from headgate.problem.constraints import Constraints
 
 UNKNOWN = -1
@@ -33,7 +33,7 @@ class Room:
     not fit it either.
     """
 
-    def __init__(self, problem: Arrays, constraints: Constraints | None = None) -> None:
+    def __init__(self, problem: ConstrainedArrays, constraints: Constraints | None = None) -> None:
         """Place the fixed tasks.
 
         Args:

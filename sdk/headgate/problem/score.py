@@ -15,10 +15,10 @@ from headgate.problem.profiles import FULL, Profiled, load_at, throughput
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.problem.arrays import Arrays
+    from headgate.problem.limited import LimitedArrays
 
 
-def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float | None = None) -> Scores:
+def score(problem: LimitedArrays, assignment: FrozenMap[str, Slot], input_rate: float | None = None) -> Scores:
     """Score an assignment; see `Scores` for the meaning of each figure.
 
     With an input rate (`Plan.input_rate`), CPU use is what profiles say at that rate, and traffic, stated or measured,
@@ -40,7 +40,7 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
     if input_rate is not None:
         ratio[:, 0] = load_at(problem, node_of, input_rate) / FULL
         at_rate = input_rate / (Profiled.of(problem.request).input_rate or input_rate or 1.0)
-    batch, state = batch_seconds(problem, node_of)
+    batch, state = batch_seconds(problem.batches, node_of)
     return Scores(
         unit=problem.traffic.unit,
         traffic=total / scale * at_rate,
@@ -61,12 +61,12 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
     )
 
 
-def _moves(problem: Arrays, assignment: FrozenMap[str, Slot]) -> int:
+def _moves(problem: LimitedArrays, assignment: FrozenMap[str, Slot]) -> int:
     before, runs = problem.request.assignment, np.flatnonzero(problem.current >= 0).tolist()
     return sum(assignment.get(problem.task_ids[task]) != before[problem.task_ids[task]] for task in runs)
 
 
-def _cost(problem: Arrays, used: NDArray[np.int64]) -> float | None:
+def _cost(problem: LimitedArrays, used: NDArray[np.int64]) -> float | None:
     nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
     prices = [nodes[index].price for index in used.tolist()]
     known = [price for price in prices if price is not None]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from headgate.problem.arrays import Arrays
+    from headgate.problem.constrained import ConstrainedArrays
 
 
 Kind = tuple[int, int]
@@ -47,7 +47,7 @@ class _Worker:
 
 
 def assign_slots(
-    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None = None
+    problem: ConstrainedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None = None
 ) -> tuple[dict[int, Slot], list[Reason]]:
     """Give every placed task a slot of its node.
 
@@ -95,23 +95,23 @@ def assign_slots(
     return slots, reasons
 
 
-def _closed(problem: Arrays) -> list[int]:
+def _closed(problem: ConstrainedArrays) -> list[int]:
     found: list[int] = np.flatnonzero(problem.closed).tolist()
     return found
 
 
-def _ports(problem: Arrays, taken: set[Slot]) -> list[tuple[int, ...]]:
+def _ports(problem: ConstrainedArrays, taken: set[Slot]) -> list[tuple[int, ...]]:
     nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
     return [tuple(port for port in sorted(node.slots) if Slot(node.id, port) not in taken) for node in nodes]
 
 
-def _running(problem: Arrays) -> dict[int, int]:
+def _running(problem: ConstrainedArrays) -> dict[int, int]:
     """Port of each task that runs on a live slot, by task index."""
     assignment, ids = problem.request.assignment, problem.task_ids
     return {task: assignment[ids[task]].port for task in np.flatnonzero(problem.current >= 0).tolist()}
 
 
-def _used(problem: Arrays, running: dict[int, int]) -> dict[int, set[int]]:
+def _used(problem: ConstrainedArrays, running: dict[int, int]) -> dict[int, set[int]]:
     used: dict[int, set[int]] = defaultdict(set)
     for task, port in running.items():
         used[int(problem.current[task])].add(port)
@@ -121,7 +121,9 @@ def _used(problem: Arrays, running: dict[int, int]) -> dict[int, set[int]]:
 class _Packing:
     """Packing state of the workers, as lists: single numbers are read from them."""
 
-    def __init__(self, problem: Arrays, running: dict[int, int], worker_of: NDArray[np.int64] | None) -> None:
+    def __init__(
+        self, problem: ConstrainedArrays, running: dict[int, int], worker_of: NDArray[np.int64] | None
+    ) -> None:
         self._running = running
         self._asked: list[int] | None = None if worker_of is None else worker_of.tolist()
         self._fixed: list[bool] = (problem.fixed >= 0).tolist()
@@ -308,7 +310,7 @@ def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) 
         worker.port = next(free)
 
 
-def _shared(problem: Arrays, node: int, lost: int, have: int) -> Reason:
+def _shared(problem: ConstrainedArrays, node: int, lost: int, have: int) -> Reason:
     name = problem.node_ids[node]
     message = (
         f"node {name} has {have} slots: constraints within workers leave {lost} of its tasks without one; add slots"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from headgate.model import Slot
-    from headgate.problem.arrays import Arrays
+    from headgate.problem.constrained import ConstrainedArrays
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Slowdown:
         return bool((node_of >= 0).all()) and self.batch.seconds(node_of) > self.seconds * (1 + OVER)
 
 
-def slowdown_of(problem: Arrays) -> Slowdown | None:
+def slowdown_of(problem: ConstrainedArrays) -> Slowdown | None:
     """The limit on the batches of a request, None where it has none.
 
     There is none for several topologies, which share cores; where the engine would find no room for every task; and
@@ -97,7 +97,7 @@ def slowdown_of(problem: Arrays) -> Slowdown | None:
     return Slowdown(batch, goal, max(goal, running), free)
 
 
-def _free(problem: Arrays, batch: Batch) -> Ints | None:
+def _free(problem: ConstrainedArrays, batch: Batch) -> Ints | None:
     """List scheduling of each stage over the cores of all nodes that have room; None where a task finds none."""
     room, work = Room(problem), batch.work
     for tasks in batch.stages:
@@ -116,7 +116,7 @@ def _free(problem: Arrays, batch: Batch) -> Ints | None:
     return room.node_of.copy()
 
 
-def keep_to_limit(problem: Arrays, node_of: Ints) -> Ints:
+def keep_to_limit(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) -> Ints:
     """Move tasks off the slowest nodes of stages until a batch is no longer than it may be.
 
     A placement within the limit is returned as it is. Of the moves that shorten a stage, those come first that leave
@@ -124,10 +124,10 @@ def keep_to_limit(problem: Arrays, node_of: Ints) -> Ints:
 
     Args:
         problem: The request as arrays.
+        limit: The limit on its batches.
         node_of: Node index of each task, int64 (n,), -1 for a task without one.
     """
-    limit = problem.slowdown
-    if limit is None or not limit.slow(node_of) or (node_of == problem.current).all():
+    if not limit.slow(node_of) or (node_of == problem.current).all():
         return node_of
     found = _Balancing(problem, limit, node_of).run()
     # What runs keeps to the limit by its definition. It stays where it is as fast, or few tasks may move.
@@ -138,7 +138,7 @@ def keep_to_limit(problem: Arrays, node_of: Ints) -> Ints:
     return problem.current if stays and _as_good(problem, problem.current, found) else found
 
 
-def _as_good(problem: Arrays, running: Ints, found: Ints) -> bool:
+def _as_good(problem: ConstrainedArrays, running: Ints, found: Ints) -> bool:
     """Check whether what runs may stay: measurements that differ a little would else move tasks in every round."""
     usage = np.zeros_like(problem.capacity)
     np.add.at(usage, running, problem.demand)
@@ -148,14 +148,17 @@ def _as_good(problem: Arrays, running: Ints, found: Ints) -> bool:
     return traffic.inter_node(found) >= (1 - LESS) * traffic.inter_node(running)
 
 
-def slow_batches(problem: Arrays, assignment: FrozenMap[str, Slot]) -> Iterator[Reason]:
+def slow_batches(
+    problem: ConstrainedArrays, limit: Slowdown | None, assignment: FrozenMap[str, Slot]
+) -> Iterator[Reason]:
     """The reason why an assignment may not be carried out whose batches take too long.
 
     Args:
         problem: The request as arrays.
+        limit: The limit on its batches, None where there is none.
         assignment: Slot of each task, by task id.
     """
-    limit, node_of = problem.slowdown, problem.node_of(assignment)
+    node_of = problem.node_of(assignment)
     if limit is None or not limit.exceeded(node_of):
         return
     need, name = limit.batch.seconds(node_of), problem.topology_ids[limit.batch.topology]
@@ -169,7 +172,7 @@ def slow_batches(problem: Arrays, assignment: FrozenMap[str, Slot]) -> Iterator[
 class _Balancing:
     """A placement that is changed task by task; each step shortens a stage on its slowest node."""
 
-    def __init__(self, problem: Arrays, limit: Slowdown, node_of: Ints) -> None:
+    def __init__(self, problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) -> None:
         self._problem, self._limit, self._batch = problem, limit, limit.batch
         self._room = Room(problem)
         for task in np.flatnonzero(problem.fixed < 0).tolist():

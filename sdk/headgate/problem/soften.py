@@ -14,8 +14,8 @@ from headgate.problem.room import Room
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headgate.problem.arrays import Arrays
     from headgate.problem.constraints import Constraints
+    from headgate.problem.limited import LimitedArrays
 
     Ints = NDArray[np.int64]
 
@@ -23,7 +23,7 @@ PASSES = 2
 """Passes over the tasks: a later one finds what moves of an earlier one made possible."""
 
 
-def soften(problem: Arrays, node_of: Ints) -> Ints:
+def soften(problem: LimitedArrays, node_of: Ints) -> Ints:
     """Move tasks that break soft constraints to nodes that fit and weigh less, the heaviest first.
 
     No hard constraint is broken for it, and no batch takes longer than it may. Where the number of moves is limited,
@@ -47,7 +47,7 @@ def soften(problem: Arrays, node_of: Ints) -> Ints:
 
 
 class _Softening:
-    def __init__(self, problem: Arrays, constraints: Constraints, node_of: Ints) -> None:
+    def __init__(self, problem: LimitedArrays, constraints: Constraints, node_of: Ints) -> None:
         self.problem, self.room = problem, Room(problem)
         size = constraints.allowed.shape
         self._rules = constraints.soft_counted

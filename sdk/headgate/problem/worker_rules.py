@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from headgate.problem.arrays import Arrays
+    from headgate.problem.constrained import ConstrainedArrays
     from headgate.problem.constraints import CountRule
 
 UNKNOWN = -(2**31)
@@ -26,7 +26,7 @@ UNKNOWN = -(2**31)
 class WorkerRules:
     """Hard constraints within workers, for the step from nodes to slots."""
 
-    def __init__(self, problem: Arrays) -> None:
+    def __init__(self, problem: ConstrainedArrays) -> None:
         constraints = problem.constraints
         self._rules: tuple[CountRule, ...] = () if constraints is None else constraints.workers
         self._component: list[int] = problem.component.tolist() if self._rules else []
@@ -120,7 +120,7 @@ class WorkerRules:
 class WorkerNeeds:
     """Workers that constraints within them take on each node, as tasks come and go."""
 
-    def __init__(self, problem: Arrays) -> None:
+    def __init__(self, problem: ConstrainedArrays) -> None:
         self._rules = WorkerRules(problem)
         self._component: list[int] = problem.component.tolist()
         self._topology: list[int] = problem.topology.tolist()

@@ -16,7 +16,8 @@ from headgate.model import Limits, Profile
 from headgate.model.knowledge import Knowledge, ProfileFit
 from headgate.plugins.host import PluginHost
 from headgate_spark.events.event import QueryProgress, parse
-from headgate_spark.events.intake import BATCHES, LEAST, intake, rows_behind
+from headgate_spark.events.intake import BATCHES, LEAST, intake
+from headgate_spark.events.offsets import rows_behind
 from patience import PATIENCE
 
 

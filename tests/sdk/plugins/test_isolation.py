@@ -13,7 +13,8 @@ import pytest
 from headgate.documents import dumps
 from headgate.model import ENDED_EARLY, Limits, Status
 from headgate.plugins.host import PluginHost
-from headgate.plugins.isolation import SchedulerProcesses, isolated
+from headgate.plugins.isolation import isolated
+from headgate.plugins.processes import SchedulerProcesses
 from patience import PATIENCE
 from plugin_folder import install
 from small_requests import component, node, request, topology
@@ -150,7 +151,7 @@ def test_a_search_is_ended_near_its_deadline(host):
 
 
 def test_one_that_is_not_prepared_is_held(host, monkeypatch):
-    monkeypatch.setattr("headgate.plugins.isolation.PREPARED", 0.5)
+    monkeypatch.setattr("headgate.plugins.processes.PREPARED", 0.5)
     plan = host.schedule("apart-slow", REQUEST)
     assert "apart-slow is not prepared after 0.5 s; its process is ended" in plan.reasons[0].message
 
@@ -220,5 +221,5 @@ def test_without_a_wish_the_host_is_as_it_is():
 
 
 def test_a_plan_that_never_ends_is_not_read_for_ever(host, monkeypatch):
-    monkeypatch.setattr("headgate.plugins.isolation.LARGEST", 10)
+    monkeypatch.setattr("headgate.plugins.processes.LARGEST", 10)
     assert host.schedule("apart-good", REQUEST).reasons[0].code == "answer"
