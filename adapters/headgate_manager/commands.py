@@ -5,15 +5,14 @@ from __future__ import annotations
 import getpass
 import os
 import socket
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from headgate.cli.output import emit, json_option, say, table
 from headgate_manager.indication import CHANGING, HOLD, Trigger
 from headgate_manager.opening import open_store
+from headgate_manager.plain import change_data, merged_data, time_text, topologies_data
 
 if TYPE_CHECKING:
     from headgate_manager.history import Author, Change
@@ -56,7 +55,7 @@ def priority() -> None:
 def list_command(database: str | None, *, as_json: bool) -> None:
     """List the registered topologies: priorities, nodes, triggers; who starves, since when, and what it would take."""
     with open_store(database) as store:
-        found, seen = list(store.indications().values()), store.seen()
+        found, seen, data = list(store.indications().values()), store.seen(), topologies_data(store)
     columns = (
         "topology",
         "priority",
@@ -70,7 +69,7 @@ def list_command(database: str | None, *, as_json: bool) -> None:
     )
     rows = [(*_row(each), *_seen_cells(seen.get(each.name))) for each in found]
     shown = table(f"{len(found)} topologies", columns, rows, numbers=("priority", "now", *columns[4:7]))
-    emit([{**_plain(each), **_seen_data(seen.get(each.name))} for each in found], shown, as_json=as_json)
+    emit(data, shown, as_json=as_json)
 
 
 @priority.command("set")
@@ -93,7 +92,7 @@ def set_command(name: str, why: str, database: str | None, *, as_json: bool, **g
     with open_store(database) as store:
         done = store.set(name, fields, _author(why))
     say(f"{name} is {'registered' if done.verdict == 'new' else 'changed'}")
-    emit(_change_data(done), _history_table([done]), as_json=as_json)
+    emit(change_data(done), _history_table([done]), as_json=as_json)
 
 
 @priority.command()
@@ -122,9 +121,8 @@ def trigger(
     with open_store(database) as store:
         done = store.trigger(sent, author, at_once=at_once)
     say(f"{done.verdict}: {done.message}")
-    data = {"verdict": done.verdict, "message": done.message, "topology": _plain(done.indication)}
     if as_json:
-        emit(data, as_json=True)
+        emit(merged_data(done), as_json=True)
     raise SystemExit(0 if done.verdict in CHANGING else 1)
 
 
@@ -137,7 +135,7 @@ def history(name: str | None, last: int, database: str | None, *, as_json: bool)
     """Show the newest changes, of the topology NAME alone or of all: when, who, why."""
     with open_store(database) as store:
         found = store.history(name, limit=last)
-    emit([_change_data(each) for each in found], _history_table(found), as_json=as_json)
+    emit([change_data(each) for each in found], _history_table(found), as_json=as_json)
 
 
 def _author(why: str) -> Author:
@@ -149,10 +147,6 @@ def _author(why: str) -> Author:
     except (KeyError, OSError):  # a container's user may have no name
         user = str(os.getuid())
     return Author(who=f"{user}@{socket.gethostname()}", why=why)
-
-
-def _seconds(milliseconds: int | None) -> float | None:
-    return None if milliseconds is None else milliseconds / 1000
 
 
 def _number(key: str, value: Any) -> int | None:
@@ -174,30 +168,6 @@ def _seen_cells(seen: Seen | None) -> tuple[object, ...]:
         return None, None, None
     since = None if seen.starving is None else time_text(seen.starving)
     return seen.nodes, since, seen.remedy
-
-
-def _seen_data(seen: Seen | None) -> dict[str, Any]:
-    if seen is None:
-        return {"nodes": None, "starving": None, "preferred": None, "remedy": ""}
-    times = {"starving": seen.starving, "preferred": seen.boosted}
-    told = {key: None if time is None else time_text(time) for key, time in times.items()}
-    return {"nodes": seen.nodes, **told, "remedy": seen.remedy}
-
-
-def _plain(each: Indication) -> dict[str, Any]:
-    """An indication as data, with its time as text and the priority in effect."""
-    changed = None if each.changed is None else time_text(each.changed)
-    return {
-        **attrs.asdict(each),
-        "hold": each.hold / 1000,
-        "aging": _seconds(each.aging),
-        "changed": changed,
-        "level": each.level,
-    }
-
-
-def _change_data(change: Change) -> dict[str, Any]:
-    return {**attrs.asdict(change), "at": time_text(change.at)}
 
 
 def _history_table(changes: list[Change]) -> Any:
@@ -228,8 +198,3 @@ def _value(key: str, value: Any) -> str:
     if value is None:
         return "as declared"
     return f"{value / 1000:g} s" if key in ("hold", "aging") else str(value)
-
-
-def time_text(milliseconds: int) -> str:
-    """Milliseconds since 1970 as text, in UTC."""
-    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -69,19 +69,23 @@ class Indication:
 class Trigger:
     """Indication of the onset or the end of a topology's trigger condition.
 
+    As a document it is what programs send (`headgate schema trigger`).
+
     Attributes:
         topology: Name of the topology.
         on: True for Trigger On, False for Trigger Off.
         source: Who sends it: a task, a person, a program. Sequence numbers are those of a source.
         sequence: Number that grows from trigger to trigger of a source; None for the next one.
-        sent: Time by the sender's clock; None if it says none.
+        sent: Time by the sender's clock, in milliseconds since 1970; None if it says none.
+        why: Reason in the sender's words.
     """
 
     topology: str
     on: bool
-    source: str = "person"
+    source: str
     sequence: int | None = None
     sent: int | None = None
+    why: str = ""
 
 
 @attrs.frozen(kw_only=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.errors import EngineError
 from headgate.hooks import Description, Finding, hookimpl
-from headgate_manager.opening import open_store
+from headgate_manager.indication import Trigger
+from headgate_manager.opening import Stores
 from headgate_manager.starving import Claim, levels
 
 if TYPE_CHECKING:
@@ -26,9 +24,7 @@ class Manager:
 
     def __init__(self) -> None:
         """Open nothing yet."""
-        self._stores: dict[str | None, Store] = {}
-        self._open = contextlib.ExitStack()  # databases stay open between rounds, until the process ends
-        self._lock = threading.Lock()
+        self._stores = Stores()
 
     @hookimpl
     def headgate_describe(self) -> Description:
@@ -45,6 +41,11 @@ class Manager:
         return [Finding.of_package(name, fix) for name in ("SQLAlchemy", "alembic")]
 
     @hookimpl
+    def headgate_documents(self) -> Mapping[str, type]:
+        """The document that programs send."""
+        return {"trigger": Trigger}
+
+    @hookimpl
     def headgate_prioritise(self, observation: Observation, address: str | None) -> Observation:
         """Override what topologies declare by their indications, and keep who starves.
 
@@ -52,12 +53,8 @@ class Manager:
             observation: What was seen.
             address: The database; None is the default one.
         """
-        try:
-            return _prioritised(observation, self._store(address))
-        except EngineError:
-            with self._lock:  # opened again in the next round, with tables if it has none
-                self._stores.pop(address, None)
-            raise
+        with self._stores.use(address) as store:
+            return _prioritised(observation, store)
 
     @hookimpl
     def headgate_reschedule(self, change: Change, steering: Steering, drain: Drain, address: str | None) -> Receipt:
@@ -73,7 +70,7 @@ class Manager:
         from headgate_manager.reschedule import Rescheduler
         from headgate_manager.reschedulings import Reschedulings
 
-        return Rescheduler(Reschedulings(self._store(address).engine), steering).carry_out(change, drain)
+        return Rescheduler(Reschedulings(self._stores.get(address).engine), steering).carry_out(change, drain)
 
     @hookimpl
     def headgate_recover(self, steering: Steering, address: str | None) -> Sequence[str]:
@@ -87,13 +84,7 @@ class Manager:
         from headgate_manager.reschedule import Rescheduler
         from headgate_manager.reschedulings import Reschedulings
 
-        return Rescheduler(Reschedulings(self._store(address).engine), steering).recover()
-
-    def _store(self, address: str | None) -> Store:
-        with self._lock:
-            if address not in self._stores:
-                self._stores[address] = self._open.enter_context(open_store(address))
-            return self._stores[address]
+        return Rescheduler(Reschedulings(self._stores.get(address).engine), steering).recover()
 
 
 def _prioritised(observation: Observation, store: Store) -> Observation:

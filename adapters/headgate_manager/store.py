@@ -138,7 +138,7 @@ class Store:
                 _write(connection, made.indication)
                 _count(connection, trigger, last)
             who = author.who if trigger.source == author.who else f"{trigger.source} by {author.who}"
-            said = attrs.evolve(author, who=who, why=author.why or made.message)
+            said = attrs.evolve(author, who=who, why=author.why or trigger.why or made.message)
             record(connection, now, "trigger", made.verdict, said, before, made.indication)
             return made
 

@@ -13,13 +13,13 @@ import attrs
 
 from headgate.control.knowledge import KnowledgeFile
 from headgate.control.priorities import Priorities
+from headgate.engines.secret import read_or_make_secret
 from headgate.model import Metrics, Request
 from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.intake import StormIntake
 from headgate_storm.nimbus.bridge import Bridge
 from headgate_storm.nimbus.claim import claim
 from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.peers.descriptors import places, raise_limit
 from headgate_storm.target import StormTarget
 from headgate_storm.workers.collector import CLIENTS, Collector

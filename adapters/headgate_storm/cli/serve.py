@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.cli.address import Address
 from headgate.cli.control import journal_option, loop_settings, make_journal, run_rounds
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
@@ -26,19 +27,6 @@ if TYPE_CHECKING:
     from headgate_storm.service import Service, ServiceSettings
 
 
-class _Address(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
-    name = "address"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """HOST:PORT."""
-        if isinstance(value, tuple):
-            return value
-        host, colon, port = str(value).rpartition(":")
-        if not (colon and host and port.isdigit() and int(port) < 65536):
-            self.fail(f"{value!r} is no HOST:PORT", param, ctx)
-        return host, int(port)
-
-
 @click.group()
 def serve() -> None:
     """Serve an engine that asks for its schedule."""
@@ -54,7 +42,7 @@ def serve() -> None:
     help="File to write for Nimbus, which names it as headgate.endpoint.",
 )
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="Where to listen; by default any free port.")
-@click.option("--collector", type=_Address(), metavar="HOST:PORT", help="Where to take the reports of workers.")
+@click.option("--collector", type=Address(), metavar="HOST:PORT", help="Where to take the reports of workers.")
 @click.option(
     "--token",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Self
 
 import attrs
 
+from headgate.engines.secret import make_secret, write_private
 from headgate.errors import EngineError
-from headgate_storm.nimbus.secret import make_secret, write_private
 from headgate_storm.peers.server import Bounds, PeerServer
 
 if TYPE_CHECKING:

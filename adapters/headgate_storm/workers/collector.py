@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Self
 
 import attrs
 
+from headgate.engines.secret import make_secret
 from headgate.errors import DocumentError, EngineError
-from headgate_storm.nimbus.secret import make_secret
 from headgate_storm.peers.proof import derive
 from headgate_storm.peers.server import Bounds, PeerServer
 from headgate_storm.workers.reports import read_report

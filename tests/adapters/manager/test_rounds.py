@@ -78,11 +78,11 @@ def test_dps_follows_the_triggers_as_table_9_prints_it(path, store):
     round_of(loop, target)
     assert nodes_of(target) == {"ArchivalTP1": 3, "ArchivalTP2": 3, "EventTP1": 5, "EventTP2": 5}
     for name in EVENTS:
-        store.trigger(Trigger(topology=name, on=True), ANN)
+        store.trigger(Trigger(topology=name, on=True, source="person"), ANN)
     assert round_of(loop, target).outcome == "executed"
     assert nodes_of(target) == {"EventTP1": 8, "EventTP2": 8}
     for name in EVENTS:
-        store.trigger(Trigger(topology=name, on=False), ANN)
+        store.trigger(Trigger(topology=name, on=False, source="person"), ANN)
     starving = round_of(loop, target)
     assert any("ArchivalTP1 starves; it would take" in note for note in starving.notes)
     assert nodes_of(target) == {"ArchivalTP1": 3, "ArchivalTP2": 3, "EventTP1": 5, "EventTP2": 5}
@@ -108,7 +108,7 @@ def test_aging_gives_a_starving_topology_its_turn(path, store):
     registered(store)
     target, loop = loop_on(path)
     for name in EVENTS:
-        store.trigger(Trigger(topology=name, on=True), ANN)
+        store.trigger(Trigger(topology=name, on=True, source="person"), ANN)
     round_of(loop, target)
     assert nodes_of(target) == {"EventTP1": 8, "EventTP2": 8}
     store.set("ArchivalTP2", {"aging": 0}, ANN)
@@ -138,7 +138,7 @@ def test_rounds_hold_while_the_database_is_gone_and_come_back(path, store):
     assert nodes_of(target) == before
     path.parent.unlink()
     folder.rename(path.parent)
-    store.trigger(Trigger(topology="EventTP1", on=True), ANN)
+    store.trigger(Trigger(topology="EventTP1", on=True, source="person"), ANN)
     assert round_of(loop, target).outcome == "executed"
     assert nodes_of(target)["EventTP1"] == 8
 

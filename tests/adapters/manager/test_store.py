@@ -80,9 +80,9 @@ def test_a_change_has_who_when_and_why(store, clock):
 def test_an_ended_hold_is_in_the_history_with_the_time_of_its_end(store, clock):
     store.set("t", {}, ANN)
     begin = clock.now
-    store.trigger(Trigger(topology="t", on=True), ANN)
+    store.trigger(Trigger(topology="t", on=True, source="person"), ANN)
     clock.now += 10_000
-    assert store.trigger(Trigger(topology="t", on=False), ANN).verdict == "pending"
+    assert store.trigger(Trigger(topology="t", on=False, source="person"), ANN).verdict == "pending"
     clock.now += HOLD
     assert store.indications()["t"].active is False
     store.set("t", {"priority": 3}, ANN)
@@ -96,7 +96,7 @@ def test_what_is_refused_leaves_nothing(store):
     with pytest.raises(DocumentError, match="raise the desired ones"):
         store.set("t", {"minimum_nodes": 3, "priority": 1}, ANN)
     with pytest.raises(DocumentError, match="did you mean t"):
-        store.trigger(Trigger(topology="T", on=True), ANN)
+        store.trigger(Trigger(topology="T", on=True, source="person"), ANN)
     with pytest.raises(DocumentError, match="no topology u is registered"):
         store.history("u")
     assert len(store.history()) == 1

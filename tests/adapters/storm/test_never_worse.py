@@ -21,8 +21,8 @@ import attrs
 import pytest
 
 from headgate.control.journal import read_journal
+from headgate.engines.secret import read_or_make_secret
 from headgate_storm.nimbus.bridge import Endpoint
-from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.service import HOOKS, SCHEDULER
 from shell import HEADGATE
 from storm_cluster import running_cluster, wait_for, word_count

@@ -12,8 +12,8 @@ from collections import Counter
 
 import pytest
 
+from headgate.engines.secret import read_or_make_secret
 from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
-from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import HOOKS, SCHEDULER
 from patience import PATIENCE

@@ -17,12 +17,12 @@ import storm_callers
 from headgate import documents
 from headgate.control.journal import read_journal
 from headgate.control.round import Round
+from headgate.engines.secret import read_or_make_secret
 from headgate.errors import EngineError
 from headgate.model import Component, FrozenMap, Kind, Plan, Resources, Stream, Topology
 from headgate.plugins.host import PluginHost
 from headgate_storm.install.submit import submit_description
 from headgate_storm.nimbus.bridge import Endpoint
-from headgate_storm.nimbus.secret import read_or_make_secret
 from headgate_storm.peers.proof import derive
 from headgate_storm.service import HOOKS, ServiceSettings, serve
 from headgate_storm.workload.describe import describe

@@ -1,4 +1,4 @@
-"""Tokens of the bridge and of the collector, in files that their owner alone can read."""
+"""Tokens of what listens, in files that their owner alone can read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BYTES = 32
-"""Random bytes of a token. With far fewer it could be guessed; the collector takes lines of up to 1 KB as a token."""
+"""Random bytes of a token. With far fewer it could be guessed; with far more it fits into no line that proves it."""
 
 
 def make_secret() -> str:

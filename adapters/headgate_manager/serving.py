@@ -1,0 +1,111 @@
+"""The command `headgate manager serve`: triggers and priorities from programs."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+from platformdirs import user_state_path
+
+from headgate.cli.address import Address
+from headgate.cli.output import json_option, say
+from headgate.engines.secret import read_or_make_secret
+from headgate.errors import EngineError
+from headgate_manager.commands import database_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from headgate_manager.listening import HttpServer
+    from headgate_manager.store import Store
+
+PORT = 7780
+"""Default of the port: one that programs can be told once."""
+SHOWN = 4096
+"""Triggers that wait to be shown. With fewer, a burst is not shown whole; with more, a stuck pipe holds more memory."""
+
+
+@click.group()
+def manager() -> None:
+    """Let programs send triggers and change priorities."""
+
+
+@manager.command()
+@click.option(
+    "--listen",
+    type=Address(),
+    default=f"127.0.0.1:{PORT}",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where to listen for HTTP; port 0 is any free one.",
+)
+@click.option(
+    "--token",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the secret of callers; made if it is not there, by default in the user's state folder.",
+)
+@database_option
+@json_option
+def serve(listen: tuple[str, int], token: Path | None, database: str | None, *, as_json: bool) -> None:
+    """Serve triggers and priorities over HTTP, until Ctrl-C."""
+    # These cost some 0.1 s, which the list of commands does not need.
+    from headgate.control.outbox import Outbox
+    from headgate_manager.opening import Stores
+
+    stores = Stores()
+    stores.get(database)  # one that is out of reach is said now
+    with Outbox("headgate-screen", waiting=SHOWN) as screen:
+
+        def tell(done: Mapping[str, Any]) -> None:
+            screen.put(lambda: click.echo(json.dumps(done)) if as_json else say(_sentence(done)))
+
+        with _http(lambda: stores.use(database), listen, token or _own_token(), tell) as server:
+            _introduce(server.url, token or _own_token(), as_json=as_json)
+            threading.Event().wait()  # until a signal
+
+
+def _http(
+    use: Callable[[], AbstractContextManager[Store]],
+    listen: tuple[str, int],
+    token: Path,
+    tell: Callable[[Mapping[str, Any]], None],
+) -> HttpServer:
+    try:
+        # FastAPI and pydantic cost 0.5 s, which the list of commands does not need.
+        from headgate_manager.listening import HttpServer
+        from headgate_manager.web import Routes, application
+    except ModuleNotFoundError as error:
+        raise EngineError(f"{error.name} is not installed: `pip install 'headgate[manager]'`") from None
+    return HttpServer(application(Routes(use, read_or_make_secret(token), tell)), listen)
+
+
+def _own_token() -> Path:
+    return Path(user_state_path("headgate", appauthor=False)) / "manager.token"
+
+
+def _introduce(url: str, token: Path, *, as_json: bool) -> None:
+    say(f"the manager listens on {url}, for who sends the token in {token}; {url}/docs says what may be asked")
+    if not _is_loopback(urlsplit(url).hostname or ""):
+        say("that is no loopback address, and tokens travel in clear: put a proxy with TLS before it")
+    if as_json:
+        click.echo(json.dumps({"url": url, "token": str(token)}))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _sentence(done: Mapping[str, Any]) -> str:
+    """A trigger or a change in words."""
+    if "message" in done:
+        return f"{done['verdict']}: {done['message']}"
+    return f"{done['topology']} is {'registered' if done['verdict'] == 'new' else 'changed'} by {done['who']}"
