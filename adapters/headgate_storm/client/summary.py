@@ -149,18 +149,22 @@ class ExecutorSummary:
 
 
 def _latency(stats: Struct) -> float | None:
-    """Mean milliseconds to execute a tuple, of the struct `ExecutorStats`, by streams over all time."""
+    """Mean milliseconds to execute a tuple, of the struct `ExecutorStats`, by streams over all time.
+
+    A worker reads counts and means one after the other: a stream that came in between has a count alone, and is left out.
+    """
     # Field 3 is `specific`, whose field 1 is `BoltStats`: 4 executed, 5 execute_ms_avg, each by window and by stream.
     bolt = stats.get(3, {}).get(1, {})
-    counts, means = ([amount for _, amount in _all_time(bolt.get(field, ()))] for field in (4, 5))
-    done = sum(counts)
-    return sum(count * mean for count, mean in zip(counts, means, strict=True)) / done if done else None
+    counts, means = (_all_time(bolt.get(field, ())) for field in (4, 5))
+    both = counts.keys() & means.keys()
+    done = sum(counts[stream] for stream in both)
+    return sum(counts[stream] * means[stream] for stream in sorted(both)) / done if done else None
 
 
-def _all_time(by_window: Iterable[tuple[bytes, list[tuple[Struct, float]]]]) -> list[tuple[Struct, float]]:
-    """Amounts by stream since the executor started, in the order of the streams."""
+def _all_time(by_window: Iterable[tuple[bytes, list[tuple[Struct, float]]]]) -> dict[str, float]:
+    """Amounts since the executor started, by stream."""
     found = next((each for window, each in by_window if window == b":all-time"), [])
-    return sorted(found, key=lambda each: str(sorted(each[0].items())))
+    return {str(sorted(stream.items())): amount for stream, amount in found}
 
 
 @attrs.frozen(kw_only=True)

@@ -91,7 +91,7 @@ def test_the_document_is_knowledge_that_hetero_plans_by(tmp_path):
 def stats(executed, means, windows=(b"600", b":all-time")):
     """The struct `ExecutorStats` of a bolt, with one stream for each number."""
     streams = [{1: f"c{number}".encode(), 2: b"default"} for number in range(len(executed))]
-    maps = [[(window, list(zip(streams, each, strict=True))) for window in windows] for each in (executed, means)]
+    maps = [[(window, list(zip(streams, each, strict=False))) for window in windows] for each in (executed, means)]
     return {1: [], 2: [], 3: {1: {1: [], 2: [], 3: [], 4: maps[0], 5: maps[1]}}, 4: 0.05}
 
 
@@ -101,6 +101,7 @@ def stats(executed, means, windows=(b"600", b":all-time")):
         (stats([100, 300], [1.0, 2.0]), 1.75),
         (stats([0], [0.0]), None),
         (stats([5], [1.0], windows=(b"600",)), None),
+        (stats([5, 7], [1.0]), 1.0),  # a stream that came between the two readings
         ({1: [], 2: [], 3: {2: {}}, 4: 0.05}, None),  # a spout
     ],
 )
