@@ -151,7 +151,8 @@ class ExecutorSummary:
 def _latency(stats: Struct) -> float | None:
     """Mean milliseconds to execute a tuple, of the struct `ExecutorStats`, by streams over all time.
 
-    A worker reads counts and means one after the other: a stream that came in between has a count alone, and is left out.
+    A worker reads counts and means one after the other: a stream that came in between has a count alone, and is left
+    out.
     """
     # Field 3 is `specific`, whose field 1 is `BoltStats`: 4 executed, 5 execute_ms_avg, each by window and by stream.
     bolt = stats.get(3, {}).get(1, {})
