@@ -4,7 +4,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.storm.task.TopologyContext;
+import org.apache.storm.task.WorkerTopologyContext;
 
 /**
  * What one task did since it started.
@@ -17,7 +17,7 @@ import org.apache.storm.task.TopologyContext;
 final class Counts {
     private static final int MOST_STREAMS = 256;
     /** A spout tells an acker on this stream of each tuple that is to be acked. */
-    private static final String BEGUN = "__ack_init";
+    static final String BEGUN = "__ack_init";
 
     final int task;
     long received;
@@ -36,9 +36,9 @@ final class Counts {
     /** The reporter's: what the reports had so far. */
     private final long[] told = new long[6];
 
-    Counts(TopologyContext context, long sample) {
-        this.task = context.getThisTaskId();
-        this.system = isSystem(context.getThisComponentId());
+    Counts(int task, WorkerTopologyContext context, long sample) {
+        this.task = task;
+        this.system = isSystem(context.getComponentId(task));
         this.tasks = 1 + context.getTaskToComponent().keySet().stream().max(Integer::compare).orElse(0);
         this.sample = sample;
     }
@@ -80,7 +80,7 @@ final class Counts {
     }
 
     /** Storm's own components and streams. */
-    private static boolean isSystem(String name) {
+    static boolean isSystem(String name) {
         return name.startsWith("__");
     }
 

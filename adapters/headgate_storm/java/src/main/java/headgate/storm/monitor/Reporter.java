@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
-import org.apache.storm.task.TopologyContext;
+import org.apache.storm.task.WorkerTopologyContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,7 +26,7 @@ final class Reporter implements Runnable {
     private final Thread thread;
     private volatile boolean stopped;
 
-    private Reporter(String key, Settings settings, Map<String, Object> conf, TopologyContext context) {
+    private Reporter(String key, Settings settings, Map<String, Object> conf, WorkerTopologyContext context) {
         this.key = key;
         this.settings = settings;
         this.sizes = new Sizes(conf);
@@ -37,7 +37,7 @@ final class Reporter implements Runnable {
     }
 
     static synchronized Reporter join(
-            Counts counts, Settings settings, Map<String, Object> conf, TopologyContext context) {
+            Counts counts, Settings settings, Map<String, Object> conf, WorkerTopologyContext context) {
         String key = context.getStormId() + "-" + context.getThisWorkerPort();
         Reporter reporter = REPORTERS.get(key);
         if (reporter == null) {

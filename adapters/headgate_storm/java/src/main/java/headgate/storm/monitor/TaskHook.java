@@ -28,9 +28,9 @@ public final class TaskHook extends BaseTaskHook {
         try {
             task = context.getThisTaskId();
             Settings settings = Settings.of(conf);
-            if (settings != null && task >= 0) {
+            if (settings != null && task >= 0 && !conf.containsKey(WorkerTallies.COUNTED)) {
                 acking = !context.getComponentTasks("__acker").isEmpty();
-                Counts fresh = new Counts(context, settings.sample);
+                Counts fresh = new Counts(task, context, settings.sample);
                 reporter = Reporter.join(fresh, settings, conf, context);
                 counts = fresh;
             }

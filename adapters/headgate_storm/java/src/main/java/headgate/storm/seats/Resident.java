@@ -1,5 +1,6 @@
 package headgate.storm.seats;
 
+import headgate.storm.monitor.Tally;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -16,14 +17,17 @@ final class Resident {
     /** The user's own. */
     final IBolt bolt;
     private final SeatWorker worker;
+    /** Null where nothing is counted. */
+    private final Tally tally;
     /** Tuples that it has executed, and neither acknowledged nor failed. */
     private final AtomicInteger pending = new AtomicInteger();
     private final long patience;
     private long leftAt;
 
-    private Resident(IBolt bolt, SeatWorker worker, long patience) {
+    private Resident(IBolt bolt, SeatWorker worker, Tally tally, long patience) {
         this.bolt = bolt;
         this.worker = worker;
+        this.tally = tally;
         this.patience = patience;
     }
 
@@ -41,11 +45,12 @@ final class Resident {
         SeatWorker worker = SeatWorker.of(physical);
         int timeout = ObjectReader.getInt(conf.get(Config.TOPOLOGY_MESSAGE_TIMEOUT_SECS), 30);
         IBolt bolt = (IBolt) Wrapped.component(spec, false);
-        Resident resident = new Resident(bolt, worker, TimeUnit.SECONDS.toNanos(timeout));
+        Tally tally = worker.tally(physical.getThisTaskId());
+        Resident resident = new Resident(bolt, worker, tally, TimeUnit.SECONDS.toNanos(timeout));
         resident.credentials(credentials);
         Emission emission = worker.emission(physical.getThisTaskId());
         resident.bolt.prepare(worker.plain(conf), new SeatContext(worker, physical),
-            new OutputCollector(new SeatCollector(out, emission, worker.ids, resident.pending)));
+            new OutputCollector(new SeatCollector(out, emission, worker.ids, resident.pending, tally)));
         return resident;
     }
 
@@ -53,6 +58,9 @@ final class Resident {
     void execute(TupleImpl came) {
         if (came.getSourceTask() >= 0) {
             pending.incrementAndGet();
+            if (tally != null) {
+                tally.received();
+            }
         }
         bolt.execute(SeatTuple.of(came, worker));
     }

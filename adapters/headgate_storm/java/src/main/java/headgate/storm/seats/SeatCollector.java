@@ -1,5 +1,6 @@
 package headgate.storm.seats;
 
+import headgate.storm.monitor.Tally;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -12,20 +13,27 @@ final class SeatCollector implements IOutputCollector {
     private final Emission emission;
     private final TaskIds ids;
     private final AtomicInteger pending;
+    /** Null where nothing is counted. */
+    private final Tally tally;
 
     /** @param pending counted down by each tuple that is acknowledged or failed */
-    SeatCollector(IOutputCollector out, Emission emission, TaskIds ids, AtomicInteger pending) {
+    SeatCollector(IOutputCollector out, Emission emission, TaskIds ids, AtomicInteger pending, Tally tally) {
         this.out = out;
         this.emission = emission;
         this.ids = ids;
         this.pending = pending;
+        this.tally = tally;
     }
 
     @Override
     public List<Integer> emit(String stream, Collection<Tuple> anchors, List<Object> values) {
         synchronized (emission) {
             emission.current();
-            return ids.logical(out.emit(stream, anchors, values));
+            List<Integer> targets = out.emit(stream, anchors, values);
+            if (tally != null) {
+                tally.emitted(stream, values, targets);
+            }
+            return ids.logical(targets);
         }
     }
 
@@ -33,7 +41,11 @@ final class SeatCollector implements IOutputCollector {
     public void emitDirect(int task, String stream, Collection<Tuple> anchors, List<Object> values) {
         synchronized (emission) {
             emission.current();
-            out.emitDirect(emission.physical(task), stream, anchors, values);
+            int target = emission.physical(task);
+            out.emitDirect(target, stream, anchors, values);
+            if (tally != null) {
+                tally.emitted(stream, values, List.of(target));
+            }
         }
     }
 
@@ -52,6 +64,9 @@ final class SeatCollector implements IOutputCollector {
     private void done(Tuple input) {
         if (input.getSourceTask() >= 0) {
             pending.decrementAndGet();
+        }
+        if (tally != null) {
+            tally.done(input.getMessageId().getAnchorsToIds().size());
         }
     }
 

@@ -1,5 +1,6 @@
 package headgate.storm.seats;
 
+import headgate.storm.monitor.Tally;
 import java.util.Map;
 import org.apache.storm.ICredentialsListener;
 import org.apache.storm.spout.ISpout;
@@ -14,6 +15,7 @@ public final class SeatSpout implements ISpout, ICredentialsListener, Wrapped {
     private transient Map<String, String> credentials;
     private transient Emission emission;
     private transient ISpout spout;
+    private transient Tally tally;
 
     /**
      * Take the place of a spout.
@@ -41,13 +43,14 @@ public final class SeatSpout implements ISpout, ICredentialsListener, Wrapped {
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
         SeatWorker worker = SeatWorker.of(context);
         emission = worker.emission(context.getThisTaskId());
+        tally = worker.tally(context.getThisTaskId());
         int task = emission.task();
         emission.onDeparture((component, index, from, epoch) -> collector.emitDirect(from, Seating.STREAM,
             SeatMessage.values(index, SeatMessage.DIRECT, Message.mark(task, epoch))));
         spout = (ISpout) Wrapped.component(spec, true);
         setCredentials(credentials);
         spout.open(worker.plain(conf), new SeatContext(worker, context),
-            new SpoutOutputCollector(new SeatSpoutCollector(collector, emission, worker.ids)));
+            new SpoutOutputCollector(new SeatSpoutCollector(collector, emission, worker.ids, tally)));
     }
 
     @Override
@@ -58,11 +61,17 @@ public final class SeatSpout implements ISpout, ICredentialsListener, Wrapped {
 
     @Override
     public void ack(Object message) {
+        if (tally != null) {
+            tally.acked(message);
+        }
         spout.ack(message);
     }
 
     @Override
     public void fail(Object message) {
+        if (tally != null) {
+            tally.failed(message);
+        }
         spout.fail(message);
     }
 

@@ -1,5 +1,6 @@
 package headgate.storm.seats;
 
+import headgate.storm.monitor.Tally;
 import java.util.List;
 import org.apache.storm.spout.ISpoutOutputCollector;
 
@@ -8,18 +9,23 @@ final class SeatSpoutCollector implements ISpoutOutputCollector {
     private final ISpoutOutputCollector out;
     private final Emission emission;
     private final TaskIds ids;
+    /** Null where nothing is counted. */
+    private final Tally tally;
 
-    SeatSpoutCollector(ISpoutOutputCollector out, Emission emission, TaskIds ids) {
+    SeatSpoutCollector(ISpoutOutputCollector out, Emission emission, TaskIds ids, Tally tally) {
         this.out = out;
         this.emission = emission;
         this.ids = ids;
+        this.tally = tally;
     }
 
     @Override
     public List<Integer> emit(String stream, List<Object> values, Object message) {
         synchronized (emission) {
             emission.current();
-            return ids.logical(out.emit(stream, values, message));
+            List<Integer> targets = out.emit(stream, values, message);
+            emitted(stream, values, targets, message);
+            return ids.logical(targets);
         }
     }
 
@@ -27,7 +33,16 @@ final class SeatSpoutCollector implements ISpoutOutputCollector {
     public void emitDirect(int task, String stream, List<Object> values, Object message) {
         synchronized (emission) {
             emission.current();
-            out.emitDirect(emission.physical(task), stream, values, message);
+            int target = emission.physical(task);
+            out.emitDirect(target, stream, values, message);
+            emitted(stream, values, List.of(target), message);
+        }
+    }
+
+    private void emitted(String stream, List<Object> values, List<Integer> targets, Object message) {
+        if (tally != null) {
+            tally.emitted(stream, values, targets);
+            tally.begun(message);
         }
     }
 

@@ -1,5 +1,7 @@
 package headgate.storm.seats;
 
+import headgate.storm.monitor.Tally;
+import headgate.storm.monitor.WorkerTallies;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -44,6 +46,7 @@ public final class SeatWorker {
     private final Map<String, Object> defaults;
     private final Map<Integer, Emission> emissions = new ConcurrentHashMap<>();
     private volatile Owners owners;
+    private volatile WorkerTallies tallies;
     private volatile BiFunction<SeatBolt, Integer, Arrivals> arrivals = Arrivals::executed;
 
     private SeatWorker(WorkerTopologyContext physical) {
@@ -91,6 +94,22 @@ public final class SeatWorker {
     void follow(Owners told, BiFunction<SeatBolt, Integer, Arrivals> made) {
         owners = told;
         arrivals = made;
+    }
+
+    /**
+     * Report what the tasks of the worker do, each seat by itself; before any component of it is made.
+     *
+     * @param conf of the worker
+     * @param physical the context of the worker
+     */
+    WorkerTallies report(Map<String, Object> conf, WorkerTopologyContext physical) {
+        tallies = new WorkerTallies(conf, physical);
+        return tallies;
+    }
+
+    /** What a physical task counts, null if nobody asks for it. */
+    Tally tally(int task) {
+        return tallies == null ? null : tallies.of(task);
     }
 
     /** What becomes of the tuples that reach a seat. */
