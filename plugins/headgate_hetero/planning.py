@@ -15,6 +15,8 @@ from headgate_hetero.first_assignment import first_assignment
 from headgate_hetero.maximize_throughput import maximize_throughput
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from headgate.model import Plan, Request
     from headgate_hetero.graph import Graph
     from headgate_hetero.options import Options
@@ -50,7 +52,8 @@ def as_printed(request: Request, options: Options) -> Plan:
         return instances.plan(graph.counts, 1.0, NO_TUPLES)
     found = maximize_throughput(graph.copy(), options)
     if found.graph is None:
-        return at_most(instances, graph, f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s")
+        said = f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s"
+        return at_most(instances, graph.counts, said)
     said = f"{len(found.accepted)} stable states, Scale {found.scale:g}, {int(found.graph.total.sum())} tasks"
     rate = found.rate / instances.profiled.spout_rate
     if options.downstream == "tasks":  # the rate of that reading is none that the topology sustains, or too low
@@ -68,18 +71,19 @@ def highest(graph: Graph) -> float:
     return graph.instances.profiled.max_factor(graph.counts, np.maximum(graph.instances.free, 0.0))
 
 
-def at_most(instances: InstanceCounts, graph: Graph, said: str) -> Plan:
-    """The plan of a graph at the highest rate that it sustains, infeasible if fixed costs alone overload a machine.
+def at_most(instances: InstanceCounts, counts: NDArray[np.int64], said: str) -> Plan:
+    """The plan of some tasks at the highest rate that they sustain, infeasible if fixed costs alone fill a machine.
 
     Args:
         instances: Components, machines, profiles, and room for tasks.
-        graph: Tasks on machines.
+        counts: Tasks by component and machine, shape (K, m).
         said: Reason that the search ended, for the explanation.
     """
-    factor = highest(graph)
+    model, free = instances.profiled, np.maximum(instances.free, 0.0)
+    factor = model.max_factor(counts, free)
     if factor > 0:
-        return instances.plan(graph.counts, factor, f"{said}; its highest rate is taken")
-    need = graph.load(0.0)
+        return instances.plan(counts, factor, f"{said}; its highest rate is taken")
+    need = FULL - free + np.where(counts > 0, counts * model.met, 0.0).sum(axis=0)
     node = int(need.argmax())
     name = sorted(each.id for each in instances.request.cluster.nodes)[node]
     message = f"node {name} would be {need[node]:g} % busy before the first tuple: {said}"

@@ -46,10 +46,13 @@ def deploy(request: Request, options: Options) -> Plan:
     case, migration = decision.case, decision.migration
     if migration is None:
         return problem.plan(problem.current, f"{case}: no executor moves")
+    task, node = problem.task_ids[migration.executor], problem.node_ids[migration.target]
+    if not decision.room:
+        said = f"{case}: {task} would go to {node}, which has no room for it, no executor moves"
+        return problem.plan(problem.current, said)
     workers = workers.moved(migration.executor, migration.worker)
     worker_of = workers.of if options.workers == "slots" else None
     gain = migration.gain / problem.traffic.scale
-    task, node = problem.task_ids[migration.executor], problem.node_ids[migration.target]
     said = f"{case}: {task} to {node}, {gain:.6g} {problem.traffic.unit} less between nodes"
     plan = problem.plan(workers.node_of, said, worker_of=worker_of)
     if plan.status is Status.OK:
@@ -100,10 +103,11 @@ def _numbers(problem: Problem, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @attrs.frozen(kw_only=True)
 class RoundDecision:
-    """Decision of one round: the case of section 4.2, and the migration, None for none."""
+    """Decision of one round: the case of section 4.2, the migration, None for none, and if there is room for it."""
 
     case: Case
     migration: Migration | None = None
+    room: bool = True
 
 
 def decide(problem: Problem, workers: Workers, options: Options, *, tabu: int = -1) -> RoundDecision:
@@ -125,7 +129,8 @@ def decide(problem: Problem, workers: Workers, options: Options, *, tabu: int = 
     elif found.case == "optimise":
         threshold = options.threshold * problem.traffic.total
         migration = communication_optimization(movable, gains, fit, threshold)
-    return RoundDecision(case=found.case, migration=migration)
+    room = migration is None or fit.has_room(migration.executor, migration.target)
+    return RoundDecision(case=found.case, migration=migration, room=room)
 
 
 def rounds(

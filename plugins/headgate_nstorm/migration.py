@@ -45,6 +45,8 @@ class Migration:
 class Feasibility:
     """Low-load Workers with room for an executor: a slot, capacity of every resource, with the guard no high load.
 
+    Where capacity is ignored, room is not looked at.
+
     An executor whose own queue is too long would bring the high load along: with the guard the others make way for it.
     """
 
@@ -53,6 +55,7 @@ class Feasibility:
         self._problem, self._workers, self._loads = problem, workers, loads
         self.node_of = workers.node_of
         self._guard = options.high_load if options.guard else np.inf
+        self._kept = options.capacity == "kept"
         self._stays = frozenset(long_queues(problem, options).tolist() if options.guard else ())
         self._room = problem.room()
         for executor in np.flatnonzero((self.node_of >= 0) & (problem.fixed < 0)).tolist():
@@ -79,7 +82,7 @@ class Feasibility:
     def targets(self, executor: int) -> Ints:
         """Worker of each node to which an executor may go, int64 (m,), -1 for none."""
         lowest = self.lowest(int(self._problem.topology[executor]))
-        fits = self._room.fits(executor)
+        fits = self._room.fits(executor) if self._kept else np.ones(len(lowest), dtype=bool)
         fits[self.node_of[executor]] = True  # it has its room there already
         fits &= (lowest >= 0) & (lowest != self._workers.of[executor])
         fits[fits] = self._guarded(executor, lowest[fits])
@@ -96,8 +99,17 @@ class Feasibility:
         worker = int(self.lowest(int(self._problem.topology[executor]))[node])
         if worker in (-1, int(self._workers.of[executor])):
             return -1
-        fits = node == self.node_of[executor] or self._room.fits_on(executor, node)
+        fits = not self._kept or self.has_room(executor, node)
         return worker if fits and self._guarded(executor, np.array([worker]))[0] else -1
+
+    def has_room(self, executor: int, node: int) -> bool:
+        """Check whether a node has room for an executor, which has it where it runs.
+
+        Args:
+            executor: Index of the executor.
+            node: Index of the node.
+        """
+        return node == self.node_of[executor] or self._room.fits_on(executor, node)
 
     def _guarded(self, executor: int, workers: Ints) -> NDArray[np.bool_]:
         """Check that Workers stay below the threshold of high load, if that is asked for."""

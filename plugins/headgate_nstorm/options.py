@@ -29,6 +29,9 @@ class Options:
         guard: Move nothing to a Worker that would be under high load then. So OTD comes to rest: Algorithm 1 leaves
             fewer executors on Workers under high load each time, Algorithm 2 less traffic, and neither undoes what the
             other did. Not in the paper (False), under which an executor may be moved to and fro for ever.
+        capacity: Executors go only where there is room for them (`kept`), so that the best of those competes; or, as
+            Algorithms 1 and 2 are printed, the best of all competes, whatever room there is (`ignored`). A migration
+            that would then overload a node is not carried out, and its round moves nothing.
         measured: Take what was measured where there is anything, or declared demands and rates alone.
     """
 
@@ -39,4 +42,5 @@ class Options:
     workers: Literal["nodes", "slots"] = attrs.field(default="nodes", validator=check.in_(("nodes", "slots")))
     spouts: Literal["move", "stay"] = attrs.field(default="move", validator=check.in_(("move", "stay")))
     guard: bool = True
+    capacity: Literal["kept", "ignored"] = attrs.field(default="kept", validator=check.in_(("kept", "ignored")))
     measured: bool = True

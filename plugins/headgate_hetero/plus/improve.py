@@ -49,7 +49,9 @@ def improved(request: Request, options: PlusOptions) -> Plan:
     first = graph.counts if misfit is None and highest(graph) > 0 else first_tasks(instances)
     if first is None:
         said = f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s"
-        return at_most(instances, graph, said) if misfit is None else instances.refuse(instances.no_machine(misfit))
+        if misfit is not None:
+            return instances.refuse(instances.no_machine(misfit))
+        return at_most(instances, graph.counts, said)
     if not math.isfinite(model.max_factor(first, free)) or not model.spout_rate > 0:
         return instances.plan(first, 1.0, NO_TUPLES)
     starts = [first, *(each.counts for each in _grown(graph, options))] if misfit is None else [first]
@@ -60,6 +62,8 @@ def improved(request: Request, options: PlusOptions) -> Plan:
     rate = model.max_factor(counts, free)
     if not math.isfinite(rate):
         return instances.plan(counts, max(known, 1.0), NO_LIMIT)
+    if not rate > 0:
+        return at_most(instances, counts, "no placement was found that leaves CPU for tuples")
     return instances.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {known / rate:.1%} of the rate")
 
 
@@ -72,7 +76,7 @@ def _exchanged(instances: InstanceCounts, options: PlusOptions) -> Plan:
         return instances.plan(graph.counts, 1.0, NO_TUPLES)
     first = highest(graph)
     if not first > 0:
-        return at_most(instances, graph, "the first assignment is over-utilised")
+        return at_most(instances, graph.counts, "the first assignment is over-utilised")
     counts = exchange(instances, graph.counts, int(graph.counts.sum()), given=True)
     rate = instances.profiled.max_factor(counts, instances.free.clip(min=0.0))
     return instances.plan(

@@ -87,6 +87,8 @@ def packed(instances: InstanceCounts, low: float, seed: int, trials: int, most: 
             best, low = (counts, reached) if reached > low else (best, low)
             if math.isinf(low):
                 return best
+            if not reached > 0:  # the tasks fill a machine at rest: there is no rate to raise
+                break
             more = pack(instances, low * (1 + step), tried, most)
             step, counts = (step, more) if more is not None else (step / 2, counts)
     return best if low > known else None

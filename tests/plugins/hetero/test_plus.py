@@ -42,6 +42,12 @@ def test_a5_both_machines_are_used():
     assert plan.input_rate > 1300
 
 
+def test_tasks_that_fill_their_machines_at_rest_sustain_no_rate():
+    plan = run(profiled([[0.1]], met=100.0))
+    assert plan.status is Status.INFEASIBLE
+    assert "100 % busy before the first tuple: no placement was found" in plan.reasons[0].message
+
+
 def test_what_cannot_be_is_a_status():
     assert run(profiled([[0.1], [0.1]], met=60.0)).status is Status.INFEASIBLE
     assert run(profiled([[0.1]], rate=0.0)).status is Status.OK

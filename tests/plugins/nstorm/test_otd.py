@@ -31,6 +31,8 @@ from small_requests import at, component, node, request, topology
 
 EAGER = Options(threshold=0.0, low_load=0.7, high_load=0.75, guard=False)
 PRINTED = Options(guard=False)
+ANYWHERE = tuple(attrs.evolve(each, capacity="ignored") for each in (PRINTED, EAGER))
+"""Algorithms 1 and 2 to the letter: every executor with every Worker under low load."""
 
 
 def running_problems(count):
@@ -78,7 +80,8 @@ def literal(problem, node_of, options):
     for executor in executors:
         here = traffic_with(problem, node_of, executor, node_of[executor])
         for target in np.flatnonzero(found.low).tolist():
-            if target != node_of[executor] and fit.on(executor, target) >= 0:
+            allowed = options in ANYWHERE or fit.on(executor, target) >= 0
+            if target != node_of[executor] and allowed:
                 gain = traffic_with(problem, node_of, executor, target) - here
                 if best is None or gain > best[2]:
                     best = (executor, target, gain)
@@ -95,7 +98,9 @@ def answer(migration):
     return None if migration is None else (migration.executor, migration.target, migration.gain)
 
 
-@pytest.mark.parametrize("options", [EAGER, PRINTED, Options(), Options(spouts="stay", threshold=0.0)], ids=str)
+@pytest.mark.parametrize(
+    "options", [EAGER, PRINTED, *ANYWHERE, Options(), Options(spouts="stay", threshold=0.0)], ids=str
+)
 def test_a_round_decides_as_the_two_loops_do(options):
     moved = 0
     for problem in PROBLEMS:
@@ -199,6 +204,19 @@ def test_the_guard_does_not_overload_the_target():
     asked = two_nodes(100, 58)
     assert planned(asked, PRINTED).moves
     assert not planned(asked).moves
+
+
+def test_as_printed_the_best_executor_competes_though_there_is_no_room_for_it_and_then_nothing_moves():
+    """Node b has 50 points left: t/p/0, which has all traffic with it, needs 60, and t/r/0, which has none, 40."""
+    parts = [component(name, cpu=cpu) for name, cpu in (("p", 60.0), ("q", 50.0), ("r", 40.0))]
+    metrics = Metrics(flows=(Flow(source="t/p/0", target="t/q/0", tuples=100.0),))
+    where = {"t/p/0": "a", "t/q/0": "b", "t/r/0": "a"}
+    asked = request([node("a"), node("b")], [topology("t", *parts)], where, metrics=metrics)
+    (move,) = planned(asked, PRINTED).moves
+    assert (move.task, move.target.node) == ("t/r/0", "b")
+    plan = planned(asked, ANYWHERE[0])
+    assert (plan.status, plan.moves) == ("ok", ())
+    assert plan.explanation == "balance: t/p/0 would go to b, which has no room for it, no executor moves"
 
 
 def test_warn_and_nothing_move_nothing():
