@@ -34,7 +34,7 @@ from headgate_spark.target import PORT, with_measured
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from headgate_spark.events.event import TaskEnd
+    from headgate_spark.events.event import QueryProgress, TaskEnd
     from headgate_spark.events.history import Job
     from headgate_spark.target import SparkTarget
 
@@ -89,7 +89,8 @@ def _measurable(target: SparkTarget, opened: float) -> tuple[Job, ...]:
     while True:
         alive = set(executors(target.spark).values())
         heard = recorder.jobs(target.scope)
-        planned = [job for job in heard if target.runs(job)]
+        # What a batch reports of itself, as its state, comes after its jobs: until then it has not ended.
+        planned = [job for job in heard if target.runs(job) and recorder.complete(job)]
         found = measurable(planned, since=since, opened=opened, alive=alive)
         left = deadline - time.monotonic()
         if found:
@@ -291,14 +292,21 @@ def _task_samples(target: SparkTarget, jobs: Sequence[Job], period: float) -> It
 
 def _state(target: SparkTarget, jobs: Sequence[Job]) -> dict[str, float]:
     """MB of state of one task of each stateful component, by `topology/component`."""
-    heard = _recorder(target).progress(jobs[-1].start.query) if jobs and jobs[-1].start.query else ()
-    sizes: tuple[float, ...] = next((each.state for each in reversed(heard)), ())
+    sizes = next((each.state for each in reversed(_reports(target, jobs))), ())
     plan = read_plan(target.query) if sizes and target.query is not None else None
     if plan is None:
         return {}
     operators = [[each.number for each in stage] for stage in by_stage(plan)]
     name = target.topology.id
     return {f"{name}/{part}": size for part, size in state_of(target.topology, target.stages, operators, sizes)}
+
+
+def _reports(target: SparkTarget, jobs: Sequence[Job]) -> list[QueryProgress]:
+    """Reports of the query on the newest of some batches, and on those before it."""
+    query, last = jobs[-1].start.query, jobs[-1].start.batch
+    if query is None or last is None:
+        return []
+    return [each for each in _recorder(target).progress(query) if each.batch <= last]
 
 
 def _cpu(end: TaskEnd) -> float:
@@ -321,9 +329,7 @@ def _topology_sample(target: SparkTarget, jobs: Sequence[Job], period: float) ->
     Jobs that are no batches of a query have nothing outside: they complete what they take.
     """
     durations = _durations(target.spark, jobs)
-    query, last = jobs[-1].start.query, jobs[-1].start.batch
-    heard = _recorder(target).progress(query) if query and last is not None else ()
-    found = intake([each for each in heard if last is not None and each.batch <= last])
+    found = intake(_reports(target, jobs))
     streams = target.topology.streams
     sources = {each.source for each in streams} - {each.target for each in streams}
     taken = _rows(target, jobs, sources, "written") / period

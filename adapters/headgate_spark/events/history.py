@@ -95,6 +95,8 @@ class History:
         """Live executors by id."""
         self.progress: deque[QueryProgress] = deque(maxlen=kept)
         """Micro-batches as their queries reported them, the latest last."""
+        self.reported: dict[str, int] = {}
+        """The newest micro-batch that each query reported, by its id; of the latest thousand queries."""
         self.ended: dict[str, QueryEnded] = {}
         """Queries that have ended, by the id of their run; the latest hundred."""
         self.nodes: dict[str, str] = {}
@@ -120,8 +122,19 @@ class History:
                 self.executors.pop(event.executor, None)
             case QueryProgress():
                 self.progress.append(event)
+                self.reported.pop(event.query, None)
+                self.reported = dict([*self.reported.items(), (event.query, event.batch)][-1000:])
             case QueryEnded():
                 self.ended = dict([*self.ended.items(), (event.run, event)][-100:])
+
+    def complete(self, job: Job) -> bool:
+        """True if the micro-batch of a finished job is over: its query reports it after the last of its jobs.
+
+        Args:
+            job: The job; one that is of no query is over by itself.
+        """
+        query, batch = job.start.query, job.start.batch
+        return query is None or batch is None or self.reported.get(query, -1) >= batch
 
     def shuffles_written(self, event: StageCompleted) -> tuple[tuple[int, int, dict[int, int]], ...]:
         """Shuffles that a stage which just ended wrote: (reading stage, number of its tasks, partition by map id)."""

@@ -125,6 +125,15 @@ class EventRecorder:
         with self._changed:
             return tuple(each for each in self._history.progress if each.query == query)
 
+    def complete(self, job: Job) -> bool:
+        """True if the micro-batch of a finished job is over, and its query has reported it (`History.complete`).
+
+        Args:
+            job: A job that is remembered.
+        """
+        with self._changed:
+            return self._history.complete(job)
+
     def ended(self, run: str) -> QueryEnded | None:
         """The end of a run of a query, None if nothing was heard of it."""
         with self._changed:

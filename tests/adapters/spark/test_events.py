@@ -355,6 +355,20 @@ def test_micro_batches_are_remembered_as_they_were_reported():
     assert list(history(batches).progress) == batches
 
 
+def test_a_batch_is_over_when_its_query_has_reported_it_and_a_job_of_no_query_by_itself():
+    report = QueryProgress(query="q", run="r", name="n", batch=2, begin=7.0, rows=5, done=2.0, seconds=0.5, add=0.25)
+    live = history([TWO_STAGES, RAN, DONE])
+    (alone,) = live.jobs
+    second = attrs.evolve(alone, start=attrs.evolve(TWO_STAGES, query="q", batch=2))
+    assert (live.complete(alone), live.complete(second)) == (True, False)
+    live.add(attrs.evolve(report, batch=1))
+    live.add(attrs.evolve(report, query="p"))
+    assert not live.complete(second)
+    live.add(report)
+    assert live.complete(second)
+    assert not live.complete(attrs.evolve(second, start=attrs.evolve(second.start, batch=3)))
+
+
 def test_the_latest_hundred_ends_of_queries_are_remembered():
     live = history([QueryEnded(query="q", run=f"{number}") for number in range(103)])
     assert list(live.ended) == [f"{number}" for number in range(3, 103)]
