@@ -57,6 +57,9 @@ def migrations(
     # `rebalance` stops all tasks at once, and starts them together: there is no moment to draw.
     if timing.style == "rebalance":
         return _rebalanced(now, moved, before, after, timing)
+    # Workers are told of a move to a seat: nobody reads an assignment for it. What begins or ends has no seat to leave.
+    if timing.style == "seats" and all(task in before and task in after for task in moved):
+        return tuple(_seated(now, task, before[task], after[task], timing) for task in moved)
     learns = _moments(now, touched, timing, dice)
     if timing.style == "worker":
         return _restarted(before, after, touched, learns, timing)
@@ -77,6 +80,10 @@ def _moved(
     off = learns[source] + timing.kill_delay if source else learns[target] if target else 0.0
     on = learns[target] + timing.start if target else off
     return TaskMigration(task=task, source=source, target=target, off=off, on=on)
+
+
+def _seated(now: float, task: str, source: Slot, target: Slot, timing: Timing) -> TaskMigration:
+    return TaskMigration(task=task, source=source, target=target, off=now, on=now + timing.seat)
 
 
 def _restarted(

@@ -42,7 +42,9 @@ def slow_spans(stalled: Sequence[Interval], started: Iterable[float], timing: Ti
         timing: `recovery` and `pause`, the lengths of both.
     """
     after = [(end, end + timing.recovery) for _, end in stalled]
-    return merged([*after, *((when, when + timing.pause) for when in started)])
+    # A seat is connected before a task comes to it.
+    starts = () if timing.style == "seats" else started
+    return merged([*after, *((when, when + timing.pause) for when in starts)])
 
 
 def merged(spans: Iterable[Interval]) -> tuple[Interval, ...]:

@@ -6,9 +6,9 @@ from typing import Literal
 
 import attrs
 
-Style = Literal["executor", "worker", "rebalance"]
+Style = Literal["executor", "worker", "rebalance", "seats"]
 """How a task moves: alone, as a thread (N-Storm); with a restart of both workers, as supervisors do it (Storm*); with a
-stop of the whole topology (Storm's `rebalance`)."""
+stop of the whole topology (Storm's `rebalance`); to a seat that waits for it (`headgate storm submit --seats`)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -16,7 +16,8 @@ class Timing:
     """Cycles and delays of a simulated cluster, in seconds if nothing else is stated.
 
     The first three are settings of N-Storm (section 5.2). `start`, `stall_tasks`, `recovery`, `pause` and `restart` are
-    printed nowhere: they were fitted to its Fig. 9 (see `headgate reproduce sim`) and hold for that cluster.
+    printed nowhere: they were fitted to its Fig. 9 (see `headgate reproduce sim`) and hold for that cluster. `seat` was
+    measured on a real one.
 
     Attributes:
         style: How tasks move.
@@ -30,6 +31,7 @@ class Timing:
         recovery: A topology is slow for so long after a stall.
         pause: A topology is slow for so long after its last moved task has started (connections are made anew).
         slow: Part of its rate at which a slow topology runs.
+        seat: From the last tuple of a task in one seat until it has its state in another: the median of 170 moves.
         detection: After so long without a sign of life a node is dead to the monitor.
         hop: Milliseconds of a tuple from node to node.
         burst: Multiple of its nominal load at which a topology takes from a backlog, if its nodes allow.
@@ -46,6 +48,7 @@ class Timing:
     recovery: float = 3.2
     pause: float = 2.2
     slow: float = 0.13
+    seat: float = 0.0068
     detection: float = 30.0
     hop: float = 0.5
     burst: float = 10.0

@@ -73,7 +73,7 @@ def test_a_request_that_does_not_fit_is_a_value():
 def test_a_move_of_single_tasks_costs_less_than_one_of_workers_or_topologies():
     made = request([node("a", 400.0), node("b", 400.0)], word_count().topologies)
     stopped = {}
-    for style in ("executor", "worker", "rebalance"):
+    for style in ("seats", "executor", "worker", "rebalance"):
         turns = iter(range(1000))
 
         def restless(asked, turns=turns):
@@ -81,7 +81,7 @@ def test_a_move_of_single_tasks_costs_less_than_one_of_workers_or_topologies():
             return Problem.of(asked).plan([next(turns) % 2, 0, 0, 1, 1])
 
         stopped[style] = run(made, restless, duration=300.0, interval=40.0, timing=Timing(style=style)).stopped
-    assert stopped["executor"] < stopped["worker"] < stopped["rebalance"]
+    assert stopped["seats"] <= stopped["executor"] < stopped["worker"] < stopped["rebalance"]
 
 
 @pytest.mark.parametrize("wrong", [{"duration": 0.0}, {"window": 0.0}, {"interval": -1.0}])

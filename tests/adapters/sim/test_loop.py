@@ -79,7 +79,7 @@ def test_the_monitor_measures_what_the_topology_declares():
     assert sum(sample.cpu for sample in metrics.nodes) == pytest.approx(sum(cpu.values()))
 
 
-@pytest.mark.parametrize("style", ["executor", "worker", "rebalance"])
+@pytest.mark.parametrize("style", ["executor", "worker", "rebalance", "seats"])
 def test_moves_are_made_and_verified_in_every_style(style):
     judge = Judge([0, 0, 0, 1, 1])
     target, loop = loop_on(word_count(), judge, timing=Timing(style=style))

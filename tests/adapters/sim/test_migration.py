@@ -59,6 +59,19 @@ def test_a_worker_that_changes_restarts_whole():
     assert made["t/c/1"].absent == made["t/c/2"].absent == 14.0
 
 
+def test_a_task_that_moves_to_a_seat_is_absent_for_the_measured_pause_and_nothing_else_is():
+    before = {"t/c/0": Slot("a", 1), "t/c/1": Slot("a", 1), "t/c/2": Slot("b", 1)}
+    timing = Timing(style="seats")
+    (made,) = migrations(5.0, before, before | {"t/c/0": Slot("b", 1)}, timing, random.Random(0))
+    assert (made.task, made.off, made.on) == ("t/c/0", 5.0, 5.0 + timing.seat)
+    assert slow_spans([], [made.on], timing) == ()
+
+
+def test_a_task_that_runs_nowhere_starts_as_any_where_others_move_to_seats():
+    (made,) = migrations(0.0, {}, {"t/c/0": Slot("b", 1)}, Timing(style="seats"), random.Random(0))
+    assert made.on >= Timing().start
+
+
 def many():
     """36 executors on 8 workers of 2 nodes, as in the experiment of N-Storm, without a load that matters."""
     made = request(

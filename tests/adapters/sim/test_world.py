@@ -36,7 +36,8 @@ def stories(draw):
         kind = draw(st.sampled_from(sorted(kinds)))
         subject, value = draw(st.sampled_from(kinds[kind])), draw(st.sampled_from([0.5, 7.0, 40.0]))
         events.append(Event(time=draw(st.integers(0, 200)) * 1.0, kind=kind, subject=subject, value=value))
-    return made, Trace(events=tuple(events)), Timing(style=draw(st.sampled_from(["executor", "worker", "rebalance"])))
+    style = draw(st.sampled_from(["executor", "worker", "rebalance", "seats"]))
+    return made, Trace(events=tuple(events)), Timing(style=style)
 
 
 @settings(max_examples=25, deadline=None)
