@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import attrs
 from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.workers.backlog import backlog
+from headgate_storm.workers.clock import steady
 from headgate_storm.workers.collector import Collector
 from headgate_storm.workers.watch import FRESH
 
@@ -48,7 +48,7 @@ class StormIntake:
     rounds: Rounds
     collector: Collector
     connect: Callable[[], NimbusGateway]
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = steady
     _gateway: NimbusGateway | None = attrs.field(init=False, default=None)
     _paused: dict[str, float] = attrs.field(init=False, factory=dict)
     _lock: threading.RLock = attrs.field(init=False, factory=threading.RLock)

@@ -17,6 +17,7 @@ from headgate_storm.local.cluster import LocalStorm
 from headgate_storm.release.artefacts import STORM
 from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import Service, ServiceSettings, serve
+from headgate_storm.workers.clock import steady
 from headgate_storm.workers.throughput import reduced, series, sinks
 
 if TYPE_CHECKING:
@@ -247,7 +248,7 @@ class ServedCluster:
         target.rounds.shadow = False
         # By process ids, not by reports: a worker that restarted is another process, whatever it says.
         before = {each.pid for each in self.storm.workers()}
-        begin = time.time()
+        begin = steady()
         warnings = self.host.preflight("storm", target, plan)
         receipt = self.host.execute("storm", target, plan)
         if not receipt.done:
@@ -269,20 +270,20 @@ class ServedCluster:
 
     def _settled(self, begin: float) -> tuple[float, tuple[float, ...]]:
         """The usual rate at the sinks, and those from the change until it is over, or `SETTLE` seconds."""
-        deadline = time.time() + SETTLE
+        deadline = steady() + SETTLE
         while True:
             before = self._rates(begin - USUAL, begin)
-            usual, rates = sum(before) / len(before), self._rates(begin, time.time() - LATE)
-            steady = len(rates) >= STEADY and not reduced(rates[-STEADY:], usual)
-            if steady or time.time() > deadline:
+            usual, rates = sum(before) / len(before), self._rates(begin, steady() - LATE)
+            is_steady = len(rates) >= STEADY and not reduced(rates[-STEADY:], usual)
+            if is_steady or steady() > deadline:
                 # The steady seconds at the end are usual ones: the change was over before them.
-                return usual, rates[:-STEADY] if steady else rates
+                return usual, rates[:-STEADY] if is_steady else rates
             time.sleep(0.5)
 
     def _rates(self, begin: float, end: float) -> tuple[float, ...]:
         (scheduled,) = self._scheduled()
         assert self.service.collector is not None
-        reports = self.service.collector.recent(time.time() - begin + LATE)
+        reports = self.service.collector.recent(steady() - begin + LATE)
         own = [each for each in reports if each.topology == scheduled.topology.id]
         return series(own, sinks(scheduled), begin, end)
 

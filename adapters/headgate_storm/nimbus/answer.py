@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Mode = Literal["assign", "own", "hold"]
 """assign: these slots; own: Storm's own scheduler, as if Headgate were not there; hold: running executors stay."""
 
+LONGEST = 1000
+"""Characters of a sentence for Nimbus, which keeps it, logs it, and tells it to everybody who asks for the cluster."""
+
 Layout = FrozenMap[Slot, tuple[int, ...]]
 """Executors in each slot, as one flat row: first and last task id of one, then of the next."""
 
@@ -48,14 +51,21 @@ class Answer:
             "nimbus": snapshot.nimbus,
             "round": snapshot.round,
             "mode": self.mode,
-            "reason": self.reason,
+            "reason": _short(self.reason),
             "topologies": {
                 topology: [[slot.node, slot.port, executors] for slot, executors in sorted(layout.items())]
                 for topology, layout in self.layouts.items()
             },
-            "status": self.status,
+            "status": {topology: _short(text) for topology, text in self.status.items()},
         }
         return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+
+
+def _short(text: str) -> str:
+    """A sentence in one line: what a scheduler gives as its reasons may be of any length, and hold anything."""
+    start = text[:LONGEST]
+    shown = start if start.isprintable() else "".join(each if each.isprintable() else " " for each in start)
+    return shown if len(text) <= LONGEST else f"{shown}..."
 
 
 def layouts(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> FrozenMap[str, Layout]:

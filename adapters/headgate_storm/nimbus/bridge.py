@@ -16,6 +16,7 @@ import attrs
 
 from headgate.engines.secret import make_secret, write_private
 from headgate.errors import EngineError
+from headgate_storm.nimbus.answer import LONGEST
 from headgate_storm.peers.server import Bounds, PeerServer
 
 if TYPE_CHECKING:
@@ -149,10 +150,18 @@ class Bridge:
             return
         self._planning += 1
         # A daemon: a scheduler that hangs would keep this process alive after its end.
-        threading.Thread(target=self._plan, args=(peer, call), name="headgate-round", daemon=True).start()
+        thread = threading.Thread(target=self._plan, args=(peer, call), name="headgate-round", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system has no thread left
+            self._planning -= 1
+            peer.reply(_failed(_text(error)))
 
     def _plan(self, peer: Peer, call: list[bytes]) -> None:
-        reply = _reply(self._answer, call)
+        try:
+            reply = _reply(self._answer, call)
+        except BaseException as error:  # noqa: BLE001 - a thread that ends without a reply takes a place for good
+            reply = _failed(_text(error))
 
         def send() -> None:
             self._planning -= 1
@@ -193,21 +202,33 @@ def _need_py4j() -> None:
 
 
 def _reply(answer: Callable[[str], str], call: list[bytes]) -> bytes:
-    """Call the planner, the only object here, and put its answer or its failure into a line."""
+    """Call the planner, the only object here, and put its answer into a line; what it raises is not caught."""
     from py4j import protocol  # the extra `storm`, which `headgate --help` works without
 
     command = [protocol.CALL_PROXY_COMMAND_NAME, protocol.ENTRY_POINT_OBJECT_ID, "answer"]
     *head, text, _end = (part.decode(errors="replace") for part in call) if len(call) == LONGEST_CALL else ("", "", "")
     if head != command or not text.startswith(protocol.STRING_TYPE):
         return _failed("there is one method here: String answer(String round)")
+    said = answer(protocol.unescape_new_line(text[1:]))
+    return _line(protocol.SUCCESS, said)
+
+
+def _text(error: BaseException) -> str:
+    """Kind and words of an error; a plugin's may have none that can be read."""
     try:
-        said = answer(protocol.unescape_new_line(text[1:]))
-    except Exception as error:  # noqa: BLE001 - a failed round is told to Nimbus, which holds
-        return _failed(f"{type(error).__name__}: {error}")
-    return bytes(protocol.RETURN_MESSAGE + protocol.SUCCESS + protocol.get_command_part(said), "utf-8")
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - see above
+        return type(error).__name__
 
 
 def _failed(why: str) -> bytes:
     from py4j import protocol  # the extra `storm`, which `headgate --help` works without
 
-    return bytes(protocol.RETURN_MESSAGE + protocol.ERROR + protocol.get_command_part(why), "utf-8")
+    return _line(protocol.ERROR, why[:LONGEST])
+
+
+def _line(kind: str, text: str) -> bytes:
+    """A reply as py4j writes it. Half a character of UTF-16, as names of files may hold, has no bytes: it is `?`."""
+    from py4j import protocol  # the extra `storm`, which `headgate --help` works without
+
+    return bytes(protocol.RETURN_MESSAGE + kind + protocol.get_command_part(text), "utf-8", "replace")

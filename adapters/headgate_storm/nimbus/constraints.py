@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headgate.model import Constraint, ConstraintKind, FrozenMap, Scope
+from headgate_storm.nimbus.apart import groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,12 +47,11 @@ def _apart(said: Any, components: AbstractSet[str]) -> Iterator[Constraint]:
         for name, rules in said.items():
             others = rules.get(APART, ()) if isinstance(rules, dict) else ()
             pairs += [(name, other) for other in ([others] if isinstance(others, str) else _names(others))]
-    known = {tuple(sorted(set(pair))) for pair in pairs if set(pair) <= components}
-    for names in sorted(known):
-        if len(names) == 1:
-            yield Constraint(kind=ConstraintKind.AT_MOST, components=names, scope=Scope.WORKER, limit=1)
-        else:
-            yield Constraint(kind=ConstraintKind.APART, components=names, scope=Scope.WORKER)
+    known = {pair for pair in pairs if set(pair) <= components}
+    for name in sorted({one for one, other in known if one == other}):
+        yield Constraint(kind=ConstraintKind.AT_MOST, components=(name,), scope=Scope.WORKER, limit=1)
+    for names in groups(pair for pair in known if pair[0] != pair[1]):
+        yield Constraint(kind=ConstraintKind.APART, components=names, scope=Scope.WORKER)
 
 
 def _limits(conf: Mapping[str, Any], components: AbstractSet[str]) -> Iterator[Constraint]:

@@ -17,6 +17,7 @@ from headgate.errors import DocumentError
 from headgate.model import (
     Cluster,
     Component,
+    Constraint,
     FrozenMap,
     Kind,
     Node,
@@ -31,6 +32,7 @@ from headgate.model.rates import stream_rates
 from headgate.model.validate import MAX_AMOUNT
 from headgate_storm.nimbus.constraints import constraints_of
 from headgate_storm.nimbus.mistakes import mistakes_of
+from headgate_storm.nimbus.names import renamed, shown
 from headgate_storm.nimbus.timing import Timing
 
 if TYPE_CHECKING:
@@ -162,7 +164,7 @@ def _snapshot(data: Mapping[str, Any]) -> Snapshot:
         round=data["round"],
         timeout=data["timeout"] / 1000,  # milliseconds
         nodes=tuple(map(_node, data["supervisors"])),
-        scheduled=tuple(_scheduled(each, isolation.get(each["name"])) for each in data["topologies"]),
+        scheduled=tuple(_scheduled(each, _nodes(isolation.get(each["name"]))) for each in data["topologies"]),
         blacklisted=frozenset(each["id"] for each in data["supervisors"] if each["blacklisted"]),
         timing=Timing.of(data.get("settings") or {}),
     )
@@ -182,22 +184,23 @@ def _node(data: Mapping[str, Any]) -> Node:
 def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
     # A component without executors has no task, and the model no stream to or from it.
     components = [each for each in data["components"] if each["executors"]]
-    known = {each["id"] for each in components}
-    conf = data["conf"]
+    names = shown(each["id"] for each in components)
+    constraints = constraints_of(data["conf"], names.keys())
+    components, conf = renamed(components, names), data["conf"]
     topology = Topology(
         id=data["id"],
         components=tuple(map(_component, components)),
-        streams=tuple(_stream(each["id"], item) for each in components for item in each["inputs"] if item[0] in known),
+        streams=tuple(_stream(each["id"], item) for each in components for item in each["inputs"]),
         owner=data["owner"],
         priority=data["priority"],
-        workers=data["workers"],
+        workers=max(0, data["workers"]),
         worker_heap=None if data["heap"] is None else _amount(data["heap"]),
         name=data["name"],
         # The thesis's desired number is what Storm calls the machines of an isolated topology.
-        desired_nodes=_nodes(conf, DESIRED, isolated),
-        minimum_nodes=_nodes(conf, MINIMUM),
+        desired_nodes=_nodes(conf.get(DESIRED), isolated),
+        minimum_nodes=_nodes(conf.get(MINIMUM)),
         isolated_nodes=isolated,
-        constraints=constraints_of(conf, known),
+        constraints=tuple(_by_names(each, names) for each in constraints),
     )
     topology = _assumed(topology)
     pairs = [(task, pair) for each in components for task, pair in _executors(data["id"], each)]
@@ -209,14 +212,17 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         name=data["name"],
         executors=FrozenMap(dict(pairs)),
         assignment=FrozenMap(placed),
-        mistakes=mistakes_of(conf, known),
+        mistakes=mistakes_of(conf, names.keys()),
     )
 
 
-def _nodes(conf: Mapping[str, Any], key: str, default: int | None = None) -> int | None:
-    """A number of nodes in a topology's configuration; a mistake in one must not stop the rounds of all."""
-    value = conf.get(key)
-    return value if type(value) is int and value >= 0 else default
+def _by_names(constraint: Constraint, names: Mapping[str, str]) -> Constraint:
+    return attrs.evolve(constraint, components=tuple(names[each] for each in constraint.components))
+
+
+def _nodes(value: Any, default: int | None = None) -> int | None:
+    """A number of nodes that somebody wrote down; a mistake in one must not stop the rounds of all."""
+    return value if type(value) is int and 0 <= value <= MAX_AMOUNT else default
 
 
 def _executors(topology: str, component: Mapping[str, Any]) -> list[tuple[str, Executor]]:
@@ -264,6 +270,10 @@ def _resources(amounts: Mapping[str, float]) -> Resources:
     return Resources({name: _amount(each) for name, each in amounts.items() if each or name in ("cpu", "memory")})
 
 
-def _amount(said: float) -> float:
-    """An amount that the model takes: what one topology asks for beyond it is nowhere, and must not stop the others."""
-    return float(min(said, MAX_AMOUNT))
+def _amount(said: Any) -> float:
+    """An amount that the model takes: what one topology asks for beyond it is nowhere, and must not stop the others.
+
+    Less than nothing, and what is no number (NaN comes as a text), is nothing.
+    """
+    known = isinstance(said, int | float) and said > 0
+    return float(min(said, MAX_AMOUNT)) if known else 0.0

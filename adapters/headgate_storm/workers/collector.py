@@ -13,6 +13,7 @@ from headgate.engines.secret import make_secret
 from headgate.errors import DocumentError, EngineError
 from headgate_storm.peers.proof import derive
 from headgate_storm.peers.server import Bounds, PeerServer
+from headgate_storm.workers.clock import steady
 from headgate_storm.workers.reports import read_report
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Collector:
         kept: int = KEPT,
         budget: int = BUDGET,
         places: int | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = steady,
     ) -> None:
         """Take the address to listen on, and the token of which those of topologies are made.
 

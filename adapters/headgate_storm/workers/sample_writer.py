@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from headgate.samples.store import Keeper, arrow_schema
+from headgate_storm.workers.clock import steady
 from headgate_storm.workers.samples import ENGINE, write_samples
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class SampleWriter:
         self._rounds = rounds
         self._seconds = seconds
         self._states = Keeper(folder, ENGINE)
-        self._since = time.time()
+        self._since = steady()
         self.lost = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headgate-archive", daemon=True)
@@ -73,10 +74,10 @@ class SampleWriter:
         if snapshot is None:  # reports wait in the collector until a round of Nimbus names their tasks
             return
         # A report that comes while this runs is for the next file: an upper bound, so that none is written twice.
-        since, self._since = self._since, time.time()
+        since, self._since = self._since, steady()
         reports = [each for each in self._collector.recent(self._since - since) if each.received <= self._since]
         try:
-            self._states.keep_state(snapshot.observation(), self._since)
+            self._states.keep_state(snapshot.observation(), time.time())
             write_samples(self._folder, reports, snapshot)
         except Exception as error:  # noqa: BLE001 - whatever a minute's reports do, those of the next are written
             self.lost += len(reports)

@@ -24,6 +24,9 @@ GROUPINGS = frozenset(
     {"shuffle", "fields", "local-or-shuffle", "partial-key", "all", "global", "direct", "none", "custom"}
 )
 
+JOINERS = {0x200C: "_", 0x200D: "_"}
+"""Characters that Python does not call printable and that words need: the joiners of Persian and of Indian scripts."""
+
 NODE_LABELS = frozenset({"node", "host", "rack", "zone", "machine_type"})
 """Names of labels that stand for a node's own fields."""
 
@@ -213,8 +216,13 @@ def _unique(names: Iterable[object], what: str, *where: str | int) -> None:
         seen.add(name)
 
 
+def is_id(text: str) -> bool:
+    """Check whether a text can be an id: it can be shown, and it is not empty."""
+    return bool(text) and text.translate(JOINERS).isprintable()
+
+
 def _id(text: str, *where: str | int) -> None:
-    if not text or not text.isprintable():
+    if not is_id(text):
         raise DocumentError(pointer(*where), f"{text!r} is no id: it is empty or has a character that cannot be shown")
 
 

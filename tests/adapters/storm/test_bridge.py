@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import threading
 
@@ -10,9 +11,14 @@ import attrs
 import pytest
 
 import headgate_storm.nimbus.bridge as bridge_module
-from headgate_storm.nimbus.bridge import Bridge, Endpoint
+from headgate.errors import HeadgateError
+from headgate.model import Plan, Reason, Status
+from headgate_storm.nimbus.answer import LONGEST
+from headgate_storm.nimbus.bridge import PLANNING, Bridge, Endpoint
+from headgate_storm.nimbus.rounds import Rounds
 from patience import PATIENCE
 from storm_callers import ask
+from storm_rounds import round_text, supervisor, word_count
 
 pytest.importorskip("py4j")
 
@@ -60,3 +66,50 @@ def test_a_round_that_is_larger_than_its_bound_is_not_planned_and_the_next_one_i
         assert ask(endpoint, "x" * 2**19) == "planned"
     assert asked == [2**19]
     assert "a round of more than 1 MB" in caplog.text
+
+
+class MuteError(Exception):
+    """Has no text."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+HALF = "caf\udce9"
+"""As a name of a file that is not UTF-8 is read: nothing that is sent can hold half a character."""
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), MuteError(), ValueError(HALF), HeadgateError(HALF)], ids=lambda each: type(each).__name__
+)
+def test_whatever_a_scheduler_raises_the_next_round_is_planned(tmp_path, error):
+    """Before, the thread of the round ended without a reply, and two of them ended all rounds for good."""
+    fails = [error] * (PLANNING + 1)
+
+    def schedule(request):
+        if fails:
+            raise fails.pop()
+        return Plan(status=Status.HELD, reasons=(Reason(code="x", subject="x", message="enough"),))
+
+    with Bridge(Rounds(schedule).answer, tmp_path / "endpoint.json") as bridge:
+        text = round_text([supervisor("a")], [word_count()])
+        for _ in range(PLANNING + 1):
+            with contextlib.suppress(AssertionError):  # told as a failure
+                assert json.loads(ask(bridge.endpoint, text))["mode"] == "hold"
+        assert not fails
+        assert json.loads(ask(bridge.endpoint, text))["reason"] == "enough"
+
+
+def test_what_a_scheduler_says_comes_to_nimbus_as_a_line_of_bounded_length(tmp_path):
+    long = f"one\ntwo {HALF} {'x' * 10**7}"
+
+    def schedule(request):
+        return Plan(status=Status.INFEASIBLE, reasons=(Reason(code="x", subject="wc", message=long),))
+
+    with Bridge(Rounds(schedule).answer, tmp_path / "endpoint.json") as bridge:
+        said = ask(bridge.endpoint, round_text([supervisor("a")], [word_count()]))
+    status = json.loads(said)["status"]["wc"]
+    assert len(said) < 2 * LONGEST
+    assert "one two caf" in status
+    assert status.isprintable()
+    assert status.endswith("x...")

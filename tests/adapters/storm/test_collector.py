@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack, closing
@@ -247,6 +248,26 @@ def test_silent_workers_are_forgotten() -> None:
     reports.add(report(20.0, port=3), 100)
     assert [each.port for each in reports.since(0)] == [2, 3]
     assert reports.tally().evicted == 0
+
+
+JUMPS = """
+import sys, time
+real, shift = time.time, 0.0
+time.time = lambda: real() + shift
+from headgate_storm.workers.collector import Collector
+with Collector(token="secret") as collector:
+    collector.take(sys.stdin.buffer.readline())
+    for shift in (-3600.0, 3600.0):
+        assert len(collector.recent(60.0)) == 1, f"gone after {shift}"
+        time.sleep(0.01)
+        assert collector.recent(0.005) == (), f"alive after {shift}"
+"""
+"""A process of its own, whose clock is set back and forth by an hour."""
+
+
+def test_a_clock_that_is_set_makes_nobody_alive_or_gone() -> None:
+    """Before, a worker that had ended looked alive for as long as the clock had been set back."""
+    subprocess.run([sys.executable, "-c", JUMPS], input=report_line(), timeout=PATIENCE, check=True)
 
 
 def test_a_port_that_is_taken_is_named(collector: Collector) -> None:

@@ -32,6 +32,8 @@ pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.m
 DEATHS = {"python": 100, "nimbus": 10, "supervisor": 10}
 SHARE = float(os.environ.get("HEADGATE_DEATHS", "1"))
 """Part of these deaths that a run has."""
+SEED = int(os.environ.get("HEADGATE_DEATHS_SEED", "16"))
+"""Of the moments and hosts: runs that are parts of one series have others."""
 RAS = "org.apache.storm.scheduler.resource.ResourceAwareScheduler"
 GUARDED, SPREAD = "guarded", "lines"
 CONSTRAINED = {
@@ -188,9 +190,17 @@ def deaths(cluster, served, kind, seeded):
     return frozenset([host])
 
 
+def tell(kind, number, before, after):
+    """Say which executors have no slot after a death, or have one again, for whoever looks into a failure."""
+    for name, slots in after.slots.items():
+        changes = sorted(before.slots[name].keys() - slots.keys()), sorted(slots.keys() - before.slots[name].keys())
+        if any(changes):
+            sys.stdout.write(f"{kind} {number}: {name} lost {changes[0]}, has again {changes[1]}\n")
+
+
 @pytest.mark.parametrize("scheduler", ["storm", "headgate"])
 def test_deaths_restart_no_worker_elsewhere_and_lose_nothing(java, tmp_path, record_property, scheduler):
-    seeded, found = random.Random(16), Counter()
+    seeded, found = random.Random(SEED), Counter()
     with cluster_under(scheduler, tmp_path) as (cluster, served):
         before = settled(cluster)
         assert not broken(cluster, before)
@@ -204,6 +214,7 @@ def test_deaths_restart_no_worker_elsewhere_and_lose_nothing(java, tmp_path, rec
                 lost = {each for each in before.workers - after.workers if each[1] not in hosts}
                 found[f"restarts elsewhere at deaths of {kind}"] += len(lost)
                 found["constraints broken"] += len(broken(cluster, after))
+                tell(kind, found[f"deaths of {kind}"], before, after)
                 before = after
         found["running workers changed by answers"] = served.changed() if served else 0
         sys.stdout.write(f"{scheduler}: {dict(found)}\n")

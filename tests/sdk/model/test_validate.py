@@ -23,7 +23,7 @@ from headgate.model import (
     TaskSample,
     TopologySample,
 )
-from headgate.model.validate import MAX_AMOUNT, MAX_TASKS, check_places, check_request, check_size
+from headgate.model.validate import MAX_AMOUNT, MAX_TASKS, check_places, check_request, check_size, is_id
 from headgate.testing.strategies import requests
 from small_requests import at, component, node, request, topology
 
@@ -111,6 +111,11 @@ def test_a_name_is_given_once(path, new, message):
 def test_an_id_can_be_shown(path, name):
     message = f"{name!r} is no id: it is empty or has a character that cannot be shown"
     assert refused(put(WHOLE, path, name)) == (pointer(*path), message)
+
+
+@pytest.mark.parametrize("name", ["a b", "a/b", "می\u200cشود", "क\u200dष", "日本"])
+def test_an_id_may_be_any_word_of_any_script(name):
+    assert is_id(name)
 
 
 @pytest.mark.parametrize(("path", "new", "message"), [

@@ -10,7 +10,7 @@ final class NoPlan extends RuntimeException {
     private static final int LONGEST = 300;
 
     private NoPlan(String reason) {
-        super(reason.length() <= LONGEST ? reason : reason.substring(0, LONGEST) + "...", null, false, false);
+        super(Line.of(reason, LONGEST), null, false, false);
     }
 
     /** The Python process did not answer, or not in time. */

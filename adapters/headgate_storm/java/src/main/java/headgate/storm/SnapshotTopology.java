@@ -72,6 +72,8 @@ final class SnapshotTopology {
     private static Map<String, Object> shared(Map<String, Object> conf) {
         Map<String, Object> part = new TreeMap<>(conf);
         part.keySet().removeIf(key -> !isShared(key));
+        Bounded bounded = new Bounded();
+        part.replaceAll((key, value) -> bounded.value(value));
         return part;
     }
 

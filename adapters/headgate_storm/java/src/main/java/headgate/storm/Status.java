@@ -12,6 +12,9 @@ import org.apache.storm.scheduler.TopologyDetails;
  * removed stays, and what is kept here is all that Headgate ever said to this Nimbus.
  */
 final class Status {
+    /** Characters of a sentence. With more, what a scheduler says takes Nimbus's heap, its log and every reply of its. */
+    private static final int LONGEST = 1000;
+
     private final Map<String, String> said = new HashMap<>();
 
     /** After a plan: what it says about a topology itself, else the count of executors and workers. */
@@ -55,7 +58,8 @@ final class Status {
         return number + " " + kind + (number == 1 ? "executor" : "executors");
     }
 
-    private void set(Cluster cluster, TopologyDetails topology, String text) {
+    private void set(Cluster cluster, TopologyDetails topology, String sentence) {
+        String text = Line.of(sentence, LONGEST);
         said.put(topology.getId(), text);
         if (!text.equals(cluster.getStatusMap().get(topology.getId()))) {
             cluster.setStatus(topology, text);

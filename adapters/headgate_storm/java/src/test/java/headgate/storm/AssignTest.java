@@ -91,6 +91,15 @@ class AssignTest {
     }
 
     @Test
+    void saysALineOfBoundedLengthWhateverTheAnswerSays() {
+        Cluster cluster = cluster(supervisors(1, 1), wc);
+        schedule(Script.mode("assign", "'status':{'wc-id':'a\\n2026 INFO b" + "c".repeat(1 << 20) + "'}"), cluster);
+        String said = cluster.getStatus("wc-id");
+        assertTrue(said.startsWith("a 2026 INFO bcc") && said.endsWith("c..."));
+        assertEquals(1003, said.length());
+    }
+
+    @Test
     void tellsARoundNumberAndTheSameNimbusEachTime() {
         Script script = Script.mode("assign", "");
         HeadgateScheduler scheduler = Script.scheduler(script);

@@ -69,6 +69,23 @@ class SnapshotTest {
         assertFalse(conf.toString().contains("secret"));
     }
 
+    /** A submitter may write down what no reader of JSON takes, and the round is for the other topologies too. */
+    @Test
+    void leavesOutWhatIsTooDeepOrTooLarge() throws IOException {
+        Object deep = "x";
+        for (int i = 0; i < 5000; i++) {
+            deep = List.of(deep);
+        }
+        TopologyDetails topology = topology("wc", 1, 1, Map.of(
+            "headgate.pin", deep, "topology.headgate.text", "x".repeat(1 << 20), "topology.ras.constraints",
+            Map.of("a", Map.of("incompatibleComponents", List.of("b")))));
+        String round = read(cluster(supervisors(1, 1), topology)).get("topologies").get(0).get("conf").toString();
+        assertTrue(round.length() < 10_000);
+        assertTrue(round.contains("\"headgate.pin\":\"left out: deeper than 8 levels"), round);
+        assertTrue(round.contains("\"topology.headgate.text\":\"left out"), round);
+        assertTrue(round.contains("{\"a\":{\"incompatibleComponents\":[\"b\"]}}"), round);
+    }
+
     @Test
     void takesTopologiesWithoutExecutors() throws IOException {
         JsonNode told = read(cluster(supervisors(1, 1), topology("empty", 0, 1))).get("topologies").get(0);
