@@ -77,10 +77,14 @@ def _choose(
         for claim, share in zip(claims, shares, strict=True)
     }
     own = {claim.topology: _own(problem, claim.topology) for claim in claims}
-    # lines 4 and 8: a topology whose number is unchanged leaves CN
-    kept = {index for index in asked if asked[index] == len(own[index])}
-    nodes = {index: list(own[index]) for index in kept}
-    taken = {node for index in kept for node in own[index]}
+    # lines 4 and 8: a topology whose number is unchanged leaves CN, unless a more important one has some of its nodes
+    nodes: dict[int, list[int]] = {}
+    taken: set[int] = set()
+    for index in asked:
+        if asked[index] == len(own[index]) and taken.isdisjoint(own[index]):
+            nodes[index] = list(own[index])
+            taken.update(own[index])
+    kept = set(nodes)
     changed = [claim.topology for claim in claims if claim.topology not in kept]
     for index in changed:
         nodes[index] = []  # line 5 takes everything from it

@@ -117,6 +117,16 @@ def test_a_topology_that_keeps_its_number_of_nodes_moves_nothing():
     assert {move.task.partition("/")[0] for move in plan.moves} == {"ArchivalTP1"}
 
 
+@pytest.mark.parametrize("selection", ["own-first", "by-id"])
+def test_topologies_that_run_on_each_other_s_nodes_get_their_own(selection):
+    """As many nodes as each is to have: the more important one keeps them."""
+    parts = component("c", 2, cpu=10.0)
+    both = [topology(name, parts, desired_nodes=2, priority=at) for at, name in enumerate(("high", "low"))]
+    running = {f"{name}/c/{task}": node for name in ("high", "low") for task, node in enumerate("ab")}
+    plan = checked(sps, request([node(name) for name in "abcd"], both, running), SpsOptions(selection=selection))
+    assert (nodes_of(plan, "high"), nodes_of(plan, "low")) == ({"a", "b"}, {"c", "d"})
+
+
 def test_a_kept_topology_gets_back_a_task_that_does_not_run():
     rows = {"EventTP1": USE_CASE_1["EventTP1"]}
     asked = use_case(rows, 8)
