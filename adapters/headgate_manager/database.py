@@ -13,7 +13,7 @@ from alembic.util import CommandError
 from platformdirs import user_state_path
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from headgate.errors import DocumentError, EngineError
@@ -29,10 +29,18 @@ larger, a dead one is noticed later."""
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 """Drivers of the databases that are named without one."""
 LOCKS = {
-    "postgresql": "SELECT pg_advisory_xact_lock(4857218)",
-    "mysql": "SELECT GET_LOCK('headgate_migration', 30)",
+    "postgresql": ("SELECT pg_advisory_lock(4857218), 1", "SELECT pg_advisory_unlock(4857218)"),
+    "mysql": (
+        f"SELECT '', GET_LOCK(CONCAT('headgate ', DATABASE()), {PATIENCE})",
+        "SELECT RELEASE_LOCK(CONCAT('headgate ', DATABASE()))",
+    ),
 }
-"""Statements that keep a second manager from migrating; in SQLite the transaction itself does."""
+"""Statements that keep a second manager from migrating, and let it; in SQLite the transaction itself does. The second
+column of the first is 1 if the lock was had in time."""
+OPTIONS: dict[str, dict[str, Any]] = {"mysql": {"isolation_level": "READ COMMITTED"}}
+"""Options of a database: MySQL's own isolation would show a change that waited for a lock what was before it."""
+CONFLICTS = ("40001", "40P01", 1213)
+"""Codes of a transaction that was undone because another one was in its way, and may be tried again."""
 
 
 def default_url() -> str:
@@ -57,13 +65,14 @@ def opened(url: str | None = None) -> Iterator[Engine]:
     try:
         # A file is opened in no time, and one that stays open hides from the process that it was replaced.
         pool = NullPool if address.get_backend_name() == "sqlite" else None
-        engine = create_engine(address, connect_args=_arguments(address), pool_pre_ping=True, poolclass=pool)
+        options = OPTIONS.get(address.get_backend_name(), {})
+        engine = create_engine(address, connect_args=_arguments(address), pool_pre_ping=True, poolclass=pool, **options)
     except ModuleNotFoundError as error:
         raise EngineError(f"{address.drivername} needs {error.name}: pip install 'headgate[manager]'") from None
     if address.get_backend_name() == "sqlite":
         _begin_immediate(engine)
     try:
-        with transaction(engine) as connection:
+        with _alone(engine), transaction(engine) as connection:
             _migrate(connection)
         yield engine
     finally:
@@ -88,6 +97,35 @@ def transaction(engine: Engine) -> Iterator[Connection]:
         where = engine.url.render_as_string(hide_password=True)
         first = said.strip().partition("\n")[0]
         raise EngineError(f"the database {where} failed: {first}; is it up, and is the address right?") from error
+
+
+def in_conflict(error: EngineError) -> bool:
+    """True if a transaction failed only because another one made the same row, or held what it needed.
+
+    Args:
+        error: What `transaction` raised.
+    """
+    cause = error.__cause__
+    if not isinstance(cause, DBAPIError):
+        return False
+    code = getattr(cause.orig, "sqlstate", None) or (cause.orig.args[0] if cause.orig and cause.orig.args else None)
+    return isinstance(cause, IntegrityError) or code in CONFLICTS
+
+
+@contextlib.contextmanager
+def _alone(engine: Engine) -> Iterator[None]:
+    """Keep other managers from migrating: in MySQL each step of a migration is a transaction of its own."""
+    lock = LOCKS.get(engine.dialect.name)
+    if lock is None:
+        yield
+        return
+    with transaction(engine) as connection:
+        if connection.execute(text(lock[0])).one()[1] != 1:
+            raise EngineError(f"another manager has been making tables for {PATIENCE} s: is it alive?")
+        try:
+            yield
+        finally:
+            connection.execute(text(lock[1]))
 
 
 def _address(url: str) -> URL:
@@ -140,8 +178,6 @@ def _begin_immediate(engine: Engine) -> None:
 
 
 def _migrate(connection: Connection) -> None:
-    if (lock := LOCKS.get(connection.dialect.name)) is not None:
-        connection.execute(text(lock))
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
     config.set_main_option("path_separator", "os")

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from sqlalchemy import delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from headgate.errors import DocumentError, EngineError, known_names
 from headgate_manager import tables
-from headgate_manager.database import transaction
+from headgate_manager.database import in_conflict, transaction
 from headgate_manager.history import Author, Change, read_change, record
 from headgate_manager.indication import (
     CHANGING,
@@ -197,13 +196,13 @@ class Store:
             record(connection, now, "round", verdict, Author(who="manager", why=why), found, found)
 
     def _repeated(self, change: Callable[[Connection], T]) -> T:
-        """Do a change in one transaction, again if another manager made the same row first."""
+        """Do a change in one transaction, again if another manager made the same row first, or was in the way."""
         for left in reversed(range(TRIES)):
             try:
                 with transaction(self._engine) as connection:
                     return change(connection)
             except EngineError as error:
-                if not left or not isinstance(error.__cause__, IntegrityError):
+                if not left or not in_conflict(error):
                     raise
         raise AssertionError
 

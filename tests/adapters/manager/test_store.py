@@ -15,14 +15,16 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
 
 from headgate.errors import DocumentError, EngineError
+from headgate.model import FrozenMap, Slot
 from headgate_manager import tables
-from headgate_manager.database import opened, transaction
+from headgate_manager.database import _address, opened, transaction
 from headgate_manager.indication import HOLD, Trigger
+from headgate_manager.reschedulings import Reschedulings
 from headgate_manager.store import Author, Store
-from manager_databases import check_consistent, emptied, postgresql, rows
+from manager_databases import check_consistent, emptied, mariadb, postgresql, rows
 from patience import PATIENCE
 
 ANN = Author(who="ann", why="a test")
@@ -34,11 +36,17 @@ def server(tmp_path_factory):
         yield url
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module")
+def other_server(tmp_path_factory):
+    with mariadb(tmp_path_factory.mktemp("mariadb")) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql", pytest.param("mysql", marks=pytest.mark.network)])
 def url(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'state' / 'manager.sqlite'}"
-    return emptied(request.getfixturevalue("server"))
+    return emptied(request.getfixturevalue("server" if request.param == "postgresql" else "other_server"))
 
 
 class Clock:
@@ -116,6 +124,29 @@ def test_the_versions_make_the_tables_of_the_code(url):
         assert compare_metadata(context, tables.metadata) == []
 
 
+@pytest.mark.network
+def test_tables_of_which_a_kill_left_some_are_finished(other_server):
+    """In MySQL each step of a version is a transaction of its own, and the version is written after them."""
+    url = emptied(other_server)
+    with opened(url) as engine, transaction(engine) as connection:
+        connection.execute(text("DROP TABLE headgate_seen"))
+        connection.execute(text("ALTER TABLE headgate_history DROP INDEX headgate_history_topology"))
+        connection.execute(text("DELETE FROM headgate_version"))
+    with opened(url) as engine, transaction(engine) as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": "headgate_version"})
+        assert compare_metadata(context, tables.metadata) == []
+
+
+def test_an_allocation_of_many_tasks_is_kept_whole(url):
+    """MySQL's TEXT has 64 KB."""
+    before = FrozenMap({f"topology-1-7/component/{task}": Slot("node-1", 6700) for task in range(5000)})
+    with opened(url) as engine:
+        kept = Reschedulings(engine)
+        kept.begin("c", ("topology-1-7",), (), before)
+        (found,) = kept.open("c")
+    assert found.before == before
+
+
 def test_a_database_of_a_newer_version_is_refused(url):
     with opened(url) as engine, transaction(engine) as connection:
         connection.execute(text("UPDATE headgate_version SET version_num = '9999'"))
@@ -123,11 +154,11 @@ def test_a_database_of_a_newer_version_is_refused(url):
         pass
     with pytest.raises(EngineError), opened(url):  # and it is left as it was
         pass
-    if url.startswith("postgresql"):  # the next test empties it
-        import psycopg
-
-        with psycopg.connect(url) as raw:
-            raw.execute("UPDATE headgate_version SET version_num = '0003'")
+    if not url.startswith("sqlite"):  # the next test empties it
+        raw = create_engine(_address(url))
+        with raw.begin() as connection:
+            connection.execute(text("UPDATE headgate_version SET version_num = '0003'"))
+        raw.dispose()
 
 
 def test_the_file_is_its_owner_s_alone(tmp_path):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from alembic import op
+
+from headgate_manager.migrations.steps import NUMBER, create_index, create_table
 
 revision = "0001"
 down_revision = None
@@ -13,7 +14,7 @@ depends_on = None
 
 def upgrade() -> None:
     """Make the three tables."""
-    op.create_table(
+    create_table(
         "headgate_topologies",
         sa.Column("name", sa.String(200), primary_key=True),
         sa.Column("priority", sa.Integer),
@@ -25,16 +26,15 @@ def upgrade() -> None:
         sa.Column("wanted", sa.Boolean, nullable=False),
         sa.Column("changed", sa.BigInteger),
     )
-    op.create_table(
+    create_table(
         "headgate_sources",
         sa.Column("topology", sa.String(200), sa.ForeignKey("headgate_topologies.name"), primary_key=True),
         sa.Column("source", sa.String(200), primary_key=True),
         sa.Column("sequence", sa.BigInteger, nullable=False),
     )
-    number = sa.BigInteger().with_variant(sa.Integer, "sqlite")
-    op.create_table(
+    create_table(
         "headgate_history",
-        sa.Column("number", number, primary_key=True, autoincrement=True),
+        sa.Column("number", NUMBER, primary_key=True, autoincrement=True),
         sa.Column("at", sa.BigInteger, nullable=False),
         sa.Column("topology", sa.String(200), nullable=False),
         sa.Column("action", sa.String(20), nullable=False),
@@ -44,4 +44,4 @@ def upgrade() -> None:
         sa.Column("before", sa.Text, nullable=False),
         sa.Column("after", sa.Text, nullable=False),
     )
-    op.create_index("headgate_history_topology", "headgate_history", ["topology", "number"])
+    create_index("headgate_history_topology", "headgate_history", ["topology", "number"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from alembic import op
+
+from headgate_manager.migrations.steps import add_column, create_table
 
 revision = "0002"
 down_revision = "0001"
@@ -13,8 +14,8 @@ depends_on = None
 
 def upgrade() -> None:
     """Add a column and two tables."""
-    op.add_column("headgate_topologies", sa.Column("aging", sa.Integer))
-    op.create_table(
+    add_column("headgate_topologies", sa.Column("aging", sa.Integer))
+    create_table(
         "headgate_seen",
         sa.Column("name", sa.String(200), primary_key=True),
         sa.Column("nodes", sa.Integer, nullable=False),
@@ -23,7 +24,7 @@ def upgrade() -> None:
         sa.Column("served", sa.BigInteger),
         sa.Column("remedy", sa.Text, nullable=False),
     )
-    op.create_table(
+    create_table(
         "headgate_cluster",
         sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("nodes", sa.Integer, nullable=False),
