@@ -1,4 +1,4 @@
-"""Commands of `headgate storm` on tasks with seats: `seats` and `move`."""
+"""Commands of `headgate storm` on tasks with seats: `seats`, `move` and `scale`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def seats(name: str, home: Path | None, *, as_json: bool) -> None:
     from headgate_storm.install.installation import standing_or_at
 
     with standing_or_at(home).gateway() as nimbus, SeatLedger(nimbus, name) as ledger:
-        found = ledger.seats()
+        found, working = ledger.seats(), ledger.working()
     if as_json:
         click.echo(json.dumps([attrs.asdict(each) for each in found], indent=2))
         return
@@ -41,6 +41,7 @@ def seats(name: str, home: Path | None, *, as_json: bool) -> None:
             others = [seat.place for seat in found if (seat.component, seat.index) == (each.component, each.index)]
             to = ", ".join(place for place in others if place != each.place)
             state = "settled" if each.settled else f"{each.held} wait"
+            state += "" if each.index < working[each.component] else ", does not work"
             lost = f"  state lost {each.lost} x, last as {each.loss}" if each.lost else ""
             task = f"{each.component}/{each.index}"
             click.echo(f"{task}  {each.place}  ownership {each.epoch}  {state}  seats at {to}{lost}")
@@ -69,3 +70,24 @@ def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as
         return
     pause = "not measured" if done.pause is None else f"{done.pause:.1f} ms"
     click.echo(f"{done.task}  {done.source} -> {done.target}  pause {pause}  settled in {done.seconds:.1f} s")
+
+
+@storm.command()
+@click.argument("name")
+@click.argument("wanted", metavar="COMPONENT=COUNT")
+@home_option
+def scale(name: str, wanted: str, home: Path | None) -> None:
+    """Change how many tasks of a component work, while all workers run.
+
+    The component keeps no state, and its tuples are dealt evenly.
+    """
+    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headgate_storm.client.seats import SeatLedger
+    from headgate_storm.install.installation import standing_or_at
+
+    component, _, count = wanted.rpartition("=")
+    if not component or not count.isdecimal():
+        raise click.BadParameter(f"{wanted!r} is no COMPONENT=COUNT, such as split=3", param_hint="COMPONENT=COUNT")
+    with standing_or_at(home).gateway() as nimbus, SeatLedger(nimbus, name) as ledger:
+        before = ledger.scale(component, int(count))
+    click.echo(f"{component}: {before} -> {count} tasks work")

@@ -176,14 +176,53 @@ class SeatLedger:
             seconds=time.monotonic() - began,
         )
 
-    def _ends(self, component: str, index: int, place: str) -> tuple[Seat, Seat]:
-        """The seat that owns a task now, and the one it is to move to."""
-        task = f"{component}/{index}"
-        movable = self._components.get(component)
-        if movable is None:
+    def working(self) -> dict[str, int]:
+        """Number of tasks that work of each component with seats; the others have no new tuples."""
+        pages = {each: self._page(each) for each in self._components}
+        return {each: (page.get("working") or [self._components[each]["tasks"]])[0] for each, page in pages.items()}
+
+    def scale(self, component: str, count: int) -> int:
+        """Have so many tasks of a component work, the first ones; returns how many did. What others have, they finish.
+
+        Args:
+            component: A stateless one, whose inputs are all dealt evenly.
+            count: Tasks that are to work, at most as many as it has.
+
+        Raises:
+            EngineError: It is not such a component, or has not so many tasks.
+        """
+        most = int(self._movable(component)["tasks"])
+        if not self._components[component].get("elastic"):
+            raise EngineError(
+                f"all {most} tasks of {component} have to work: only a stateless component whose inputs are grouped by"
+                " shuffle, local-or-shuffle or none can do with fewer"
+            )
+        if not 1 <= count <= most:
+            raise EngineError(
+                f"{component} has {most} tasks: from 1 to {most} can work, and not {count}; submit it with more tasks"
+            )
+        before = most
+
+        def change(page: dict[str, Any]) -> None:
+            nonlocal before
+            before, order = page.get("working") or (most, 0)
+            page["working"] = [count, order + 1]
+
+        self._change(component, change)
+        return before
+
+    def _movable(self, component: str) -> Mapping[str, Any]:
+        """The entry of a component with seats in the configuration of the topology."""
+        if component not in self._components:
             raise EngineError(
                 f"{component} has no seats: those of {self._name} that have are {', '.join(self._components)}"
             )
+        return dict(self._components[component])
+
+    def _ends(self, component: str, index: int, place: str) -> tuple[Seat, Seat]:
+        """The seat that owns a task now, and the one it is to move to."""
+        task = f"{component}/{index}"
+        movable = self._movable(component)
         if not 0 <= index < movable["tasks"]:
             raise EngineError(f"{component} has {movable['tasks']} tasks: there is no {task}")
         seats = [each for each in self.seats() if (each.component, each.index) == (component, index)]

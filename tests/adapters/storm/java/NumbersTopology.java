@@ -3,6 +3,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Map;
@@ -13,6 +14,7 @@ import org.apache.storm.spout.SpoutOutputCollector;
 import org.apache.storm.task.OutputCollector;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.BasicOutputCollector;
+import org.apache.storm.topology.BoltDeclarer;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.topology.TopologyBuilder;
 import org.apache.storm.topology.base.BaseBasicBolt;
@@ -21,13 +23,16 @@ import org.apache.storm.topology.base.BaseRichSpout;
 import org.apache.storm.tuple.Fields;
 import org.apache.storm.tuple.Tuple;
 import org.apache.storm.tuple.Values;
+import org.apache.storm.utils.ObjectReader;
 
 /**
  * Two spouts that number the tuples of each key, a bolt that passes them on, one that numbers them anew from what it
  * counted itself, both of which can move, and a sink that writes down how many came, and of them how many twice and how many behind a later one of their spout and key.
  *
  * <p>Arguments: name, folder for what is written down, tuples of each spout, tuples per second of each, whether they are
- * acked, settings of the topology as JSON.
+ * acked, settings of the topology as JSON. Of those, {@code numbers.shuffle} has the first bolt take its tuples as they come,
+ * {@code numbers.pass} is the number of its tasks, {@code numbers.ballast} gives so many bytes more to the state of each task that counts, and {@code numbers.log} has the sinks write down
+ * when each tuple came, and of which task.
  */
 public final class NumbersTopology {
     private static final int KEYS = 16;
@@ -41,7 +46,13 @@ public final class NumbersTopology {
         TopologyBuilder builder = new TopologyBuilder();
         Spout spout = new Spout(arguments[1], Long.parseLong(arguments[2]), Double.parseDouble(arguments[3]), acked);
         builder.setSpout("numbers", spout, 2);
-        builder.setBolt("pass", new Pass(), 4).fieldsGrouping("numbers", new Fields("key"));
+        Map<String, Object> asked = new ObjectMapper().readValue(arguments[5], Map.class);
+        BoltDeclarer pass = builder.setBolt("pass", new Pass(), ObjectReader.getInt(asked.get("numbers.pass"), 4));
+        if (Boolean.TRUE.equals(asked.get("numbers.shuffle"))) {
+            pass.shuffleGrouping("numbers");
+        } else {
+            pass.fieldsGrouping("numbers", new Fields("key"));
+        }
         builder.setBolt("number", new Number(), 3).fieldsGrouping("pass", new Fields("key"));
         builder.setBolt("sink", new Sink(arguments[1]), 2).fieldsGrouping("number", new Fields("key"));
         Config conf = new Config();
@@ -50,7 +61,7 @@ public final class NumbersTopology {
         conf.setMessageTimeoutSecs(600);
         conf.put(Config.TOPOLOGY_TICK_TUPLE_FREQ_SECS, 1);
         conf.put(Config.TOPOLOGY_COMPONENT_RESOURCES_ONHEAP_MEMORY_MB, 24.0);
-        conf.putAll(new ObjectMapper().readValue(arguments[5], Map.class));
+        conf.putAll(asked);
         StormSubmitter.submitTopology(arguments[0], conf, builder.createTopology());
     }
 
@@ -103,18 +114,36 @@ public final class NumbersTopology {
             }
             if (now - told > 500_000_000L) {
                 told = now;
-                write(file, sent + " " + acked + " " + failed + "\n");
+                tell();
             }
+        }
+
+        /** Nobody asks it for tuples any more. */
+        @Override
+        public void deactivate() {
+            tell();
         }
 
         @Override
         public void ack(Object message) {
             acked++;
+            tellLast();
         }
 
         @Override
         public void fail(Object message) {
             failed++;
+            tellLast();
+        }
+
+        private void tellLast() {
+            if (acked + failed == sent) {
+                tell();
+            }
+        }
+
+        private void tell() {
+            write(file, sent + " " + acked + " " + failed + "\n");
         }
 
         @Override
@@ -145,6 +174,12 @@ public final class NumbersTopology {
         private static final long serialVersionUID = 1L;
 
         private final Map<String, Long> counts = new HashMap<>();
+        private byte[] ballast;
+
+        @Override
+        public void prepare(Map<String, Object> conf, TopologyContext context) {
+            ballast = new byte[ObjectReader.getInt(conf.get("numbers.ballast"), 0)];
+        }
 
         @Override
         public void execute(Tuple tuple, BasicOutputCollector collector) {
@@ -169,6 +204,7 @@ public final class NumbersTopology {
         private long behind;
         private final Map<String, BitSet> seen = new HashMap<>();
         private transient Path file;
+        private transient StringBuilder log;
         private transient OutputCollector collector;
 
         Sink(String folder) {
@@ -179,17 +215,34 @@ public final class NumbersTopology {
         public void prepare(Map<String, Object> conf, TopologyContext context, OutputCollector collector) {
             this.collector = collector;
             file = Path.of(folder, "sink-" + context.getThisTaskId());
+            log = Boolean.TRUE.equals(conf.get("numbers.log")) ? new StringBuilder() : null;
         }
 
         @Override
         public void execute(Tuple tuple) {
             if (Constants.SYSTEM_TICK_STREAM_ID.equals(tuple.getSourceStreamId())) {
                 write(file, tuples + " " + twice + " " + behind + "\n");
+                tell();
             } else {
+                if (log != null) {
+                    log.append(System.currentTimeMillis()).append(' ').append(tuple.getSourceTask()).append('\n');
+                }
                 take(seen.computeIfAbsent(tuple.getValue(2) + "/" + tuple.getValue(0), any -> new BitSet()),
                     tuple.getLong(1).intValue());
             }
             collector.ack(tuple);
+        }
+
+        private void tell() {
+            if (log != null) {
+                try {
+                    Files.writeString(file.resolveSibling(file.getFileName() + ".log"), log, StandardOpenOption.CREATE,
+                        StandardOpenOption.APPEND);
+                } catch (IOException error) {
+                    throw new IllegalStateException(error);
+                }
+                log.setLength(0);
+            }
         }
 
         private void take(BitSet numbers, int number) {

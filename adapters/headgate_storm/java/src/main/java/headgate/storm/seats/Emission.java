@@ -99,6 +99,8 @@ public final class Emission {
     static final class View {
         /** Physical ids of the owners, in the order of the logical tasks; replaced as a whole. */
         volatile List<Integer> tasks;
+        /** Those of them that are given what is dealt evenly. */
+        volatile List<Integer> working;
         private Table table;
 
         View(Table table) {
@@ -107,7 +109,9 @@ public final class Emission {
 
         private void learn(Table newer) {
             table = newer;
-            tasks = newer.list();
+            List<Integer> owners = newer.list();
+            working = owners.subList(0, newer.working());
+            tasks = owners;
         }
     }
 

@@ -13,13 +13,15 @@ import org.apache.storm.shade.net.minidev.json.JSONValue;
  * <p>As JSON it has {@code owners}, {@code [seat,epoch,holder,life]} by logical task, as {@link Entry} says; {@code wanted},
  * {@code [seat,epoch]} of moves that were ordered and are not yet entered, with a third member once the owner has tried a
  * snapshot; {@code refused}, {@code [epoch,why]} of the last order that was not carried out; and {@code lost},
- * {@code [times,epoch,why]} of tasks that lost their state, or what they had of it since it was handed over.
+ * {@code [times,epoch,why]} of tasks that lost their state, or what they had of it since it was handed over. {@code working},
+ * {@code [tasks,number]}, is there once somebody has said how many tasks are to work, with the number of the order.
  */
 final class LedgerPage {
     private static final String OWNERS = "owners";
     private static final String WANTED = "wanted";
     private static final String REFUSED = "refused";
     private static final String LOST = "lost";
+    private static final String WORKING = "working";
     private static final String ENDED = "its worker ended";
     private static final String ENDED_IN_A_MOVE = "its worker ended in a move: what that executed of it, if anything, is missing";
 
@@ -29,24 +31,26 @@ final class LedgerPage {
     private final Map<String, List<Object>> wanted;
     private final Map<String, List<Object>> refused;
     private final Map<String, List<Object>> lost;
+    private final List<Object> working;
 
     private LedgerPage(List<Entry> entries, Map<String, List<Object>> wanted, Map<String, List<Object>> refused,
-            Map<String, List<Object>> lost) {
+            Map<String, List<Object>> lost, List<Object> working) {
         this.entries = entries;
         this.wanted = wanted;
         this.refused = refused;
         this.lost = lost;
+        this.working = working;
         Table owners = Table.of(entries.stream().mapToInt(each -> each.seat).toArray());
         for (int i = 0; i < entries.size(); i++) {
             owners = owners.with(i, entries.get(i).seat, entries.get(i).epoch);
         }
-        table = owners;
+        table = working.isEmpty() ? owners : owners.working((int) number(working, 0), number(working, 1));
     }
 
     /** The page of tasks of which none was ever moved. */
     static LedgerPage first(Table homes) {
         List<Entry> entries = homes.list().stream().map(Entry::home).collect(Collectors.toList());
-        return new LedgerPage(entries, Map.of(), Map.of(), Map.of());
+        return new LedgerPage(entries, Map.of(), Map.of(), Map.of(), List.of());
     }
 
     @SuppressWarnings("unchecked")
@@ -56,13 +60,15 @@ final class LedgerPage {
             new Entry((int) number(row, 0), number(row, 1), (int) number(row, 2), (String) row.get(3)))
             .collect(Collectors.toList());
         return new LedgerPage(entries, (Map<String, List<Object>>) said.get(WANTED),
-            (Map<String, List<Object>>) said.get(REFUSED), (Map<String, List<Object>>) said.get(LOST));
+            (Map<String, List<Object>>) said.get(REFUSED), (Map<String, List<Object>>) said.get(LOST),
+            (List<Object>) said.getOrDefault(WORKING, List.of()));
     }
 
     String json() {
         List<List<Object>> owners = new ArrayList<>();
         entries.forEach(each -> owners.add(List.of(each.seat, each.epoch, each.holder, each.life)));
-        return JSONValue.toJSONString(Map.of(OWNERS, owners, WANTED, wanted, REFUSED, refused, LOST, lost));
+        return JSONValue.toJSONString(
+            Map.of(OWNERS, owners, WANTED, wanted, REFUSED, refused, LOST, lost, WORKING, working));
     }
 
     /** Who owns a task. */
@@ -93,7 +99,7 @@ final class LedgerPage {
         if (wanted(index) == Message.NOBODY || tried(index) || entry(index).epoch != epoch - 1) {
             return this;
         }
-        return new LedgerPage(entries, with(wanted, index, List.of(wanted(index), epoch, 1)), refused, lost);
+        return new LedgerPage(entries, with(wanted, index, List.of(wanted(index), epoch, 1)), refused, lost, working);
     }
 
     /** This page with an owner entered to whom the one before is to give its task; this page if an owner is as new. */
@@ -109,7 +115,7 @@ final class LedgerPage {
 
     /** This page without the order for a task. */
     private LedgerPage owned(int index, Entry entry) {
-        return new LedgerPage(with(index, entry), without(wanted, index), refused, lost);
+        return new LedgerPage(with(index, entry), without(wanted, index), refused, lost, working);
     }
 
     /** This page, in which a seat that was the owner has nothing of the task any more, if that is what it says. */
@@ -118,7 +124,8 @@ final class LedgerPage {
         if (old.holder != holder || old.seat == holder) {
             return this;
         }
-        return new LedgerPage(with(index, new Entry(old.seat, old.epoch, old.seat, old.life)), wanted, refused, lost);
+        return new LedgerPage(with(index, new Entry(old.seat, old.epoch, old.seat, old.life)), wanted, refused, lost,
+            working);
     }
 
     /**
@@ -141,7 +148,7 @@ final class LedgerPage {
             : with(wanted, index, List.of(to, epoch + 1));
         Map<String, List<Object>> losses = first || !stateful ? lost
             : loss(index, old.epoch, alone ? ENDED : ENDED_IN_A_MOVE);
-        return new LedgerPage(with(index, new Entry(seat, epoch, old.holder, life)), orders, refused, losses);
+        return new LedgerPage(with(index, new Entry(seat, epoch, old.holder, life)), orders, refused, losses, working);
     }
 
     /**
@@ -156,7 +163,8 @@ final class LedgerPage {
             return this;
         }
         LedgerPage page = keep(index, old.seat, epoch, old.life);
-        return why == null ? page : new LedgerPage(page.entries, page.wanted, refused, loss(index, old.epoch, why));
+        return why == null ? page
+            : new LedgerPage(page.entries, page.wanted, refused, loss(index, old.epoch, why), working);
     }
 
     private Map<String, List<Object>> loss(int index, long epoch, String why) {
@@ -165,7 +173,8 @@ final class LedgerPage {
 
     /** This page with the reason why a task does not move, and without the order for it. */
     LedgerPage refuse(int index, long epoch, String why) {
-        return new LedgerPage(entries, without(wanted, index), with(refused, index, List.of(epoch, why)), lost);
+        return new LedgerPage(entries, without(wanted, index), with(refused, index, List.of(epoch, why)), lost,
+            working);
     }
 
     private List<Entry> with(int index, Entry entry) {

@@ -25,6 +25,7 @@ public final class SeatGrouping implements LoadAwareCustomStreamGrouping {
     private final String target;
     private transient Grouping grouping;
     private transient boolean custom;
+    private transient boolean even;
     private transient WorkerTopologyContext context;
     private transient SeatWorker worker;
     private transient GlobalStreamId stream;
@@ -49,12 +50,18 @@ public final class SeatGrouping implements LoadAwareCustomStreamGrouping {
         return grouping.is_set_custom_object() || grouping.is_set_custom_serialized();
     }
 
+    /** Whether a grouping deals tuples evenly, whatever they are: then it does not matter how many tasks there are. */
+    static boolean even(Grouping grouping) {
+        return grouping.is_set_shuffle() || grouping.is_set_local_or_shuffle() || grouping.is_set_none();
+    }
+
     @Override
     public void prepare(WorkerTopologyContext context, GlobalStreamId stream, List<Integer> targets) {
         this.context = context;
         this.stream = stream;
         grouping = Utils.thriftDeserialize(Grouping.class, asked);
         custom = custom(grouping);
+        even = even(grouping);
         worker = SeatWorker.of(context);
         choices = new ConcurrentHashMap<>();
     }
@@ -108,7 +115,7 @@ public final class SeatGrouping implements LoadAwareCustomStreamGrouping {
 
         @Override
         List<Integer> choose(List<Object> values) {
-            List<Integer> now = view.tasks;
+            List<Integer> now = even ? view.working : view.tasks;
             if (now != owners) {
                 chooser = make(context, now);
                 owners = now;

@@ -18,6 +18,7 @@ public final class Seating {
     private static final String COMPONENTS = "components";
     private static final String TASKS = "tasks";
     private static final String STATE = "state";
+    private static final String ELASTIC = "elastic";
     private static final String WAS = "was";
 
     /** Seats of each task: one for each worker. */
@@ -40,14 +41,15 @@ public final class Seating {
         }
         Map<String, Component> components = new LinkedHashMap<>();
         ((Map<String, Map<String, Object>>) said.get(COMPONENTS)).forEach((id, each) ->
-            components.put(id, new Component(((Number) each.get(TASKS)).intValue(), (String) each.get(STATE))));
+            components.put(id, new Component(((Number) each.get(TASKS)).intValue(), (String) each.get(STATE),
+                Boolean.TRUE.equals(each.get(ELASTIC)))));
         return new Seating(((Number) said.get(WORKERS)).intValue(), components, (Map<String, Object>) said.get(WAS));
     }
 
     /** Plain data for the configuration. */
     Map<String, Object> told() {
         Map<String, Object> each = new LinkedHashMap<>();
-        components.forEach((id, one) -> each.put(id, Map.of(TASKS, one.tasks, STATE, one.state)));
+        components.forEach((id, one) -> each.put(id, Map.of(TASKS, one.tasks, STATE, one.state, ELASTIC, one.elastic)));
         Map<String, Object> told = new LinkedHashMap<>();
         told.put(WORKERS, workers);
         told.put(COMPONENTS, each);
@@ -86,10 +88,13 @@ public final class Seating {
         public final int tasks;
         /** What was said of its state: {@code stateless}, {@code movable}, or {@code fields:} and their names. */
         public final String state;
+        /** Whether any number of the tasks can do the work of all: it keeps nothing, and tuples are dealt evenly. */
+        public final boolean elastic;
 
-        Component(int tasks, String state) {
+        Component(int tasks, String state, boolean elastic) {
             this.tasks = tasks;
             this.state = state;
+            this.elastic = elastic;
         }
     }
 }

@@ -21,7 +21,7 @@ final class SharedOwners implements Owners {
     /** Take what is newer in a table; by one thread alone. */
     boolean learn(String component, Table heard) {
         Table known = tables.get(component);
-        Table merged = known == null ? heard : known;
+        Table merged = known == null ? heard : known.working(heard.working(), heard.order());
         for (int index = 0; index < heard.size(); index++) {
             merged = merged.with(index, heard.seat(index), heard.epoch(index));
         }

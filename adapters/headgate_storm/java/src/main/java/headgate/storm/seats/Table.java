@@ -13,15 +13,21 @@ import java.util.stream.Collectors;
 public final class Table {
     private final int[] seats;
     private final long[] epochs;
+    /** Of the tasks, in their order, so many are given what is dealt evenly. */
+    private final int working;
+    /** Of the order that set it. */
+    private final long order;
 
-    private Table(int[] seats, long[] epochs) {
+    private Table(int[] seats, long[] epochs, int working, long order) {
         this.seats = seats;
         this.epochs = epochs;
+        this.working = working;
+        this.order = order;
     }
 
     /** @param seats the physical task that owns each logical task at first */
     static Table of(int... seats) {
-        return new Table(seats.clone(), new long[seats.length]);
+        return new Table(seats.clone(), new long[seats.length], seats.length, 0);
     }
 
     /** This table with an owner, or this one if it has that owner or a newer one. */
@@ -29,10 +35,25 @@ public final class Table {
         if (epoch <= epochs[logical]) {
             return this;
         }
-        Table changed = new Table(seats.clone(), epochs.clone());
+        Table changed = new Table(seats.clone(), epochs.clone(), working, order);
         changed.seats[logical] = seat;
         changed.epochs[logical] = epoch;
         return changed;
+    }
+
+    /** This table with so many tasks that work, or this one if it has that order or a newer one. */
+    Table working(int tasks, long number) {
+        return number <= order ? this : new Table(seats, epochs, tasks, number);
+    }
+
+    /** How many of the tasks are given what is dealt evenly, the first ones. */
+    int working() {
+        return working;
+    }
+
+    /** Number of the order that set how many. */
+    long order() {
+        return order;
     }
 
     /** Number of logical tasks. */

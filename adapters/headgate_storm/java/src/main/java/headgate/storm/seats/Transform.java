@@ -100,7 +100,9 @@ public final class Transform {
         } else if (unfit != null) {
             throw new Refusal(id + " (" + kind.simple() + ") cannot have seats: " + unfit);
         } else {
-            movable.put(id, new Seating.Component(tasks(bolt.get_common()), state));
+            boolean elastic = state.equals(Seating.STATELESS)
+                && bolt.get_common().get_inputs().values().stream().allMatch(SeatGrouping::even);
+            movable.put(id, new Seating.Component(tasks(bolt.get_common()), state, elastic));
         }
     }
 

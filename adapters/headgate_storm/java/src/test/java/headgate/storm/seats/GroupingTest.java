@@ -1,6 +1,7 @@
 package headgate.storm.seats;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -8,7 +9,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.storm.Config;
 import org.apache.storm.daemon.GrouperFactory;
 import org.apache.storm.generated.GlobalStreamId;
@@ -89,8 +92,14 @@ class GroupingTest {
     }
 
     /** What each task of the source chooses for many words, in the ids of the topology without seats. */
-    private static List<List<Integer>> choices(Seated seated, boolean seats) throws Exception {
+    private static List<List<Integer>> choices(Seated seated, boolean seats, int working) throws Exception {
         WorkerTopologyContext context = seated.worker();
+        if (seats) {
+            SeatWorker worker = SeatWorker.of(context);
+            SharedOwners owners = new SharedOwners();
+            owners.learn("target", worker.ids.seats("target").homes().working(working, 1));
+            worker.follow(owners, Arrivals::executed);
+        }
         Fields fields = new Fields("word");
         List<List<Integer>> chosen = new ArrayList<>();
         for (int source : seated.tasks.get("source")) {
@@ -115,13 +124,17 @@ class GroupingTest {
     }
 
     private static List<List<Integer>> plain(String grouping) throws Exception {
-        return choices(Seated.plain(topology(grouping), conf()), false);
+        return choices(Seated.plain(topology(grouping), conf()), false, TASKS);
     }
 
     private static List<List<Integer>> seated(String grouping) throws Exception {
+        return seated(grouping, TASKS);
+    }
+
+    private static List<List<Integer>> seated(String grouping, int working) throws Exception {
         Map<String, Object> conf = conf();
         conf.put(Transform.MOVABLE, "target=stateless");
-        return choices(Seated.seated(topology(grouping), conf), true);
+        return choices(Seated.seated(topology(grouping), conf), true, working);
     }
 
     @ParameterizedTest
@@ -145,5 +158,31 @@ class GroupingTest {
         plain(grouping).forEach(each -> each.forEach(task -> expected.merge(task, 1, Integer::sum)));
         assertEquals(expected.keySet(), counts.keySet());
         counts.forEach((task, count) -> assertTrue(Math.abs(count - expected.get(task)) < CHOICES / 10, counts + "/" + expected));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"shuffle", "local", "none"})
+    void dealsOverTheTasksThatAreToWork(String grouping) throws Exception {
+        Set<Integer> all = new TreeSet<>();
+        plain(grouping).forEach(all::addAll);
+        Set<Integer> chosen = new TreeSet<>();
+        seated(grouping, 2).forEach(chosen::addAll);
+        assertEquals(new ArrayList<>(all).subList(0, 2), new ArrayList<>(chosen));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"fields", "all", "global", "partial"})
+    void choosesAmongAllTasksWhereTheirNumberMatters(String grouping) throws Exception {
+        assertEquals(plain(grouping), seated(grouping, 2));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"shuffle", "fields"})
+    void theNumberOfTasksThatWorkMayChangeOnlyWhereTuplesAreDealtEvenly(String grouping) throws Exception {
+        Map<String, Object> conf = conf();
+        conf.put(Transform.MOVABLE, "target=stateless; after=fields:counts");
+        Seating seating = Seating.of(Seated.seated(topology(grouping), conf).conf);
+        assertEquals(grouping.equals("shuffle"), seating.components().get("target").elastic);
+        assertFalse(seating.components().get("after").elastic, "it keeps something");
     }
 }

@@ -26,6 +26,16 @@ class LedgerPageTest {
     }
 
     @Test
+    void howManyTasksWorkStaysSaidWhateverElseChanges() {
+        assertEquals(2, first.table.working(), "all of them, as nobody has said anything");
+        LedgerPage page = LedgerPage.read(first.json().replace("\"working\":[]", "\"working\":[1,7]"));
+        assertEquals(1, page.table.working());
+        page = page.start(1, 13, "a", true).enter(1, 12, 1, "x").release(1, 13).refuse(0, 1, "no").keep(1, 12, 2, "x");
+        assertEquals(1, LedgerPage.read(page.json()).table.working());
+        assertEquals(7, page.table.order());
+    }
+
+    @Test
     void anOwnerIsEnteredOnce() {
         LedgerPage page = first.enter(1, 12, 1, "x");
         assertSame(page, page.enter(1, 13, 1, "x"), "an ownership of that number is there");

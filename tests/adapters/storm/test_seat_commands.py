@@ -1,0 +1,23 @@
+"""Mistakes in the words of `headgate storm move` and `headgate storm scale`, of which no cluster is asked."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from headgate_storm.cli.topology import storm
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("move", "words", "count", "127.0.0.1:6700"), "'count' is no COMPONENT/INDEX, such as count/3"),
+        (("move", "words", "count/x", "127.0.0.1:6700"), "'count/x' is no COMPONENT/INDEX, such as count/3"),
+        (("scale", "words", "split"), "'split' is no COMPONENT=COUNT, such as split=3"),
+        (("scale", "words", "split=-1"), "'split=-1' is no COMPONENT=COUNT, such as split=3"),
+    ],
+)
+def test_a_word_that_is_none_is_named_and_an_example_given(words, said):
+    result = CliRunner().invoke(storm, words)
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.replace("│", " ").split())

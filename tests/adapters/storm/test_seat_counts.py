@@ -1,0 +1,99 @@
+"""The number of tasks that work changes on a real cluster: no tuple is lost or doubled, no worker restarts."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from headgate.errors import EngineError
+from headgate_storm.cli.topology import storm as commands
+from headgate_storm.client.seats import SeatLedger
+from headgate_storm.workers.collector import Collector
+from storm_cluster import PATIENCE, wait_for
+from storm_tally import Tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from headgate_storm.client.seats import Seat
+    from headgate_storm.local.cluster import LocalStorm
+
+pytestmark = [
+    pytest.mark.storm,
+    pytest.mark.slow,
+    pytest.mark.network,
+    pytest.mark.matrix,  # GroupingTest asks the same of Storm's groupings without a cluster
+    pytest.mark.xdist_group("storm-seats"),
+]
+
+NAME, TOKEN = "elastic", "seat counts"
+RATE = 300.0
+SEATS = 2 * (4 + 3)
+
+
+def whole(ledger: SeatLedger) -> list[Seat] | None:
+    try:
+        found = ledger.seats()
+    except EngineError:
+        return None
+    return found if len(found) == SEATS else None
+
+
+def busy(collector: Collector, seats: list[Seat]) -> set[int]:
+    """Indices of the tasks of `pass` that had tuples by the newest report of each worker."""
+    index = {each.task: each.index for each in seats if each.component == "pass"}
+    latest = {each.worker: each for each in collector.recent(PATIENCE)}
+    return {index[row.task] for each in latest.values() for row in each.tasks if row.task in index and row.received}
+
+
+@pytest.mark.timeout(1800)
+def test_working_tasks_grow_and_shrink_and_every_tuple_arrives_once(seat_storm: LocalStorm, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    with Collector(token=TOKEN) as collector:
+        conf = {
+            "headgate.collector": "{}:{}".format(*collector.address),
+            "headgate.collector.token.file": str(token),
+            "headgate.monitor.seconds": 1,
+            "headgate.seats.movable": "pass=stateless; number=fields:counts",
+            "numbers.shuffle": True,
+            "topology.disable.loadaware.messaging": True,  # which may leave out a task that is far away
+        }
+        numbers = Tally(seat_storm, tmp_path)
+        numbers.submit_numbers(NAME, tuples=10**9, rate=RATE, acked=True, **conf)
+        with SeatLedger(seat_storm.gateway, NAME) as ledger:
+            seats = wait_for("all seats told", lambda: whole(ledger))
+            wait_for("tuples", lambda: numbers.written("sink")[0] > 0)
+            before = pids(seat_storm)
+            for was, count in ((4, 1), (1, 3), (3, 2)):
+                assert ledger.scale("pass", count) == was
+                assert ledger.working() == {"pass": count, "number": 3}
+                wait_for(f"{count} tasks work", lambda n=count: busy(collector, seats) == set(range(n)))
+            said = CliRunner().invoke(commands, ["scale", NAME, "pass=4", "--home", str(seat_storm.home)])
+            assert said.output == "pass: 2 -> 4 tasks work\n"
+            wait_for("4 tasks work", lambda: busy(collector, seats) == set(range(4)))
+            with pytest.raises(EngineError, match="all 3 tasks of number have to work: only a stateless component"):
+                ledger.scale("number", 2)
+            with pytest.raises(EngineError, match="pass has 4 tasks: from 1 to 4 can work, and not 5"):
+                ledger.scale("pass", 5)
+        seat_storm.gateway.deactivate(NAME)
+        sent = wait_for("all tuples acked", lambda: all_acked(numbers))
+        wait_for("all tuples written", lambda: numbers.written("sink")[0] >= sent)
+    assert numbers.written("sink") == [sent, 0, 0]
+    assert pids(seat_storm) == before
+    seat_storm.gateway.kill(NAME, wait=0)
+
+
+def all_acked(numbers: Tally) -> int | None:
+    """Tuples that were sent, once the spouts pause and all of them are acked."""
+    earlier = numbers.written("spout")
+    time.sleep(3)  # a spout that does not pause sends some
+    sent, acked, failed = numbers.written("spout")
+    return sent if (sent, 0) == (acked, failed) and [sent, acked, failed] == earlier else None
+
+
+def pids(storm: LocalStorm) -> set[int]:
+    return {each.pid for each in storm.workers() if each.topology.startswith(f"{NAME}-")}
