@@ -76,6 +76,15 @@ class Tally:
         (self.counts_folder / name).mkdir(parents=True, exist_ok=True)
         self._submit("HeldTopology", name, str(rate), json.dumps(conf), folder=self.counts_folder / name)
 
+    def submit_durable(self, name: str, *, rate: float, **conf: Any) -> None:
+        """Compile and submit numbers of two spouts that send again, in their next life too, what was not acked."""
+        self._submit("DurableTopology", name, str(rate), json.dumps(conf))
+
+    def numbers(self, kind: str) -> set[int]:
+        """The numbers that were `sent`, `acked` or `written` by such a topology, in all its lives."""
+        files = self.counts_folder.glob(f"{kind}-*")
+        return {int(line) for file in files for line in file.read_text().rpartition("\n")[0].splitlines()}
+
     def lines(self, name: str, kind: str) -> list[str]:
         """The ids that spouts (`sent`) or sinks (`written`) of such a topology wrote down, in all their lives."""
         files = (self.counts_folder / name).glob(f"{kind}-*")

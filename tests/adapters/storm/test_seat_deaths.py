@@ -1,0 +1,96 @@
+"""Somebody is killed in a move on a real cluster, at random points of it: one owner is left, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headgate.errors import EngineError
+from headgate_storm.client.seats import SeatLedger
+from storm_cluster import PATIENCE, wait_for
+from storm_tally import Tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from headgate_storm.client.seats import Seat
+    from headgate_storm.local.cluster import LocalStorm
+
+pytestmark = [
+    pytest.mark.storm,
+    pytest.mark.slow,
+    pytest.mark.network,
+    pytest.mark.matrix,  # HandoverDeathsTest has workers die at each step, without a cluster
+    pytest.mark.xdist_group("storm-seats"),
+]
+
+POINTS = int(os.environ.get("HEADGATE_DEATHS", "2"))
+"""Deaths of each kind, each at another random moment of a move."""
+LONGEST = 0.6
+"""Seconds after the order up to which somebody dies: a move on an idle machine takes as long."""
+STOPPED = 20.0
+"""Seconds for which ZooKeeper stands still."""
+SEATS = 2 * (2 + 2)
+CONF = {"headgate.seats.movable": "pass=stateless; sum=fields:sums", "headgate.seats.patience.secs": 5}
+
+
+def settled(ledger: SeatLedger) -> list[Seat] | None:
+    """The seats, once each task has one owner and nothing of a move is under way."""
+    try:
+        seats = ledger.seats()
+    except EngineError:
+        return None
+    owners = [(each.component, each.index) for each in seats if each.owner]
+    whole = len(seats) == SEATS and len(owners) == len(set(owners)) == SEATS // 2
+    return seats if whole and all(each.settled for each in seats) else None
+
+
+def order(ledger: SeatLedger, seats: list[Seat], rng: random.Random) -> tuple[Seat, Seat]:
+    """Order a move of any task, and wait for nothing; the seat that it leaves, and the one that it goes to."""
+    owner = rng.choice([each for each in seats if each.owner])
+    key = (owner.component, owner.index)
+    (other,) = (each for each in seats if (each.component, each.index) == key and not each.owner)
+    ledger._order(*key, other.task, owner.epoch + 1)  # whoever ordered it may be dead by now
+    return owner, other
+
+
+def strike(storm: LocalStorm, role: str, old: Seat, new: Seat) -> None:
+    """Kill a worker, of which each has an upstream task, or have ZooKeeper stand still."""
+    if role == "zookeeper":
+        (zookeeper,) = (each for each in storm.daemons if each.name == "zookeeper")
+        for pid in zookeeper.members():
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(STOPPED)
+        for pid in zookeeper.members():
+            os.kill(pid, signal.SIGCONT)
+    else:
+        storm.kill_worker((old if role == "old" else new).port)
+
+
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("role", ["old", "new", pytest.param("zookeeper", marks=pytest.mark.soak)])
+def test_one_owner_is_left_and_all_that_was_sent_arrives_whoever_dies_in_a_move(
+    seat_storm: LocalStorm, tmp_path: Path, role: str
+) -> None:
+    name, rng = f"deaths-{role}", random.Random(5)
+    tally = Tally(seat_storm, tmp_path)
+    tally.submit_durable(name, rate=50.0, **CONF)
+    with SeatLedger(seat_storm.gateway, name) as ledger:
+        for _ in range(POINTS):
+            seats = wait_for("one owner of each task", partial(settled, ledger), 3 * PATIENCE)
+            written = len(tally.numbers("written"))
+            wait_for("tuples", lambda n=written: len(tally.numbers("written")) > n + 100)
+            old, new = order(ledger, seats, rng)
+            time.sleep(rng.uniform(0, LONGEST))
+            strike(seat_storm, role, old, new)
+        wait_for("one owner of each task", partial(settled, ledger), 3 * PATIENCE)
+    (tally.counts_folder / "stop").touch()
+    wait_for("all that was sent is acked", lambda: tally.numbers("acked") == tally.numbers("sent"), 3 * PATIENCE)
+    assert tally.numbers("sent") <= tally.numbers("written")
+    seat_storm.gateway.kill(name, wait=0)
