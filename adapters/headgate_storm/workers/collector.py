@@ -17,10 +17,12 @@ from headgate_storm.workers.clock import steady
 from headgate_storm.workers.reports import read_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from headgate_storm.peers.server import Peer
     from headgate_storm.workers.reports import Report
+
+    Worker = tuple[str, str | None, int]
 
 LINE = 4 * 2**20
 """Bytes that a report may have: 200,000 flows. With more, one client may hold more memory; with less, workers of many
@@ -36,7 +38,8 @@ whose machine is busy is turned away, and calls again."""
 KEPT = 120
 """Reports that are kept of each worker: ten minutes at the usual pace. A window that is longer is measured in part."""
 BUDGET = 64 * 2**20
-"""Bytes of report lines that are kept in all, ten times that in memory; then the worker with most loses its oldest."""
+"""Bytes of report lines that are kept in all, ten times that in memory; then the topology with most loses its oldest:
+whoever may report for one topology takes nothing of the others."""
 TIDY = 60.0
 """Seconds between two looks for workers that are gone. With more, their reports take memory for longer."""
 SLOWEST = 10
@@ -81,8 +84,8 @@ class Reports:
         """
         self._kept = kept
         self._budget = budget
-        self._workers: dict[tuple[str, str | None, int], deque[tuple[int, Report]]] = {}
-        self._bytes = 0
+        self._topologies: dict[str, dict[Worker, deque[tuple[int, Report]]]] = {}
+        self._bytes: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -94,25 +97,28 @@ class Reports:
             size: Bytes of its line, which count for the budget.
         """
         with self._lock:
-            row = self._workers.setdefault(report.worker, deque())
+            row = self._topologies.setdefault(report.topology, {}).setdefault(report.worker, deque())
             self._counts["received"] += 1
             # A worker numbers its reports from 1 in each life, so a gap within a life is a report that was lost.
             if row and row[-1][1].started == report.started:
                 self._counts["lost"] += max(0, report.number - row[-1][1].number - 1)
             row.append((size, report))
-            self._bytes += size
+            self._bytes[report.topology] += size
             if len(row) > self._kept:
-                self._bytes -= row.popleft()[0]
-            while self._bytes > self._budget:
+                self._bytes[report.topology] -= row.popleft()[0]
+            while self._bytes.total() > self._budget:
                 self._evict()
 
     def _evict(self) -> None:
-        """Drop the oldest report of the worker that has most of them: every worker keeps as long a past as any."""
-        worker = max(self._workers, key=lambda each: len(self._workers[each]))
-        self._bytes -= self._workers[worker].popleft()[0]
+        """Drop the oldest report of a worker of the topology that has most: its workers lose one in turn."""
+        topology = max(self._bytes, key=self._bytes.__getitem__)
+        workers = self._topologies[topology]
+        worker = next(iter(workers))
+        row = workers.pop(worker)
+        self._bytes[topology] -= row.popleft()[0]
         self._counts["evicted"] += 1
-        if not self._workers[worker]:
-            del self._workers[worker]
+        if row:
+            workers[worker] = row  # the last in turn now
 
     def count(self, what: str) -> None:
         """Count something that is no report, under a name of a field of `Tally`."""
@@ -122,7 +128,7 @@ class Reports:
     def since(self, moment: float) -> tuple[Report, ...]:
         """The reports that were received after a moment, seconds since 1970, oldest first for each worker."""
         with self._lock:
-            return tuple(report for row in self._workers.values() for _, report in row if report.received > moment)
+            return tuple(report for row in self._rows() for _, report in row if report.received > moment)
 
     def tally(self) -> Tally:
         """The counts up to now."""
@@ -132,8 +138,14 @@ class Reports:
     def forget(self, moment: float) -> None:
         """Drop the workers that have said nothing since a moment."""
         with self._lock:
-            for worker in [each for each, row in self._workers.items() if row[-1][1].received < moment]:
-                self._bytes -= sum(size for size, _ in self._workers.pop(worker))
+            for topology, workers in list(self._topologies.items()):
+                for worker in [each for each, row in workers.items() if row[-1][1].received < moment]:
+                    self._bytes[topology] -= sum(size for size, _ in workers.pop(worker))
+                if not workers:
+                    del self._topologies[topology], self._bytes[topology]
+
+    def _rows(self) -> Iterator[deque[tuple[int, Report]]]:
+        return (row for workers in self._topologies.values() for row in workers.values())
 
 
 class Collector:
@@ -253,7 +265,7 @@ class _Worker:
     def __init__(self, collector: Collector, peer: Peer) -> None:
         self._collector = collector
         self._topology = bytes.fromhex(peer.name).decode()
-        self._worker: tuple[str, str | None, int] | None = None
+        self._worker: Worker | None = None
 
     def may_say(self, report: Report) -> bool:
         """True if a report is on the topology whose token the worker knows, and on the worker of its first report."""

@@ -240,6 +240,26 @@ def test_what_is_kept_is_bounded() -> None:
     assert reports.since(0) == ()
 
 
+def test_who_reports_for_one_topology_takes_nothing_of_the_others() -> None:
+    """However many workers he makes up: before, all others were left with their last report."""
+    reports = Reports(kept=10, budget=10_000)
+    for number in range(1, 11):
+        reports.add(report(float(number), topology="honest", number=number), 100)
+    for port in range(5000):
+        reports.add(report(topology="greedy", port=port), 100)
+    kept = reports.since(0)
+    assert [each.number for each in kept if each.topology == "honest"] == list(range(1, 11))
+    assert [each.port for each in kept if each.topology == "greedy"] == list(range(4910, 5000))
+
+
+def test_workers_of_a_topology_lose_their_oldest_reports_in_turn() -> None:
+    reports = Reports(kept=10, budget=600)
+    for number in range(1, 6):
+        for port in (1, 2):
+            reports.add(report(port=port, number=number), 100)
+    assert sorted((each.port, each.number) for each in reports.since(0)) == [(p, n) for p in (1, 2) for n in (3, 4, 5)]
+
+
 def test_silent_workers_are_forgotten() -> None:
     reports = Reports(kept=3, budget=250)
     reports.add(report(10.0, port=1), 100)

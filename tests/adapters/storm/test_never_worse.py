@@ -77,7 +77,10 @@ def settled(cluster):
         alive = len(uptimes) == len(earlier[2]) and all(map(operator.gt, uptimes, earlier[2]))
         return seen if whole and alive and time.monotonic() - earlier[1] > ROUNDS else None
 
-    return wait_for("every executor placed, and a process on every slot", found)
+    try:
+        return wait_for("every executor placed, and a process on every slot", found)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; last seen {earlier}; {cluster.story()}") from None
 
 
 def heard(cluster):
