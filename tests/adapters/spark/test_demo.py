@@ -6,18 +6,21 @@ import json
 import signal
 from pathlib import Path
 
+import attrs
 import pytest
 
 from doc_tables import block, number, tables
+from headgate.api import compare
 from headgate.problem import Problem
 from headgate_spark.demo.dataset import FEEDS, flights
 from headgate_spark.demo.flights import FlightsQuery
 from headgate_spark.demo.murmur import partition
-from headgate_spark.demo.offline import offline_request
+from headgate_spark.demo.offline import free_scores, offline_request
 from headgate_spark.local.cluster import worker_specs
 from patience import PATIENCE
 from shell import HEADGATE, gone, interrupted, running
 
+PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
 LIMIT = 1500
 """Seconds after which the demo is taken to hang; on an idle machine it takes about one minute."""
 
@@ -30,6 +33,33 @@ def test_offline_traffic_is_every_flight_once():
     assert feeds == pytest.approx(airports)
     assert feeds + airports == pytest.approx(0.5 * 700)
     assert len(Problem.of(request).tasks) == 2 * FEEDS
+
+
+def test_the_page_s_figures_of_the_offline_question_are_those_of_its_plans():
+    request = offline_request(FlightsQuery(folder=Path()), worker_specs((4, 2, 1)), 0.6)
+    alone = free_scores(request)
+
+    def planned(slowdown):
+        asked = attrs.evolve(request, limits=attrs.evolve(request.limits, slowdown=slowdown))
+        rows = compare(asked, ["even", "resource-aware", "dstorm"]).rows
+        assert [row.plan.status for row in rows] == ["ok"] * 3
+        times = [f"{row.plan.scores.batch_seconds / alone.batch_seconds:.2f}" for row in rows]
+        return times, [f"{100 * row.plan.scores.share:.0f}" for row in rows]
+
+    free, free_share = planned(None)
+    kept, share = planned(1.0)
+    page = " ".join(PAGE.read_text().split())
+    assert (
+        f"{free[0]} times as long as by Spark under `even`, {free[1]} under `resource-aware` and {free[2]} under"
+        in page
+    )
+    assert f"and {kept[0]}, {kept[1]} and {kept[2]} times with it" in page
+    assert (
+        f"is then {share[0]}, {share[1]} and {share[2]} % of all where it was {free_share[0]}, {free_share[1]} and"
+        in page
+    )
+    assert f"{free_share[2]} %, and Spark's own {100 * alone.share:.0f} %" in page
+    assert max(map(float, kept)) <= 1.0
 
 
 def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
