@@ -64,7 +64,7 @@ class Connection:
 
         Args:
             query: A streaming query of this session.
-            timeout: Seconds to wait for that batch; by default two minutes, or three triggers of the query.
+            timeout: Seconds to wait for that batch; by default five minutes, or three triggers of the query.
 
         Raises:
             EngineError: No batch with data ended in time, it runs in a mode that cannot be placed (continuous,

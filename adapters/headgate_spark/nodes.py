@@ -8,7 +8,7 @@ from typing import Any
 from headgate.model import Node, Resources
 from headgate_spark.driver.gateway import scala_context
 from headgate_spark.driver.session import node_of, summaries
-from headgate_spark.events.sizes import executor_memory
+from headgate_spark.events.sizes import amount, executor_memory
 from headgate_spark.target import PORT
 
 MACHINE = "MACHINE_TYPE"
@@ -44,7 +44,7 @@ def nodes(spark: Any) -> tuple[Node, ...]:
             capacity=Resources(cpu=100.0 * tasks[host], memory=memory * count[host]),
             slots=(PORT,),
             machine_type=said[host].get(MACHINE),
-            bandwidth=_number(said[host].get(BANDWIDTH)),
+            bandwidth=amount(said[host].get(BANDWIDTH, "")),
         )
         for host in sorted(tasks)
     )
@@ -52,10 +52,3 @@ def nodes(spark: Any) -> tuple[Node, ...]:
 
 def _setting(scala: Any, name: str, default: str) -> str:
     return str(scala.conf().get(name, default))
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else max(float(text), 0.0)
-    except ValueError:
-        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,19 @@ def executor_memory(heap: float, setting: Callable[[str], str]) -> float:
     least, share = OVERHEAD
     share = float(setting("spark.executor.memoryOverheadFactor") or share)
     return whole + (megabytes(stated) if stated else max(least, share * heap))
+
+
+def amount(text: str) -> float | None:
+    """A finite number that is not negative, such as bytes/s; None for what is none.
+
+    Args:
+        text: What somebody wrote.
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if 0.0 <= found < math.inf else None
 
 
 def megabytes(text: str, unit: str = "m") -> float:

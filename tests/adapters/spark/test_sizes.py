@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headgate.model import Component, Topology
-from headgate_spark.events.sizes import executor_memory, megabytes, state_of
+from headgate_spark.events.sizes import amount, executor_memory, megabytes, state_of
 
 PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
 POD = {"spark.master": "k8s://https://api"}
@@ -42,6 +42,14 @@ def test_sizes_are_read_as_spark_reads_them(text, unit, size):
 )
 def test_memory_of_an_executor_is_its_heap_and_what_lies_beside_it(conf, size):
     assert executor_memory(1000.0, lambda name: conf.get(name, "")) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("125000000", 1.25e8), ("1e6", 1e6), ("0", 0.0), *[(text, None) for text in ("", "nan", "inf", "-1", "1 Gbit/s")]],
+)
+def test_an_amount_is_finite_and_not_negative_or_not_known(text, found):
+    assert amount(text) == found
 
 
 def test_state_is_in_equal_parts_on_the_tasks_of_the_stages_whose_operators_keep_it():
