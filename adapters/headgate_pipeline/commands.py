@@ -18,7 +18,7 @@ from headgate.engines.object_store import is_url
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from headgate.model.knowledge import Knowledge
     from headgate_pipeline.reporting.report import RunReport
@@ -143,8 +143,9 @@ def run_command(
     from headgate_pipeline.session import LOCAL, SessionConfig, session
 
     streams = follow is not None or available
-    if (is_url(samples) or is_url(output)) and (streams or compact or keep_samples or place["master"]):
-        raise EngineError("--follow, --available, --compact, --keep-samples and --master are for folders, not for URLs")
+    for_folders = {"--follow": follow is not None, "--available": available, "--compact": compact}
+    for_folders |= {"--keep-samples": keep_samples is not None, "--master": place["master"] is not None}
+    _refuse_url(samples, output, [option for option, given in for_folders.items() if given])
     with working_copy(samples, output, cache or user_cache_path("headgate") / "pipeline") as (here, results):
         job = PipelineJob(
             samples=here,
@@ -167,6 +168,14 @@ def run_command(
             broken = bool(done[2].breaches)
     if broken:
         raise SystemExit(1)
+
+
+def _refuse_url(samples: str, output: str, given: Sequence[str]) -> None:
+    """Refuse options that are for folders where SAMPLES or the results are in an object store."""
+    url = next(filter(is_url, (samples, output)), "")
+    if url and given:
+        verb = "is" if len(given) == 1 else "are"
+        raise click.UsageError(f"{url} is no folder, for which {', '.join(given)} {verb}: leave out {given[0]}")
 
 
 def _opener(place: Mapping[str, Any], backend: str, output: Path) -> Opener:

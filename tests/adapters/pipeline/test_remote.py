@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from headgate.cli.main import headgate as command
 from headgate.errors import EngineError
 from headgate_pipeline.remote import Bucket, working_copy
 from headgate_pipeline.synthetic import Plant
@@ -94,3 +96,13 @@ def test_a_bucket_that_is_not_there_is_an_error(s3, tmp_path):
     done = run(tmp_path, name="s3://other/learnt")
     assert done.returncode == 4
     assert "s3://other/learnt cannot be used" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "option", [("--follow", "1"), ("--available",), ("--compact",), ("--keep-samples", "3"), ("--master", "local[1]")]
+)
+def test_an_option_that_is_for_folders_is_told_before_anything_is_asked(tmp_path, option):
+    for samples, output in (("s3://none/raw", tmp_path / "out"), (tmp_path, "s3://none/learnt")):
+        done = CliRunner().invoke(command, ["pipeline", "run", str(samples), "-o", str(output), *option])
+        assert done.exit_code == 2
+        assert f"is no folder, for which {option[0]} is: leave out {option[0]}" in " ".join(done.output.split())
