@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headgate.cli.numbers import FiniteRange
+from headgate.engines.apart.options import apart_options, fault_command, node_limits
 from headgate.engines.cluster_commands import end_cluster, running_cluster, whole_numbers
 from headgate.errors import EngineError
 
@@ -25,15 +26,19 @@ def spark() -> None:
 
 @spark.command()
 @click.option("--workers", "cores", default="4,2,1", show_default=True, callback=CORES, help="Cores of each Worker.")
+@apart_options
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
-def up(cores: tuple[int, ...], *, as_json: bool) -> None:
+def up(
+    cores: tuple[int, ...], *, apart: bool, nodes: tuple[float, ...] | None, network: float | None, as_json: bool
+) -> None:
     """Start a Master and Workers, and leave them running."""
+    limits = node_limits(len(cores), apart=apart, nodes=nodes, network=network)
     # The list of all commands imports this module, and needs none of the 0.2 s that clusters take to import.
     from headgate_spark.local.cluster import worker_specs
     from headgate_spark.local.state import up as start
 
     click.echo(f"starting a Spark Master and {len(cores)} Workers ...", err=True)
-    with start(worker_specs(cores)) as state:
+    with start(worker_specs(cores), limits) as state:
         _show(state.describe(), as_json=as_json)
     click.echo("end it with: headgate spark down", err=True)
 
@@ -132,6 +137,13 @@ def drain(host: str, *, timeout: float, as_json: bool) -> None:
     how = "went by themselves" if in_order else f"were killed after {timeout:g} s"
     click.echo(f"drained the Worker on {host}; its executors {how}", err=True)
     _show(state.describe(), as_json=as_json)
+
+
+def _bridge() -> str:
+    return _running_state().bridge
+
+
+spark.add_command(fault_command(_bridge))
 
 
 def _running_state() -> SparkState:

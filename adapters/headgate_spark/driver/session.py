@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headgate.engines.lifetime import bound
+from headgate.engines.process import is_of_this_machine
 from headgate.errors import EngineError
 from headgate.interrupts import keep
 from headgate_spark.driver.gateway import ignore_end_of_jvm, running_gateway, scala_context, session_runs
@@ -86,10 +87,10 @@ def session(
     _refuse_running(jar)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     address = master_url.removeprefix("spark://")
-    loopback = _loopback(home) if address.startswith(("127.", "localhost")) else {}
+    here = _here(home, address.partition(":")[0])
     plugins = [PLACEMENT] * (master_url == YARN) + [PLUGIN] * usage
     loaded = {"spark.plugins": ",".join(plugins), "spark.jars": jar} if plugins else {}
-    settings = SETTINGS | loopback | loaded | conf
+    settings = SETTINGS | here | loaded | conf
     # The class path of a driver JVM is read once, at its start: the jar has to be in the environment by then.
     with _behind(jar):
         spark = _start(home, master_url if master_url == YARN else PREFIX + address, app_name, settings)
@@ -183,11 +184,23 @@ def host_of(address: str) -> str:
     return host or last
 
 
-def _loopback(home: SparkHome) -> dict[str, str]:
+def _here(home: SparkHome, master: str) -> dict[str, str]:
+    """Settings for a Master on this machine: drivers and executors are reached where it is, and start quickly.
+
+    Args:
+        home: Spark.
+        master: Host of the Master.
+    """
+    if master.startswith(("127.", "localhost")):
+        address = "127.0.0.1"
+    elif is_of_this_machine(master):
+        address = master
+    else:
+        return {}
     options = jvm_options(home)
     return {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": address,
+        "spark.driver.bindAddress": address,
         "spark.driver.extraJavaOptions": options,
         "spark.executor.extraJavaOptions": options,
     }

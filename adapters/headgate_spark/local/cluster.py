@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import http.client
 import json
 import os
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from headgate.engines.apart.limits import NodeLimits
+from headgate.engines.apart.nodes import ApartNodes
 from headgate.engines.java import find_java
 from headgate.engines.lifetime import lifetime
 from headgate.engines.process import Daemon, LocalCluster, check_addresses, command_line, end, end_group, patience
@@ -76,7 +79,10 @@ class LocalSpark(LocalCluster):
         workers: The Workers to start.
         timeout: Seconds that the cluster, or a Worker that joins it, may take to be ready.
         folder: Where logs and scratch files go; a temporary folder by default.
+        apart: Bounds of the node of each Worker, which then has an interface, and an address, of its own.
         group: The mark of its processes, once started.
+        master_host: Address of the Master, and of drivers.
+        nodes: The nodes that are apart, once started.
         master_url: `spark://host:port`, once started.
         ui_port: Port of the Master's web page, once started.
     """
@@ -84,7 +90,10 @@ class LocalSpark(LocalCluster):
     workers: tuple[WorkerSpec, ...] = worker_specs((4, 2, 1))
     timeout: float = attrs.field(default=300.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
+    apart: tuple[NodeLimits, ...] | None = attrs.field(default=None, kw_only=True)
     group: str = attrs.field(default="", init=False)
+    master_host: str = attrs.field(default=MASTER_HOST, init=False)
+    nodes: ApartNodes | None = attrs.field(default=None, init=False)
     master_url: str = attrs.field(default="", init=False)
     ui_port: int = attrs.field(default=0, init=False)
     _home: SparkHome = attrs.field(init=False, default=None)
@@ -105,7 +114,8 @@ class LocalSpark(LocalCluster):
             OSError: The Master does not answer.
         """
         hosts = {each.name.removeprefix("worker-"): each for each in daemons}
-        state = {each["host"]: each for each in master_state(ui_port)["workers"] if each["state"] == "ALIVE"}
+        master = master_host(master_url)
+        state = {each["host"]: each for each in master_state(ui_port, master)["workers"] if each["state"] == "ALIVE"}
         workers = tuple(
             WorkerSpec(host=host, cores=state[host]["cores"], memory_mb=state[host]["memory"])
             for host in sorted(hosts)
@@ -113,13 +123,14 @@ class LocalSpark(LocalCluster):
         )
         found = cls(workers, folder=folder)
         found.master_url, found.ui_port, found._home, found._work = master_url, ui_port, spark_home(), folder
-        found._daemons = {MASTER_HOST if host == "master" else host: each for host, each in hosts.items()}
+        found.master_host = master
+        found._daemons = {master if host == "master" else host: each for host, each in hosts.items()}
         return found
 
     @property
     def daemons(self) -> tuple[Daemon, ...]:
         """The daemons that were started and not ended: Workers, then the Master."""
-        return tuple(self._daemons[host] for host in sorted(self._daemons, key=lambda each: each == MASTER_HOST))
+        return tuple(self._daemons[host] for host in sorted(self._daemons, key=lambda each: each == self.master_host))
 
     def start(self) -> Self:
         """Start the daemons and wait until the Master knows every Worker.
@@ -130,14 +141,16 @@ class LocalSpark(LocalCluster):
         """
         self._home = spark_home()
         find_java(self._home.java)
-        check_addresses(spec.host for spec in self.workers)
         self._work = self.folder or lifetime().scratch("headgate-spark-")
         self._work.mkdir(parents=True, exist_ok=True)
         try:
+            self._make_nodes()
             self._start_master()
             for spec in self.workers:
                 self._start_daemon(spec)
             self._wait_for_workers()
+            if self.nodes:
+                self.nodes.limit()
         except BaseException:
             self.stop()
             raise
@@ -150,6 +163,8 @@ class LocalSpark(LocalCluster):
             end(self.daemons)
             end_group(self.group)
             self._daemons.clear()
+            if self.nodes:
+                self.nodes.remove()
             if self.folder is None and self._work:
                 shutil.rmtree(self._work, ignore_errors=True)
 
@@ -160,7 +175,7 @@ class LocalSpark(LocalCluster):
             EngineError: No Worker runs there.
         """
         daemon = self._daemons.pop(host, None)
-        if daemon is None or host == MASTER_HOST:
+        if daemon is None or host == self.master_host:
             raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
         daemon.signal(signal.SIGKILL)
         end([daemon], grace=0)
@@ -169,8 +184,10 @@ class LocalSpark(LocalCluster):
         """Start a Worker with so many cores on the next free address, and wait until the Master knows it.
 
         Raises:
-            EngineError: It did not come up.
+            EngineError: It did not come up, or nodes are apart, of which none is left.
         """
+        if self.nodes:
+            raise EngineError("a Worker more needs a node more, and the nodes that are apart are made at the start")
         taken = {int(each.host.rpartition(".")[2]) for each in self.workers}
         last = next(number for number in range(2, 255) if number not in taken)
         spec = WorkerSpec(host=f"127.0.0.{last}", cores=cores)
@@ -192,9 +209,9 @@ class LocalSpark(LocalCluster):
             EngineError: No Worker runs there, or the Master does not take the request.
         """
         daemon = self._daemons.get(host)
-        if daemon is None or host == MASTER_HOST:
+        if daemon is None or host == self.master_host:
             raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
-        decommission(self.ui_port, host)
+        decommission(self.ui_port, host, self.master_host)
         # The Master calls a Worker decommissioned at once; only processes tell when its executors are gone.
         deadline = time.monotonic() + timeout
         while (busy := _executors_below(daemon)) and time.monotonic() < deadline:
@@ -226,14 +243,27 @@ class LocalSpark(LocalCluster):
         Raises:
             OSError: The Master does not answer.
         """
-        return master_state(self.ui_port)
+        return master_state(self.ui_port, self.master_host)
 
     def _hosts(self) -> list[str]:
-        return sorted(set(self._daemons) - {MASTER_HOST})
+        return sorted(set(self._daemons) - {self.master_host})
+
+    def _make_nodes(self) -> None:
+        """Make the nodes that are apart, and give Workers and Master addresses on their network."""
+        if self.apart is None:
+            check_addresses(spec.host for spec in self.workers)
+            return
+        if len(self.apart) != len(self.workers):
+            raise EngineError(f"{len(self.apart)} nodes that are apart for {len(self.workers)} Workers")
+        self.nodes = ApartNodes.make(self.apart)
+        self.master_host = self.nodes.gateways[0]
+        self.workers = tuple(
+            attrs.evolve(spec, host=host) for spec, host in zip(self.workers, self.nodes.hosts, strict=True)
+        )
 
     def _start_master(self) -> None:
-        command = [MASTER, "--host", MASTER_HOST, "--port", "0", "--webui-port", "0"]
-        daemon = self._spawn("master", MASTER_HOST, command)
+        command = [MASTER, "--host", self.master_host, "--port", "0", "--webui-port", "0"]
+        daemon = self._spawn("master", self.master_host, command)
         self.master_url = self._find(daemon, MASTER_URL)
         self.ui_port = int(self._find(daemon, MASTER_UI))
 
@@ -250,9 +280,9 @@ class LocalSpark(LocalCluster):
         log = self._work / f"{name}.log"
         log.unlink(missing_ok=True)  # the Master's port is read from it: an earlier one's must not be found
         self.group = self.group or lifetime().group()
-        daemon = Daemon.start(
-            name, [program, *command], log=log, env=self._environment(host) | dict(more), group=self.group
-        )
+        env = self._environment(host) | dict(more)
+        on = functools.partial(self.nodes.start, host) if self.nodes and host != self.master_host else None
+        daemon = Daemon.start(name, [program, *command], log=log, env=env, group=self.group, on=on)
         self._daemons[host] = daemon
         return daemon
 
@@ -290,18 +320,28 @@ class LocalSpark(LocalCluster):
         return patience(lambda: self.daemons, self.timeout, complaint)
 
 
-def decommission(ui_port: int, host: str) -> None:
+def master_host(master_url: str) -> str:
+    """The address of a Master.
+
+    Args:
+        master_url: `spark://host:port`.
+    """
+    return master_url.removeprefix("spark://").rpartition(":")[0]
+
+
+def decommission(ui_port: int, host: str, master: str = MASTER_HOST) -> None:
     """Tell a Master to decommission the Workers of a host, by the request that its web page sends.
 
     Args:
         ui_port: Port of the Master's web page.
         host: Address of the Workers.
+        master: Address of the Master.
 
     Raises:
         EngineError: It does not answer, or does not take it.
     """
     try:
-        connection = http.client.HTTPConnection(MASTER_HOST, ui_port, timeout=10)
+        connection = http.client.HTTPConnection(master, ui_port, timeout=10)
         try:
             connection.request("POST", f"/workers/kill/?host={host}")
             response = connection.getresponse()
@@ -319,13 +359,17 @@ def _executors_below(daemon: Daemon) -> bool:
     return any("--executor-id" in command_line(pid) for pid in daemon.members())
 
 
-def master_state(ui_port: int) -> dict[str, Any]:
+def master_state(ui_port: int, master: str = MASTER_HOST) -> dict[str, Any]:
     """Status of the Master whose web page has this port, of its Workers and applications.
+
+    Args:
+        ui_port: The port.
+        master: Its address.
 
     Raises:
         OSError: It does not answer.
     """
-    connection = http.client.HTTPConnection(MASTER_HOST, ui_port, timeout=10)
+    connection = http.client.HTTPConnection(master, ui_port, timeout=10)
     try:
         connection.request("GET", "/json/")
         response = connection.getresponse()

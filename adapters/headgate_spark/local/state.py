@@ -8,17 +8,23 @@ import attrs
 
 from headgate.engines.local_cluster import ClusterState
 from headgate.errors import EngineError
-from headgate_spark.local.cluster import LocalSpark, master_state
+from headgate_spark.local.cluster import LocalSpark, master_host, master_state
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from headgate.engines.apart.limits import NodeLimits
     from headgate_spark.local.cluster import WorkerSpec
 
 
 @attrs.frozen(kw_only=True)
 class SparkState(ClusterState):
-    """State file of a cluster that was left running: where its Master is, and which processes are its own."""
+    """State file of a cluster that was left running: where its Master is, and which processes are its own.
+
+    Attributes:
+        master_url: `spark://host:port`.
+        ui_port: Port of the Master's web page.
+    """
 
     engine: ClassVar[str] = "spark"
     title: ClassVar[str] = "Spark cluster"
@@ -49,12 +55,16 @@ class SparkState(ClusterState):
             EngineError: The Master is not there any more.
         """
         try:
-            workers = master_state(self.ui_port)["workers"]
+            workers = master_state(self.ui_port, master_host(self.master_url))["workers"]
         except OSError as error:
             raise self._lost(error) from error
         keys = ("host", "cores", "coresused", "memory", "state")
         rows = [{key: each[key] for key in keys} for each in sorted(workers, key=lambda each: str(each["host"]))]
-        return {"master_url": self.master_url, "ui": f"http://127.0.0.1:{self.ui_port}", "workers": rows}
+        return {
+            "master_url": self.master_url,
+            "ui": f"http://{master_host(self.master_url)}:{self.ui_port}",
+            "workers": rows,
+        }
 
     def _lost(self, error: OSError) -> EngineError:
         return EngineError(
@@ -62,15 +72,22 @@ class SparkState(ClusterState):
         )
 
 
-def up(workers: tuple[WorkerSpec, ...]) -> AbstractContextManager[SparkState]:
+def up(
+    workers: tuple[WorkerSpec, ...], apart: tuple[NodeLimits, ...] | None = None
+) -> AbstractContextManager[SparkState]:
     """Start a cluster that outlives this process, if the block comes to its end.
+
+    Args:
+        workers: Its Workers.
+        apart: Bounds of the node of each, if nodes are to be apart.
 
     Raises:
         EngineError: One runs already, or it does not start.
     """
-    return SparkState.leave(lambda folder: LocalSpark(workers, folder=folder), note)
+    return SparkState.leave(lambda folder: LocalSpark(workers, folder=folder, apart=apart), note)
 
 
 def note(cluster: LocalSpark) -> SparkState:
     """State of a cluster as it is now, for the state file."""
-    return SparkState(master_url=cluster.master_url, ui_port=cluster.ui_port, daemons=cluster.daemons)
+    bridge = cluster.nodes.network.name.bridge if cluster.nodes else ""
+    return SparkState(master_url=cluster.master_url, ui_port=cluster.ui_port, daemons=cluster.daemons, bridge=bridge)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.engines.apart.options import apart_options, fault_command, node_limits
 from headgate.engines.cluster_commands import MOST, end_cluster, running_cluster
 from headgate_storm.release.artefacts import STORM
 
@@ -58,6 +59,7 @@ def storm() -> None:
 @click.option("--conf", type=JAR, callback=_conf, help="JSON file with settings for storm.yaml.")
 @click.option("--extlib", type=JAR, multiple=True, help="Jar for daemons and workers.")
 @click.option("--extlib-daemon", type=JAR, multiple=True, help="Jar for daemons, such as a scheduler.")
+@apart_options
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def up(
     supervisors: tuple[SupervisorSpec, ...],
@@ -66,15 +68,21 @@ def up(
     extlib: tuple[Path, ...],
     extlib_daemon: tuple[Path, ...],
     *,
+    apart: bool,
+    nodes: tuple[float, ...] | None,
+    network: float | None,
     as_json: bool,
 ) -> None:
     """Start ZooKeeper, Nimbus and supervisors, and leave them running."""
+    limits = node_limits(len(supervisors), apart=apart, nodes=nodes, network=network)
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
     from headgate_storm.local.cluster import LocalStorm
     from headgate_storm.local.state import up as start
 
     click.echo(f"starting Storm {version}: ZooKeeper, Nimbus and {len(supervisors)} supervisors ...", err=True)
-    cluster = LocalStorm(supervisors, version=version, conf=conf, extlib=extlib, extlib_daemon=extlib_daemon)
+    cluster = LocalStorm(
+        supervisors, version=version, conf=conf, extlib=extlib, extlib_daemon=extlib_daemon, apart=limits
+    )
     with start(cluster) as state:
         _show(state.describe(), as_json=as_json)
     click.echo("look at it with: headgate storm status\nend it with: headgate storm down", err=True)
@@ -123,6 +131,16 @@ def status(home: Path | None, *, as_json: bool) -> None:
         _show(Installation.at(home).describe(), as_json=as_json)
         return
     _show(running_cluster(StormState).describe(), as_json=as_json)
+
+
+def _bridge() -> str:
+    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headgate_storm.local.state import StormState
+
+    return running_cluster(StormState).bridge
+
+
+storm.add_command(fault_command(_bridge))
 
 
 def _show(cluster: dict[str, Any], *, as_json: bool) -> None:

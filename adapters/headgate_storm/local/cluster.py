@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from headgate.engines.apart.limits import NodeLimits
+from headgate.engines.apart.nodes import ApartNodes
 from headgate.engines.java import find_java
 from headgate.engines.lifetime import lifetime
 from headgate.engines.ports import Ports
@@ -94,8 +97,11 @@ class LocalStorm(LocalCluster):
         options: Further options of a daemon's JVM, by its name, such as `nimbus`.
         timeout: Seconds that the cluster, or a daemon that joins it, may take to be ready.
         folder: Where logs and state go; a temporary folder by default.
+        apart: Bounds of the node of each supervisor, which then has an interface, and an address, of its own.
         group: The mark of its processes, once started.
         gateway: Nimbus, once started.
+        nimbus_host: Address of Nimbus and ZooKeeper, and of whoever listens for workers.
+        nodes: The nodes that are apart, once started.
     """
 
     supervisors: tuple[SupervisorSpec, ...] = THREE
@@ -106,8 +112,12 @@ class LocalStorm(LocalCluster):
     options: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, kw_only=True)
     timeout: float = attrs.field(default=300.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
+    apart: tuple[NodeLimits, ...] | None = attrs.field(default=None, kw_only=True)
     group: str = attrs.field(default="", init=False)
     gateway: NimbusGateway = attrs.field(default=None, init=False)
+    nimbus_host: str = attrs.field(default=NIMBUS_HOST, init=False)
+    nodes: ApartNodes | None = attrs.field(default=None, init=False)
+    _standby_host: str = attrs.field(default=STANDBY_HOST, init=False)
     _home: StormHome = attrs.field(default=None, init=False)
     _work: Path = attrs.field(default=None, init=False)
     _base: dict[str, Any] = attrs.field(factory=dict, init=False)
@@ -139,11 +149,11 @@ class LocalStorm(LocalCluster):
                 not ready in time.
         """
         java = find_java(java_version(self.version))
-        check_addresses(spec.host for spec in self.supervisors)
         jars = distribution(self.version)
         self._work = self.folder or lifetime().scratch("headgate-storm-")
         self._home = StormHome(path=self._work / "home", distribution=jars, java=java.program)
         try:
+            self._make_nodes()
             self._home.lay_out(extlib=self.extlib, extlib_daemon=self.extlib_daemon)
             self._configure()
             self._spawn("zookeeper")
@@ -153,6 +163,8 @@ class LocalStorm(LocalCluster):
                     self._spawn(name)
             self.gateway = NimbusGateway(self.home / "lib", self.client_conf, java=java.program).start()
             self._wait_for_supervisors()
+            if self.nodes:
+                self.nodes.limit()
         except BaseException:  # a signal too: no daemon must outlive a start that failed
             self.stop()
             raise
@@ -168,6 +180,8 @@ class LocalStorm(LocalCluster):
             if self.gateway:
                 self.gateway.stop()
             self._ports.release()
+            if self.nodes:
+                self.nodes.remove()
             if self.folder is None and self._work:
                 shutil.rmtree(self._work, ignore_errors=True)
 
@@ -242,19 +256,31 @@ class LocalStorm(LocalCluster):
             if nimbuses > 1 and all(copies >= nimbuses for copies in self.gateway.blobs().values()):
                 return
 
+    def _make_nodes(self) -> None:
+        """Make the nodes that are apart, and give supervisors and Nimbus addresses on their network."""
+        if self.apart is None:
+            check_addresses(spec.host for spec in self.supervisors)
+            return
+        if len(self.apart) != len(self.supervisors):
+            raise EngineError(f"{len(self.apart)} nodes that are apart for {len(self.supervisors)} supervisors")
+        self.nodes = ApartNodes.make(self.apart)
+        self.nimbus_host, self._standby_host = self.nodes.gateways
+        placed = zip(self.supervisors, self.nodes.hosts, strict=True)
+        self.supervisors = tuple(attrs.evolve(spec, host=host) for spec, host in placed)
+
     def _configure(self) -> None:
         """Give every daemon its ports and settings, and write the `storm.yaml` for clients."""
         zookeeper, nimbus, standby = self._ports.take(3)
         where = {
-            "storm.zookeeper.servers": [NIMBUS_HOST],
+            "storm.zookeeper.servers": [self.nimbus_host],
             "storm.zookeeper.port": zookeeper,
-            "nimbus.seeds": [NIMBUS_HOST],
+            "nimbus.seeds": [self.nimbus_host],
             "nimbus.thrift.port": nimbus,
         }
         self._base = where | FAST | self._home.worker_settings() | dict(self.conf)
         self._own["zookeeper"] = ZOOKEEPER, {"dev.zookeeper.path": str(self._work / "zookeeper" / "data")}
-        self._own["nimbus"] = NIMBUS, {"storm.local.hostname": NIMBUS_HOST}
-        self._own["standby"] = NIMBUS, {"storm.local.hostname": STANDBY_HOST, "nimbus.thrift.port": standby}
+        self._own["nimbus"] = NIMBUS, {"storm.local.hostname": self.nimbus_host}
+        self._own["standby"] = NIMBUS, {"storm.local.hostname": self._standby_host, "nimbus.thrift.port": standby}
         for spec in self.supervisors:
             thrift, *slots = self._ports.take(1 + spec.slots)
             self._own[f"supervisor-{spec.host}"] = (
@@ -273,6 +299,7 @@ class LocalStorm(LocalCluster):
     def _spawn(self, name: str) -> None:
         main, own = self._own[name]
         folder = self._work / name
+        node = self.nodes if main == SUPERVISOR else None
         # A folder for the state of each: by default all daemons of a machine share one.
         state = {"storm.local.dir": str(folder / "state")}
         conf = write_conf(folder / "storm.yaml", self._base | state | own)
@@ -282,7 +309,8 @@ class LocalStorm(LocalCluster):
         env = kept | self._home.environment()
         self.group = self.group or lifetime().group()
         log = self._work / f"{name}.log"
-        self._running[name] = Daemon.start(name, command, log=log, env=env, group=self.group)
+        on = functools.partial(node.start, own["storm.local.hostname"]) if node else None
+        self._running[name] = Daemon.start(name, command, log=log, env=env, group=self.group, on=on)
 
     def _kill(self, name: str, *, whole: bool) -> None:
         daemon = self._running.pop(name, None)
@@ -303,7 +331,7 @@ class LocalStorm(LocalCluster):
     def _wait_for_zookeeper(self) -> None:
         port = self._base["storm.zookeeper.port"]
         for _ in self._patience(f"ZooKeeper does not answer on port {port}"):
-            with contextlib.suppress(OSError), socket.create_connection((NIMBUS_HOST, port), timeout=1):
+            with contextlib.suppress(OSError), socket.create_connection((self.nimbus_host, port), timeout=1):
                 return
 
     def _wait_for_supervisors(self) -> None:

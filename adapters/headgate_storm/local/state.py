@@ -25,7 +25,8 @@ class StormState(ClusterState):
     Attributes:
         version: Release of Storm.
         home: Its $STORM_HOME, with the jars and the `conf/storm.yaml` for clients.
-        nimbus_port: Where Nimbus listens, on 127.0.0.1.
+        nimbus_port: Where Nimbus listens.
+        nimbus_host: At which address.
     """
 
     engine: ClassVar[str] = "storm"
@@ -35,15 +36,16 @@ class StormState(ClusterState):
     version: str
     home: str
     nimbus_port: int
+    nimbus_host: str = NIMBUS_HOST
 
     @property
     def where(self) -> str:
         """Address of Nimbus."""
-        return f"{NIMBUS_HOST}:{self.nimbus_port}"
+        return f"{self.nimbus_host}:{self.nimbus_port}"
 
     def gateway(self) -> NimbusGateway:
         """Its Nimbus, to be used in a `with` block."""
-        conf = {"nimbus.seeds": [NIMBUS_HOST], "nimbus.thrift.port": self.nimbus_port}
+        conf = {"nimbus.seeds": [self.nimbus_host], "nimbus.thrift.port": self.nimbus_port}
         return NimbusGateway(Path(self.home, "lib"), conf, java=find_java(11).program)
 
     def describe(self) -> dict[str, Any]:
@@ -85,5 +87,7 @@ def _note(cluster: LocalStorm) -> StormState:
         version=cluster.version,
         home=str(cluster.home),
         nimbus_port=cluster.client_conf["nimbus.thrift.port"],
+        nimbus_host=cluster.nimbus_host,
+        bridge=cluster.nodes.network.name.bridge if cluster.nodes else "",
         daemons=cluster.daemons,
     )

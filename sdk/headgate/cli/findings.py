@@ -6,6 +6,7 @@ import platform
 import sys
 from typing import TYPE_CHECKING
 
+from headgate.engines.apart.ability import bounds, network_problem
 from headgate.hooks import Finding
 from headgate.plugins.collect import needs_of
 
@@ -29,6 +30,7 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
         _python(),
         *needs_of(host),
         Finding.of_package("hypothesis", TESTS),
+        _apart(),
         *(
             Finding(subject=f"plugin {plugin.name}", status="ok", detail=f"{plugin.distribution} {plugin.version}")
             for plugin in host.plugins.values()
@@ -36,6 +38,14 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
         *(_broken("plugin", each) for each in host.quarantined),
         *(_broken("command", each) for each in commands),
     )
+
+
+def _apart() -> Finding:
+    """Look at what this machine can do for nodes of local clusters that are apart."""
+    if problem := network_problem():
+        fix = "clusters start without: nodes share this machine's network, and times do not compare"
+        return Finding(subject="nodes that are apart", status="missing", detail=problem, fix=fix)
+    return Finding(subject="nodes that are apart", status="ok", detail=", ".join(("network", *bounds())))
 
 
 def _broken(what: str, aside: Quarantined) -> Finding:

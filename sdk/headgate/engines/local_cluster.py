@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 import attrs
 
+from headgate.engines.apart.sweep import end_nodes
 from headgate.engines.cache import cache_folder
 from headgate.engines.lifetime import lifetime
 from headgate.engines.process import Daemon, LocalCluster, end, end_group
@@ -32,6 +33,7 @@ class ClusterState:
 
     Attributes:
         daemons: The processes that are its own.
+        bridge: Name of the bridge of its nodes, "" if they are not apart.
     """
 
     engine: ClassVar[str]
@@ -44,6 +46,7 @@ class ClusterState:
     """Seconds that its daemons have to end by themselves."""
 
     daemons: tuple[Daemon, ...]
+    bridge: str = ""
 
     @property
     @abstractmethod
@@ -108,13 +111,17 @@ class ClusterState:
 
     @classmethod
     def end(cls) -> Self | None:
-        """End the processes of the state file, and remove it; returns what ran, None if nothing did."""
+        """End the processes of the state file, and remove it; returns what ran, None if nothing did.
+
+        What nodes that are apart left, those of earlier clusters too, is removed with it.
+        """
         running = cls.read()
         with held():
             if running:
                 end(running.daemons, grace=cls.grace)
                 for group in running._groups():  # noqa: SLF001 - its own
                     end_group(group)
+            end_nodes(running.bridge if running else "")
             shutil.rmtree(cls.folder(), ignore_errors=True)
         return running
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import functools
 import itertools
 import os
 import re
@@ -53,7 +54,16 @@ class Daemon:
     group: str = ""
 
     @classmethod
-    def start(cls, name: str, command: Sequence[str], *, log: Path, env: Mapping[str, str], group: str = "") -> Daemon:
+    def start(
+        cls,
+        name: str,
+        command: Sequence[str],
+        *,
+        log: Path,
+        env: Mapping[str, str],
+        group: str = "",
+        on: Callable[[Callable[[], int]], int] | None = None,
+    ) -> Daemon:
         """Start a command in a session of its own, both its outputs in the log; `env` is all of its environment.
 
         Args:
@@ -62,6 +72,7 @@ class Daemon:
             log: File for both its outputs.
             env: All of its environment.
             group: Mark by which the reaper finds it, "" for none.
+            on: Has a call that starts a process and returns its pid made on a node; None for this machine as it is.
         """
         write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         outputs = [
@@ -70,8 +81,9 @@ class Daemon:
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ]
         env = {**env, MARK: group} if group else env
+        spawn = functools.partial(os.posix_spawn, command[0], list(command), env, file_actions=outputs, setsid=True)
         with held():
-            pid = os.posix_spawn(command[0], list(command), env, file_actions=outputs, setsid=True)
+            pid = on(spawn) if on else spawn()
             if group:
                 lifetime().lead(group, pid)
         return cls(name=name, pid=pid, born=_born(pid) or 0.0, log=log, group=group)
@@ -162,12 +174,23 @@ def check_addresses(hosts: Iterable[str]) -> None:
         EngineError: One is none of this machine, as on macOS, where the loopback interface has one address.
     """
     for host in hosts:
-        with socket.socket() as probe:
-            try:
-                probe.bind((host, 0))
-            except OSError as error:
-                add = f"add it with `sudo ifconfig lo0 alias {host}`" if psutil.MACOS else "choose another one"
-                raise EngineError(f"{host} is no address of this machine ({error.strerror}): {add}") from None
+        if not is_of_this_machine(host):
+            add = f"add it with `sudo ifconfig lo0 alias {host}`" if psutil.MACOS else "choose another one"
+            raise EngineError(f"{host} is no address of this machine: {add}")
+
+
+def is_of_this_machine(host: str) -> bool:
+    """Check whether a server of this machine can listen at an address.
+
+    Args:
+        host: The address, or a name.
+    """
+    with socket.socket() as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            return False
+    return True
 
 
 class LocalCluster(abc.ABC):

@@ -1,0 +1,49 @@
+"""What this machine can do for nodes that are apart, asked of its kernel."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from headgate.engines.apart.groups import find_groups
+
+if TYPE_CHECKING:
+    from headgate.engines.apart.groups import Groups
+
+INSTALL = "pip install 'headgate[apart]'"
+
+
+def network_problem() -> str:
+    """Why no node can have a network of its own here, "" if it can."""
+    if not sys.platform.startswith("linux"):
+        return f"network namespaces are Linux's, and this is {sys.platform}"
+    if importlib.util.find_spec("pyroute2") is None:
+        return f"pyroute2 is not installed: {INSTALL}"
+    if not _may_administer():
+        return "this process may not make network namespaces: run it as root (CAP_NET_ADMIN and CAP_SYS_ADMIN)"
+    return ""
+
+
+def bounds(groups: Groups | None = None) -> tuple[str, ...]:
+    """What nodes can be bounded in here beside their network.
+
+    Args:
+        groups: Where control groups are; looked for by default.
+    """
+    found = groups or find_groups()
+    there = {"processor time": found.cpu, "memory": found.memory}
+    return tuple(name for name, folder in there.items() if folder is not None)
+
+
+def _may_administer() -> bool:
+    """Check the effective capabilities of this process, which a container may lack even as root."""
+    net_admin, sys_admin = 12, 21  # their numbers in capabilities(7)
+    try:
+        with open("/proc/self/status") as status:  # noqa: PTH123 - a line of a file of the kernel
+            line = next(each for each in status if each.startswith("CapEff:"))
+    except (OSError, StopIteration):
+        return os.geteuid() == 0
+    mask = int(line.split()[1], 16)
+    return all(mask >> bit & 1 for bit in (net_admin, sys_admin))

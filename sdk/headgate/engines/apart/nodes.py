@@ -1,0 +1,188 @@
+"""The nodes of one local cluster that are apart: made, bounded, disturbed, and removed."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import attrs
+from filelock import FileLock
+
+from headgate.engines.apart.groups import Groups, find_groups
+from headgate.engines.apart.limits import NodeLimits
+from headgate.engines.apart.names import ClusterName
+from headgate.engines.apart.network import NodeNetwork, namespaces
+from headgate.engines.apart.sweep import remove, sweep
+from headgate.engines.cache import cache_folder
+from headgate.errors import EngineError
+from headgate.interrupts import held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
+
+
+@attrs.define(eq=False)
+class ApartNodes:
+    """Nodes with an interface and a control group each.
+
+    Attributes:
+        limits: Bounds of each node.
+        network: Its bridge, namespaces and interfaces.
+    """
+
+    limits: tuple[NodeLimits, ...]
+    network: NodeNetwork
+    _groups: Groups
+
+    @classmethod
+    def make(cls, limits: Sequence[NodeLimits]) -> Self:
+        """Make nodes, after what ended clusters left has been removed.
+
+        Processor time is unbounded until `limit` is called: JVMs start in less time so.
+
+        Args:
+            limits: Bounds of each node.
+
+        Raises:
+            EngineError: This machine cannot do it, and why.
+        """
+        groups = find_groups()
+        made = cls(tuple(limits), NodeNetwork(ClusterName.new()), groups)
+        _check(groups, made.limits)
+        try:
+            cache_folder().mkdir(parents=True, exist_ok=True)
+            with FileLock(cache_folder() / "apart.lock"):  # two that start at once would choose the same subnet
+                sweep()
+                with held():
+                    made.network.make(made.limits)
+            for index, each in enumerate(made.limits, start=1):
+                groups.make(made.name(index))
+                groups.limit_memory(made.name(index), each.memory_mb)
+        except BaseException:
+            made.remove()
+            raise
+        return made
+
+    @classmethod
+    def find(cls, bridge: str) -> Self:
+        """The nodes of a cluster that runs, to be disturbed; what bounds them is not told.
+
+        Args:
+            bridge: Name of its bridge.
+
+        Raises:
+            EngineError: There is none.
+        """
+        network = NodeNetwork.find(bridge)
+        count = sum(ClusterName.parse(each) == network.name for each in namespaces())
+        return cls((NodeLimits(),) * count, network, find_groups())
+
+    @property
+    def gateways(self) -> tuple[str, str]:
+        """Two addresses at which processes outside of the nodes are reached from them."""
+        return self.network.gateways
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Addresses of the nodes."""
+        return tuple(self.network.address(index) for index in range(1, len(self.limits) + 1))
+
+    def name(self, index: int) -> str:
+        """Name of a node's namespace and control group.
+
+        Args:
+            index: Number of the node, from 1.
+        """
+        return self.network.name.node(index)
+
+    def start(self, host: str, spawn: Callable[[], int]) -> int:
+        """Start a process on a node.
+
+        Args:
+            host: Address of the node.
+            spawn: Starts it, in whatever network namespace it is called, and returns its pid.
+        """
+        name = self.name(self._index(host))
+        with held():
+            pid = within(name, spawn)
+            self._groups.join(name, pid)
+        return pid
+
+    def limit(self) -> None:
+        """Bound the processor time of each node from now on."""
+        for host, each in zip(self.hosts, self.limits, strict=True):
+            self.set_cores(host, each.cores)
+
+    def set_cores(self, host: str, cores: float | None) -> None:
+        """Bound the processor time of a node from now on: a slow node.
+
+        Args:
+            host: Its address.
+            cores: Cores, None for no bound.
+        """
+        self._groups.limit_cores(self.name(self._index(host)), cores)
+
+    def set_rate(self, host: str, rate: float | None) -> None:
+        """Bound the network of a node from now on, in either direction: a slow network.
+
+        Args:
+            host: Its address.
+            rate: Bits per second, None for no bound.
+        """
+        self.network.set_rate(self._index(host), rate)
+
+    def set_up(self, host: str, *, up: bool) -> None:
+        """Part a node from all others, or join it to them again; its processes go on.
+
+        Args:
+            host: Its address.
+            up: Whether it is reached.
+        """
+        self.network.set_up(self._index(host), up=up)
+
+    def remove(self) -> None:
+        """Remove all of it, once its processes have ended."""
+        with held():
+            remove(self.network.name, self._groups)
+
+    def _index(self, host: str) -> int:
+        if host not in self.hosts:
+            raise EngineError(f"{host} is no node that is apart: {', '.join(self.hosts)} are")
+        return self.hosts.index(host) + 1
+
+
+def within(namespace: str, call: Callable[[], T]) -> T:
+    """Make a call in a network namespace, in a thread of its own: a thread is in one, and what it starts is too.
+
+    Args:
+        namespace: Its name.
+        call: What to call.
+    """
+    from pyroute2 import netns  # 0.4 s, and only clusters that are apart need it
+
+    result: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            netns.setns(namespace, flags=0)
+            result.append(call())
+        except BaseException as error:  # noqa: BLE001 - raised again by the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name=f"within-{namespace}")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return result[0]
+
+
+def _check(groups: Groups, limits: Sequence[NodeLimits]) -> None:
+    """Say before anything is made that a bound cannot be kept."""
+    if groups.cpu is None and any(each.cores is not None for each in limits):
+        raise EngineError("this machine lets no control group for processor time be made: leave out --nodes")
+    if groups.memory is None and any(each.memory_mb is not None for each in limits):
+        raise EngineError("this machine lets no control group for memory be made: nodes cannot bound it")

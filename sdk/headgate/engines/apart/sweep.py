@@ -1,0 +1,76 @@
+"""What ended clusters left behind, found by its name and by who is in it, and removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from headgate.engines.apart.groups import Groups, find_groups
+from headgate.engines.apart.names import ClusterName
+from headgate.engines.apart.network import NAMESPACES, interfaces, namespaces, netlink, remove_network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def sweep() -> tuple[str, ...]:
+    """Remove what clusters left whose owner is gone and in whose nodes no process lives.
+
+    Returns:
+        Names of the bridges of the clusters that were removed.
+    """
+    groups = find_groups()
+    with netlink() as system:
+        names = {*namespaces(), *interfaces(system), *groups.names()}
+    clusters = {found for each in names if (found := ClusterName.parse(each))}
+    left = sorted(each for each in clusters if not each.owned and not _lives(each, names, groups))
+    for each in left:
+        remove(each, groups)
+    return tuple(each.bridge for each in left)
+
+
+def end_nodes(bridge: str) -> None:
+    """Remove what nodes of a cluster, whose processes have ended, were made of; and what ended clusters left.
+
+    Args:
+        bridge: Name of its bridge, "" if its nodes were not apart.
+    """
+    if name := ClusterName.parse(bridge):
+        remove(name, find_groups())
+    if any(ClusterName.parse(each) for each in namespaces()):  # without one there is no need to import netlink
+        sweep()
+
+
+def remove(name: ClusterName, groups: Groups) -> None:
+    """Remove networks and control groups of a cluster.
+
+    Args:
+        name: The cluster.
+        groups: Where control groups are.
+    """
+    remove_network(name)
+    for each in list(groups.names()):
+        if ClusterName.parse(each) == name:
+            groups.remove(each)
+
+
+def _lives(cluster: ClusterName, names: Iterable[str], groups: Groups) -> bool:
+    """Check whether a process is in a node of a cluster, by its control groups and its network namespaces."""
+    nodes = [each for each in names if ClusterName.parse(each) == cluster]
+    return any(groups.members(each) for each in nodes) or bool(_inodes(nodes) & _inodes_of_processes())
+
+
+def _inodes(nodes: Iterable[str]) -> set[int]:
+    return {(NAMESPACES / each).stat().st_ino for each in nodes if (NAMESPACES / each).exists()}
+
+
+def _inodes_of_processes() -> set[int]:
+    found: set[int] = set()
+    for pid in psutil.pids():
+        try:
+            found.add(Path(f"/proc/{pid}/ns/net").stat().st_ino)
+        except OSError:
+            continue
+    return found - {Path("/proc/self/ns/net").stat().st_ino}

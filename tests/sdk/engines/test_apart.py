@@ -1,0 +1,242 @@
+"""Nodes that are apart, on this machine's own kernel: what they reach, what bounds them, and what is left of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from headgate.engines.apart.ability import bounds, network_problem
+from headgate.engines.apart.groups import find_groups
+from headgate.engines.apart.limits import NodeLimits, parse_cores, parse_rate
+from headgate.engines.apart.names import ClusterName
+from headgate.engines.apart.network import NAMESPACES, interfaces, namespaces, netlink
+from headgate.engines.apart.nodes import ApartNodes
+from headgate.engines.apart.sweep import sweep
+from headgate.errors import EngineError
+from patience import PATIENCE
+
+MBIT = 1e6
+LISTEN = """
+import socket, sys
+server = socket.create_server((sys.argv[1], 0))
+print(server.getsockname()[1], flush=True)
+while True:
+    caller, _ = server.accept()
+    with caller:
+        while caller.recv(65536): pass
+"""
+SEND = """
+import socket, sys, time
+caller = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=5)
+end, sent = time.monotonic() + float(sys.argv[3]), 0
+while time.monotonic() < end:
+    sent += caller.send(b"x" * 65536)
+print(sent)
+"""
+OWNER = """
+import sys, time
+from headgate.engines.apart.limits import NodeLimits
+from headgate.engines.apart.nodes import ApartNodes
+nodes = ApartNodes.make([NodeLimits(rate=2e7)])
+print(nodes.network.name.bridge, nodes.hosts[0], flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def able():
+    if problem := network_problem():
+        pytest.skip(f"needs network namespaces: {problem}")
+    if len(bounds()) < 2:
+        pytest.skip(f"needs control groups for processor time and memory: there are {bounds()}")
+
+
+@pytest.fixture
+def two(able):
+    nodes = ApartNodes.make([NodeLimits(cores=0.2, memory_mb=300, rate=20 * MBIT), NodeLimits(rate=20 * MBIT)])
+    yield nodes
+    nodes.remove()
+
+
+@pytest.fixture
+def run(two):
+    """Starts Python on a node; what it started has ended after the test."""
+    started = []
+
+    def start(host, text, *arguments):
+        process = None
+
+        def spawn():
+            nonlocal process
+            command = [sys.executable, "-c", text, *map(str, arguments)]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            return process.pid
+
+        two.start(host, spawn)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_rates_and_cores_are_read_as_people_write_them():
+    assert (parse_rate("20mbit"), parse_rate(" 1.5Gbit "), parse_rate("64000bit")) == (2e7, 1.5e9, 64e3)
+    assert parse_cores("1.0, 0.5,2") == (1.0, 0.5, 2.0)
+    for wrong in ("20", "mbit", "20mbps", "-1mbit", "nanmbit", ""):
+        with pytest.raises(ValueError, match="no rate such as 20mbit"):
+            parse_rate(wrong)
+    for wrong in ("1,,2", "0.01", "-1", "inf", "1;2", ""):
+        with pytest.raises(ValueError, match="no list of cores"):
+            parse_cores(wrong)
+
+
+@pytest.mark.parametrize("limits", [{"cores": 0.01}, {"cores": float("nan")}, {"rate": 10.0}, {"memory_mb": 0.5}])
+def test_bounds_with_which_nothing_runs_are_refused(limits):
+    with pytest.raises(EngineError, match="at least"):
+        NodeLimits(**limits)
+
+
+def test_a_name_tells_its_owner_and_fits_an_interface():
+    name = ClusterName.new()
+    assert name.owned
+    assert {ClusterName.parse(each) for each in (name.bridge, name.node(1), name.node(199))} == {name}
+    assert len(name.node(1295)) <= 15
+    assert ClusterName.parse("eth0") is ClusterName.parse("hg") is ClusterName.parse("hg-000000000000") is None
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait()
+    assert not ClusterName(gone.pid, name.born, 0).owned
+    assert not ClusterName(os.getpid(), (name.born + 500) % 36**4, 0).owned  # an earlier process with this pid
+
+
+def test_what_goes_from_node_to_node_is_bounded(two, run):
+    first, second = two.hosts
+    server = run(first, LISTEN, first)
+    port = server.stdout.readline().strip()
+    begun = time.monotonic()
+    sent, error = run(second, SEND, first, port, 3).communicate(timeout=PATIENCE)
+    assert (error, sent != "") == ("", True)
+    # The buffers of both ends, which are not yet across, come on top.
+    most = 20 * MBIT / 8 * (time.monotonic() - begun) + 8e6
+    assert 1e5 < int(sent) < most
+    within, _ = run(first, SEND, first, port, 3).communicate(timeout=PATIENCE)
+    assert int(within) > int(sent)
+
+
+def test_a_node_that_is_cut_off_is_not_reached_until_it_is_joined(two, run):
+    first, second = two.hosts
+    server = run(first, LISTEN, first)
+    port = server.stdout.readline().strip()
+    two.set_up(first, up=False)
+    _, error = run(second, SEND, first, port, 0.1).communicate(timeout=PATIENCE)
+    assert "timed out" in error or "No route to host" in error
+    assert server.poll() is None
+    two.set_up(first, up=True)
+    two.set_rate(first, None)
+    sent, error = run(second, SEND, first, port, 0.1).communicate(timeout=PATIENCE)
+    assert (int(sent) > 0, error) == (True, "")
+
+
+def test_processes_and_their_children_get_no_more_than_their_node(two, run):
+    burn = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
+    parent = run(two.hosts[0], burn)
+    two.limit()
+    child = None
+    while child is None:
+        child = next(iter(psutil.Process(parent.pid).children()), None)
+    groups = Path(f"/proc/{child.pid}/cgroup").read_text()
+    assert two.name(1) in groups
+    begun, before = time.monotonic(), sum(child.cpu_times()[:2])
+    time.sleep(3)  # in which a bound is to be seen
+    used, passed = sum(child.cpu_times()[:2]) - before, time.monotonic() - begun
+    assert used < 0.2 * passed + 0.3
+    child.kill()
+    greedy, _ = run(two.hosts[0], "x = bytearray(2**30); print(len(x))").communicate(timeout=PATIENCE)
+    assert greedy == ""
+
+
+def made_of(name):
+    """Namespaces, control groups and interfaces of one cluster: others may run meanwhile."""
+    with netlink() as system:
+        names = [*namespaces(), *find_groups().names(), *interfaces(system)]
+    return [each for each in names if ClusterName.parse(each) == name]
+
+
+def test_nothing_is_left_and_nothing_of_anybody_else_is_touched(able):
+    nodes = ApartNodes.make([NodeLimits(cores=1.0), NodeLimits()])
+    other = ApartNodes.make([NodeLimits()])
+    first, second = nodes.network.name, other.network.name
+    try:
+        assert nodes.network.subnet != other.network.subnet
+        assert not {first.bridge, second.bridge} & {*sweep()}  # both have an owner
+        there = made_of(second)
+        nodes.remove()
+        nodes.remove()  # twice does no harm
+        assert made_of(first) == []
+        assert made_of(second) == there != []
+    finally:
+        other.remove()
+    assert made_of(second) == []
+
+
+def owner():
+    process = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True)
+    bridge, host = process.stdout.readline().split()
+    return process, bridge, host
+
+
+def end(process):
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def test_what_a_killed_owner_left_is_removed_by_the_next_start(able):
+    process, bridge, _ = owner()
+    left = {each for each in namespaces() if each.startswith(bridge[:-2])}
+    assert left
+    end(process)
+    assert left <= {*namespaces()}
+    ApartNodes.make([NodeLimits()]).remove()
+    assert not left & {*namespaces()}
+    assert not left & {*find_groups().names()}
+    with netlink() as system:
+        assert not system.link_lookup(ifname=bridge)
+
+
+def test_nodes_in_which_a_process_lives_stay_when_their_owner_is_gone(able):
+    process, bridge, host = owner()
+    nodes = ApartNodes.find(bridge)
+    assert nodes.hosts == (host,)
+    daemon = None  # as `up` leaves one running
+
+    def spawn():
+        nonlocal daemon
+        daemon = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        return daemon.pid
+
+    nodes.start(host, spawn)
+    end(process)
+    try:
+        assert bridge not in sweep()
+        assert (NAMESPACES / nodes.name(1)).exists()
+    finally:
+        daemon.kill()
+        daemon.wait()
+    assert bridge in sweep()
+    assert not (NAMESPACES / nodes.name(1)).exists()
+
+
+def test_a_host_that_is_no_node_is_named(two):
+    with pytest.raises(EngineError, match=r"198\.51\.100\.1 is no node that is apart: 198\.18\."):
+        two.set_rate("198.51.100.1", 1e6)
+    with pytest.raises(EngineError, match="no name of a bridge"):
+        ApartNodes.find("eth0")
