@@ -1,12 +1,18 @@
-"""The executor of plans on Storm: wish an assignment, see it stored by Nimbus, see its executors alive in workers."""
+"""The executor of plans on Storm: wish an assignment, see it stored by Nimbus, see its executors alive in workers.
+
+Tasks that have seats move to another one instead, while all workers run (`headgate_storm.seat_plan`).
+"""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
 
+import attrs
+
 from headgate.model import FrozenMap, Receipt, Step
 from headgate.model.rescale import rescale_differences, rescale_refusals
+from headgate_storm.seat_plan import SEATS, carry_out, seat_tasks
 from headgate_storm.workers.verification import Expected, expect, touched
 
 if TYPE_CHECKING:
@@ -34,16 +40,15 @@ def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
         Sentences for the operator, none if only executors restart that move and all of them are seen.
     """
     snapshot = target.latest()
-    unseen = _expected(target, snapshot, plan.assignment).unverified
-    differences = rescale_differences(plan, snapshot.observation().topologies)
-    return (*differences, *_bystanders(snapshot, plan), *(sentence for _, sentence in unseen))
+    wanted = _changes(snapshot, plan.assignment)
+    unseen = _expected(target, snapshot, wanted).unverified
+    differences = rescale_differences(plan, target.seated(snapshot)[0].observation().topologies)
+    return (*differences, *_bystanders(snapshot, wanted), *(sentence for _, sentence in unseen))
 
 
-def _bystanders(snapshot: Snapshot, plan: Plan) -> Sequence[str]:
-    workers = restarted(snapshot.assignment, plan.assignment)
-    bystanders = sum(
-        slot in workers and plan.assignment.get(task) == slot for task, slot in snapshot.assignment.items()
-    )
+def _bystanders(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> Sequence[str]:
+    workers = restarted(snapshot.assignment, {**snapshot.assignment, **wanted})
+    bystanders = sum(slot in workers and wanted.get(task, slot) == slot for task, slot in snapshot.assignment.items())
     if not bystanders:
         return ()
     return (f"{bystanders} executors that stay are restarted with their workers {', '.join(map(str, workers))}",)
@@ -67,25 +72,47 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
         plan: The plan.
 
     Returns:
-        A receipt whose steps are: stored by Nimbus; alive where asked, of what starts anew; and what of it cannot be
-        verified, which is no failure. Nimbus shows a failure beside the topologies that were to move. Executors that a
-        plan does not name stay, and so do topologies that it does not change. A plan for other numbers of executors is
-        refused: `headgate storm rebalance` changes them.
+        A receipt whose steps are: each move to another seat, with its milliseconds; stored by Nimbus; alive where
+        asked, of what starts anew; and what of it cannot be verified, which is no failure. Nimbus shows a failure
+        beside the topologies that were to move. Executors that a plan does not name stay, and so do topologies that it
+        does not change. A plan for other numbers of executors is refused: `headgate storm rebalance` changes them.
     """
     snapshot = target.latest()
-    if refused := rescale_refusals(plan, snapshot.observation().topologies):
+    placed, _ = target.seated(snapshot)
+    if refused := rescale_refusals(plan, placed.observation().topologies):
         return Receipt(done=False, level=LEVEL, steps=refused)
-    wanted = _changes(snapshot, plan.assignment)
-    receipt = _reach(target, snapshot, wanted)
+    order = [move.task for move in plan.moves]
+    return _all_ways(target, snapshot, placed, plan.assignment, order)
+
+
+def _all_ways(
+    target: StormTarget, snapshot: Snapshot, placed: Snapshot, asked: Mapping[str, Slot], order: Sequence[str] = ()
+) -> Receipt:
+    """Moves to other seats first; where one fails, nothing restarts for the rest of the plan."""
+    seats = carry_out(target, snapshot, placed, asked, order)
+    wanted = _changes(snapshot, asked)
+    receipt = seats
+    if seats.done and (wanted or not seats.steps):
+        receipt = _both(seats, _reach(target, snapshot, wanted))
     why = "; ".join(step.message for step in receipt.steps if not step.done)
-    moved = [each.topology.id for each in snapshot.scheduled if each.executors.keys() & wanted.keys()]
+    moved = {task.partition("/")[0] for task in (*wanted, *seats.undo)}
     target.rounds.say(dict.fromkeys(moved, f"Headgate: its last move failed: {why}") if why else {})
     return receipt
 
 
+def _both(seats: Receipt, others: Receipt) -> Receipt:
+    return Receipt(
+        done=others.done,
+        level=f"{SEATS}, {LEVEL}" if seats.steps else LEVEL,
+        steps=(*seats.steps, *others.steps),
+        undo=FrozenMap({**seats.undo, **others.undo}),
+    )
+
+
 def _changes(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> dict[str, Slot]:
-    """The part of an assignment that is of topologies which it changes: the others are Nimbus's to repair meanwhile."""
-    parts = [{task: wanted[task] for task in each.executors if task in wanted} for each in snapshot.scheduled]
+    """The part of an assignment that is of topologies without seats which it changes: others are Nimbus's to repair."""
+    scheduled = [each for each in snapshot.scheduled if each.seating is None]
+    parts = [{task: wanted[task] for task in each.executors if task in wanted} for each in scheduled]
     places = snapshot.assignment
     changed = [part for part in parts if any(places.get(task) != slot for task, slot in part.items())]
     return {task: slot for part in changed for task, slot in part.items()}
@@ -100,7 +127,13 @@ def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
     """
     if not receipt.undo:
         return Receipt(level=LEVEL)
-    return _reach(target, target.latest(), receipt.undo)
+    snapshot = target.latest()
+    seats = carry_out(target, snapshot, target.seated(snapshot)[0], receipt.undo)
+    back = {task: slot for task, slot in receipt.undo.items() if task not in seat_tasks(snapshot, receipt.undo)}
+    if not back:
+        return seats
+    others = _reach(target, snapshot, back)
+    return attrs.evolve(_both(seats, others), done=seats.done and others.done)
 
 
 def _reach(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) -> Receipt:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.client.connection import NimbusConnection
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.workers.backlog import backlog
 from headgate_storm.workers.clock import steady
@@ -18,7 +16,7 @@ from headgate_storm.workers.collector import Collector
 from headgate_storm.workers.watch import FRESH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from headgate.model import Backlog
     from headgate_storm.client.summary import TopologySummary
@@ -40,18 +38,16 @@ class StormIntake:
         cluster: Name of the cluster in the manager's database.
         rounds: Rounds of Nimbus, which know the executors of topologies.
         collector: Takes the reports of workers.
-        connect: Reaches Nimbus; called when it is first needed, and again after that JVM has died.
+        nimbus: Reaches Nimbus.
         clock: Seconds since 1970, as the collector has them.
     """
 
     cluster: str
     rounds: Rounds
     collector: Collector
-    connect: Callable[[], NimbusGateway]
+    nimbus: NimbusConnection
     clock: Callable[[], float] = steady
-    _gateway: NimbusGateway | None = attrs.field(init=False, default=None)
     _paused: dict[str, float] = attrs.field(init=False, factory=dict)
-    _lock: threading.RLock = attrs.field(init=False, factory=threading.RLock)
 
     def backlog(self, topologies: Sequence[str]) -> Mapping[str, Backlog]:
         """Tuples under way by topology id; topologies that are gone, or being killed, are left out.
@@ -91,9 +87,9 @@ class StormIntake:
         """
         found = self._topologies().get(topology)
         if found is not None and found.status == ACTIVE:
-            with self._nimbus() as nimbus:
+            with self.nimbus.use() as nimbus:
                 nimbus.deactivate(found.name)
-        with self._nimbus() as nimbus:
+        with self.nimbus.use() as nimbus:
             poll = float(nimbus.nimbus_conf().get(POLL, SLOWEST))
         self._paused[topology] = self.clock() + poll
 
@@ -109,26 +105,9 @@ class StormIntake:
         self._paused.pop(topology, None)
         found = self._topologies().get(topology)
         if found is not None and found.status == INACTIVE:
-            with self._nimbus() as nimbus:
+            with self.nimbus.use() as nimbus:
                 nimbus.activate(found.name)
 
-    def stop(self) -> None:
-        """End the JVM that reaches Nimbus."""
-        with self._lock:
-            if self._gateway is not None:
-                self._gateway.stop()
-                self._gateway = None
-
     def _topologies(self) -> dict[str, TopologySummary]:
-        with self._nimbus() as nimbus:
+        with self.nimbus.use() as nimbus:
             return {each.id: each for each in nimbus.cluster().topologies}
-
-    @contextlib.contextmanager
-    def _nimbus(self) -> Iterator[NimbusGateway]:
-        """Nimbus by a JVM that stays, and is started again if it died."""
-        with self._lock:
-            if self._gateway is not None and not self._gateway.alive:
-                self.stop()
-            if self._gateway is None:
-                self._gateway = self.connect().start()
-            yield self._gateway

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate_storm.nimbus.filter_metrics import known_metrics
+from headgate_storm.nimbus.seat_metrics import logical_metrics
 
 if TYPE_CHECKING:
     from headgate.model import Observation
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def observe(target: StormTarget, window: float) -> Observation:
     """Measure for a window of time, and read the newest round of Nimbus after it.
 
-    Executors are where Nimbus says, and a note says how old that is. Takes the window, and waits for the first round.
+    Executors are where Nimbus says, and a note says how old that is; tasks with seats are where the ledger of their
+    topology says. Takes the window, and waits for the first round.
 
     Args:
         target: The cluster.
@@ -33,14 +35,16 @@ def observe(target: StormTarget, window: float) -> Observation:
     snapshot = target.latest()
     if target.watch is None:
         time.sleep(window)
-        return _dated(target.latest(), target)
+        return _dated(*target.seated(target.latest()), target)
     metrics = target.watch.measure(snapshot, window)
-    snapshot = target.latest()
-    seen = _dated(snapshot, target)
+    latest = target.latest()
     # Measured before the round was read: a topology that was killed meanwhile may be in the metrics alone.
-    return attrs.evolve(seen, metrics=known_metrics(metrics, seen))
+    metrics = known_metrics(metrics, latest.observation())
+    placed, notes = target.seated(latest)
+    seen = _dated(placed, notes, target)
+    return attrs.evolve(seen, metrics=known_metrics(logical_metrics(metrics, latest, placed), seen))
 
 
-def _dated(snapshot: Snapshot, target: StormTarget) -> Observation:
+def _dated(snapshot: Snapshot, notes: tuple[str, ...], target: StormTarget) -> Observation:
     note = f"round {snapshot.round} of Nimbus is {target.rounds.age:.0f} s old"
-    return attrs.evolve(snapshot.observation(), notes=(note,))
+    return attrs.evolve(snapshot.observation(), notes=(note, *notes))

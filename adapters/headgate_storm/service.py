@@ -15,12 +15,14 @@ from headgate.control.knowledge import KnowledgeFile
 from headgate.control.priorities import Priorities
 from headgate.engines.secret import read_or_make_secret
 from headgate.model import Metrics, Request
+from headgate_storm.client.connection import NimbusConnection
 from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.intake import StormIntake
 from headgate_storm.nimbus.bridge import Bridge
 from headgate_storm.nimbus.claim import claim
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.peers.descriptors import places, raise_limit
+from headgate_storm.seat_moves import AT_ONCE, SeatMoves
 from headgate_storm.target import StormTarget
 from headgate_storm.workers.collector import CLIENTS, Collector
 from headgate_storm.workers.sample_writer import SampleWriter
@@ -62,7 +64,8 @@ class ServiceSettings:
         top_up: Put executors for which no slot is free into running workers of their topology, which restarts these.
         patience: Seconds that Nimbus may take to store a plan, and workers to start; None is what Nimbus's own settings
             give them.
-        nimbus: Reaches Nimbus, to pause topologies; None pauses none.
+        nimbus: Reaches Nimbus, to pause topologies and to move tasks that have seats; None does neither.
+        at_once: Tasks of a topology that move from seat to seat at a time.
     """
 
     endpoint: Path
@@ -75,6 +78,7 @@ class ServiceSettings:
     top_up: bool = False
     patience: float | None = None
     nimbus: Callable[[], NimbusGateway] | None = None
+    at_once: int = AT_ONCE
 
     @property
     def token_file(self) -> Path:
@@ -159,21 +163,24 @@ def serve(
         host.schedule(scheduler, Request(), options)  # the first plan of a process imports half of it: not in a round
         # Last, for its endpoint file lets Nimbus in: all that a round needs is there.
         bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port))
-        intake = _intake(settings, rounds, collector, stack)
-        target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience, intake=intake)
+        intake, seats = None, None
+        if settings.nimbus is not None:
+            nimbus = NimbusConnection(settings.nimbus)
+            stack.callback(nimbus.stop)
+            intake = _intake(settings, rounds, collector, nimbus)
+            seats = SeatMoves(nimbus, settings.at_once)
+        target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience, intake=intake, seats=seats)
         yield Service(target=target, collector=collector, bridge=bridge, settings=settings, samples=samples)
 
 
 def _intake(
-    settings: ServiceSettings, rounds: Rounds, collector: Collector | None, stack: contextlib.ExitStack
+    settings: ServiceSettings, rounds: Rounds, collector: Collector | None, nimbus: NimbusConnection
 ) -> StormIntake | None:
-    if settings.nimbus is None or collector is None:
+    if collector is None:
         return None
     # A database may hold the changes of several clusters: of one host and one endpoint there is one.
     cluster = f"storm:{socket.gethostname()}:{settings.endpoint.absolute()}"[-LONGEST:]
-    intake = StormIntake(cluster, rounds, collector, settings.nimbus)
-    stack.callback(intake.stop)
-    return intake
+    return StormIntake(cluster, rounds, collector, nimbus)
 
 
 def _collector(settings: ServiceSettings, stack: contextlib.ExitStack) -> Collector | None:

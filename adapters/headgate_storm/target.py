@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
+from headgate.errors import EngineError
 from headgate.model import Intake
 from headgate_storm.nimbus.rounds import Rounds
+from headgate_storm.nimbus.seat_view import logical
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
 
     from headgate.model import FrozenMap, Metrics, Slot
+    from headgate_storm.client.seat import SeatMove
+    from headgate_storm.nimbus.seat_view import SeatWish
+    from headgate_storm.nimbus.seating import Seating
     from headgate_storm.nimbus.snapshot import Snapshot
     from headgate_storm.workers.measures import Life
 
@@ -47,6 +52,28 @@ class Watch(Protocol):
         """
 
 
+class Seats(Protocol):
+    """The seats of topologies whose tasks move while workers run."""
+
+    def owners(self, name: str) -> Mapping[str, Sequence[int]]:
+        """Id of the seat in which each task of a topology lives, by component.
+
+        Args:
+            name: Name of the topology.
+
+        Raises:
+            EngineError: It is not known.
+        """
+
+    def move(self, name: str, wishes: Sequence[SeatWish]) -> list[SeatMove | EngineError]:
+        """Move tasks of a topology, and say what became of each.
+
+        Args:
+            name: Name of the topology.
+            wishes: Tasks, and the seat that each is to live in.
+        """
+
+
 FIRST = 90.0
 """Seconds that the first round of Nimbus is waited for: it may be starting. With less, a loop begins with errors."""
 
@@ -62,12 +89,14 @@ class StormTarget:
             where workers are slow to start; with more, a failure is noticed later. None is what Nimbus's own settings
             give them (`Timing`).
         intake: Pauses and resumes topologies; None cannot.
+        seats: Moves tasks that have seats; without it they stay where they are.
     """
 
     rounds: Rounds
     watch: Watch | None = None
     patience: float | None = None
     intake: Intake | None = None
+    seats: Seats | None = None
 
     def latest(self) -> Snapshot:
         """The newest round of Nimbus; the first one is waited for.
@@ -76,6 +105,32 @@ class StormTarget:
             EngineError: Nimbus has never asked, or asks no more.
         """
         return self.rounds.latest(FIRST if self.patience is None else self.patience)
+
+    def seated(self, snapshot: Snapshot) -> tuple[Snapshot, tuple[str, ...]]:
+        """A round with tasks in place of their seats where it is known in which they live; a sentence where it is not.
+
+        Args:
+            snapshot: The round.
+        """
+        found: dict[str, Mapping[str, Sequence[int]]] = {}
+        notes = []
+        for each in snapshot.scheduled:
+            if each.seating is None or not each.assignment:
+                continue
+            try:
+                found[each.topology.id] = self._owners(each.name, each.seating)
+            except EngineError as error:
+                notes.append(f"tasks of {each.name} stay in their seats: {error}")
+        return logical(snapshot, found), tuple(notes)
+
+    def _owners(self, name: str, seating: Seating) -> Mapping[str, Sequence[int]]:
+        if self.seats is None:
+            raise EngineError("give --home, by whose settings Nimbus and ZooKeeper are reached")
+        told = self.seats.owners(name)
+        owners = {part: told[own] for part, own in seating.ids.items() if own in told}
+        if any(len(owners.get(part, ())) != count for part, count in seating.tasks.items()):
+            raise EngineError("the ledger does not say of all where they live")
+        return owners
 
     def storing(self, snapshot: Snapshot) -> float:
         """Seconds that a plan may take to be stored."""

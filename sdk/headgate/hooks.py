@@ -166,7 +166,8 @@ class SchedulerSpec:
         assignment; a search that says how it is ended (`headgate.toolbox.cancel.on_cancel`) is asked for its best
         plan so far before that, and only such a plan may differ from run to run. At most
         `request.limits.max_moves` running tasks move; without `request.limits.restarts` none does, and no task joins
-        a worker that runs, for either would restart its process (`Room` and `Problem.plan` know).
+        a worker that runs, for either would restart its process (`Room` and `Problem.plan` know), but for topologies
+        whose tasks move live.
         """
 
     @hookspec

@@ -64,7 +64,15 @@ def serve() -> None:
 @click.option(
     "--home",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="For --drain: a Storm installation whose conf/storm.yaml names Nimbus, by which topologies are paused.",
+    help="A Storm installation whose conf/storm.yaml names Nimbus, by which topologies are paused (--drain) and tasks "
+    "that have seats move.",
+)
+@click.option(
+    "--at-once",
+    default=4,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Tasks of a topology that move from seat to seat at a time; needs --home.",
 )
 @journal_option
 @json_option
@@ -83,6 +91,7 @@ def storm(
     top_up: bool,
     patience: float | None,
     home: Path | None,
+    at_once: int,
     journal: Path | None,
     as_json: bool,
     **settings: Any,
@@ -120,6 +129,7 @@ def storm(
         top_up=top_up,
         patience=patience,
         nimbus=Installation.at(home).gateway if home is not None else None,
+        at_once=at_once,
     )
     with isolated(host, wanted=control.isolation != "thread") as apart:
         bad = _serve(apart, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)

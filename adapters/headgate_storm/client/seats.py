@@ -7,14 +7,14 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-import attrs
-
 from headgate.errors import EngineError
+from headgate_storm.client.seat import SeatMove, SeatOrder, seat_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from headgate_storm.client.gateway import NimbusGateway
+    from headgate_storm.client.seat import Seat
 
 T = TypeVar("T")
 ROOT = "/headgate/seats"
@@ -23,68 +23,6 @@ SESSION_MS = 20_000
 """Milliseconds of silence after which ZooKeeper ends the session. With less, a busy machine loses it."""
 POLL = 0.02
 """Seconds between two looks at the ledger. With more, a move is told of later; with less, ZooKeeper has more to do."""
-
-
-@attrs.frozen(kw_only=True)
-class Seat:
-    """A seat, as the worker that it is in last said.
-
-    Attributes:
-        task: Id of the physical task.
-        component: Its component. `index`: which of its logical tasks has this seat.
-        host: Of the worker. `port`: of the worker.
-        owner: True if the logical task lives in this seat.
-        epoch: Number of the ownership that it has, or has given: 0 before the task ever moved or its worker restarted.
-        handing: True until the next owner has acknowledged the state.
-        settled: True if the task may move again, as far as this seat knows.
-        held: Messages that wait for a marker.
-        forwarded: Messages passed on to the owner since the worker started.
-        disordered: Times that a marker was not waited for any longer.
-        pause: Milliseconds from the last tuple that the task executed here to the acknowledgement of the next owner, of
-            the last move away; None if there was none.
-        lost: Times that the task has lost its state, or what it had executed since a move, as a worker ended.
-        loss: Why, the last time; empty if there was none.
-    """
-
-    task: int
-    component: str
-    index: int
-    host: str
-    port: int
-    owner: bool
-    epoch: int
-    handing: bool
-    settled: bool
-    held: int
-    forwarded: int
-    disordered: int
-    pause: float | None
-    lost: int = 0
-    loss: str = ""
-
-    @property
-    def place(self) -> str:
-        """Host and port of the worker."""
-        return f"{self.host}:{self.port}"
-
-
-@attrs.frozen(kw_only=True)
-class SeatMove:
-    """A move of one task that was carried out.
-
-    Attributes:
-        task: COMPONENT/INDEX. `source`: HOST:PORT where it lived. `target`: HOST:PORT where it lives.
-        epoch: Number of the ownership.
-        pause: Milliseconds from the last tuple that the task executed there to the acknowledgement that it is here.
-        seconds: From the order until all was settled.
-    """
-
-    task: str
-    source: str
-    target: str
-    epoch: int
-    pause: float | None
-    seconds: float
 
 
 class SeatLedger:
@@ -131,12 +69,17 @@ class SeatLedger:
             host, _, port = worker.rpartition(":")
             with contextlib.suppress(LookupError):  # the worker has just ended
                 rows = json.loads(self._read(f"{self._root}/workers/{worker}")[0])["seats"]
-                found += [_seat(int(task), row, host, int(port), losses) for task, row in rows.items()]
+                found += [seat_of(int(task), row, host, int(port), losses) for task, row in rows.items()]
         if not found:
             raise EngineError(
                 f"no worker of {self._name} tells of its seats: does it run, with Headgate's jar in extlib?"
             )
         return sorted(found, key=lambda each: (each.component, each.index, each.host, each.port))
+
+    def owners(self) -> dict[str, list[int]]:
+        """Id of the seat in which each task lives, by component; none of a component of which no worker has begun."""
+        pages = {each: self._page(each).get("owners", []) for each in self._components}
+        return {each: [int(row[0]) for row in rows] for each, rows in pages.items() if rows}
 
     def move(self, component: str, index: int, place: str, *, seconds: float) -> SeatMove:
         """Move a task to the seat that it has in another worker, and wait until nothing of that is under way.
@@ -150,30 +93,64 @@ class SeatLedger:
         Raises:
             EngineError: There is no such task, it has no seat there, it has not settled, or the move fails.
         """
+        order = self.order(component, index, place)
+        while (done := self.look(order)) is None:
+            if time.monotonic() > order.began + seconds:
+                raise self.give_up(order, seconds)
+            time.sleep(POLL)
+        return done
+
+    def order(self, component: str, index: int, place: str) -> SeatOrder:
+        """Order a move, and wait for nothing.
+
+        Args:
+            component: Component of the task.
+            index: Number of the task in its component, from 0.
+            place: HOST:PORT of the worker.
+
+        Raises:
+            EngineError: There is no such task, it has no seat there, or it has not settled.
+        """
         began = time.monotonic()
         source, target = self._ends(component, index, place)
-        epoch = source.epoch + 1
-        self._order(component, index, target.task, epoch)
-        deadline = began + seconds
-        try:
-            self._until(deadline, lambda: self._entered(component, index, epoch))
-        except TimeoutError:
-            self._withdraw(component, index)
-            raise EngineError(f"the worker at {place} has not taken {component}/{index} in {seconds:.0f} s") from None
-        try:
-            pause = self._until(deadline, lambda: self._settled(source, target, epoch))
-        except TimeoutError:
-            message = (
-                f"{component}/{index} belongs to {place}, but has not settled in {seconds:.0f} s: it goes on alone"
-            )
-            raise EngineError(message) from None
+        self._order(component, index, target.task, source.epoch + 1)
+        return SeatOrder(source=source, target=target, epoch=source.epoch + 1, began=began)
+
+    def look(self, order: SeatOrder) -> SeatMove | None:
+        """Outcome of a move; None while something of it is under way.
+
+        Args:
+            order: The move.
+
+        Raises:
+            EngineError: It fails.
+        """
+        if not self._entered(order.source.component, order.source.index, order.epoch):
+            return None
+        pause = self._settled(order.source, order.target, order.epoch)
+        if pause is None:
+            return None
         return SeatMove(
-            task=f"{component}/{index}",
-            source=source.place,
-            target=target.place,
-            epoch=epoch,
+            task=order.task,
+            source=order.source.place,
+            target=order.target.place,
+            epoch=order.epoch,
             pause=pause[0],
-            seconds=time.monotonic() - began,
+            seconds=time.monotonic() - order.began,
+        )
+
+    def give_up(self, order: SeatOrder, seconds: float) -> EngineError:
+        """Withdraw a move that was not entered in time; the error that says what is left of it.
+
+        Args:
+            order: The move.
+            seconds: The time that it had.
+        """
+        if not self._entered(order.source.component, order.source.index, order.epoch):
+            self._withdraw(order.source.component, order.source.index)
+            return EngineError(f"the worker at {order.target.place} has not taken {order.task} in {seconds:.0f} s")
+        return EngineError(
+            f"{order.task} belongs to {order.target.place}, but has not settled in {seconds:.0f} s: it goes on alone"
         )
 
     def working(self) -> dict[str, int]:
@@ -275,14 +252,6 @@ class SeatLedger:
         # Whoever restarts in the move owns it under a later number, and has measured nothing.
         return (giver.pause,) if over and taker.epoch >= epoch and giver.epoch >= epoch else None
 
-    def _until(self, deadline: float, look: Callable[[], T | None]) -> T:
-        """Look until something is true."""
-        while not (found := look()):
-            if time.monotonic() > deadline:
-                raise TimeoutError
-            time.sleep(POLL)
-        return found
-
     def _change(self, component: str, change: Callable[[dict[str, Any]], object]) -> None:
         """Change a page by compare-and-set, again on what another has written meanwhile."""
         path = f"{self._root}/components/{component}"
@@ -343,25 +312,3 @@ def _kind(error: BaseException) -> str:
         error = error.__context__
     java = getattr(error, "java_exception", None)
     return str(error) if java is None else str(java.getClass().getSimpleName())
-
-
-def _seat(task: int, row: list[Any], host: str, port: int, losses: Mapping[str, Mapping[str, Any]]) -> Seat:
-    component, index, owner, epoch, handing, settled, held, forwarded, disordered, pause = row
-    lost, _epoch, loss = losses[component].get(str(index), (0, 0, ""))
-    return Seat(
-        task=task,
-        component=component,
-        index=index,
-        host=host,
-        port=port,
-        owner=bool(owner),
-        epoch=epoch,
-        handing=bool(handing),
-        settled=bool(settled),
-        held=held,
-        forwarded=forwarded,
-        disordered=disordered,
-        pause=pause / 1000 if pause >= 0 else None,
-        lost=lost,
-        loss=loss,
-    )

@@ -91,6 +91,11 @@ class Measured:
         return len(set(self.seen.assignment.values()))
 
     @property
+    def live(self) -> bool:
+        """True if tasks of every topology move while its workers run."""
+        return all(each.live for each in self.seen.topologies)
+
+    @property
     def cpu(self) -> float:
         """CPU points that tasks used."""
         return sum(each.cpu or 0.0 for each in self.seen.metrics.tasks)
@@ -141,18 +146,21 @@ class ServedCluster:
     storm: LocalStorm
     service: Service
 
-    def run(self, description: Mapping[str, Any], *, shadow: bool = True) -> None:
+    def run(
+        self, description: Mapping[str, Any], *, shadow: bool = True, seats: Mapping[str, str] | None = None
+    ) -> None:
         """Submit a topology, let it be placed, and wait until every executor is reported.
 
         Args:
             description: The topology, as `headgate_storm.workload.describe.describe` describes it.
             shadow: Whether Storm's own scheduler places it, and not the one that the cluster was started with.
+            seats: State of the components whose tasks are to have seats; of all bolts if it is empty, of none if None.
 
         Raises:
             EngineError: It cannot be submitted, or does not run in time.
         """
         self.service.target.rounds.shadow = shadow
-        submit_description(description, self.storm.client_conf, version=self.storm.version)
+        submit_description(description, self.storm.client_conf, seats=seats, version=self.storm.version)
         rounds, name = self.service.target.rounds, str(description["name"])
         # The first rounds after a submission may show the topology without its executors.
         placed = rounds.until(
@@ -197,6 +205,18 @@ class ServedCluster:
     def measure(self, seconds: float) -> Measured:
         """Measure the topology for this many seconds."""
         return Measured.of(self.host.observe("storm", self.service.target, seconds))
+
+    def settled_seats(self) -> Measured:
+        """Measure a topology with seats once it is known where its tasks live.
+
+        Raises:
+            EngineError: It is not known in time.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while not (found := self.measure(LOOK)).live:
+            if time.monotonic() > deadline:
+                raise EngineError(f"it is not known where tasks live: {'; '.join(found.seen.notes)}")
+        return found
 
     def question(self, pilot: Measured, now: Measured, load: float | None) -> Request:
         """Make the request for a scheduler: costs and traffic of one measurement, the running assignment of another.
@@ -314,11 +334,17 @@ def experiment(
     Raises:
         EngineError: The cluster does not start.
     """
-    settings = ServiceSettings(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))
+    started: list[LocalStorm] = []
+    settings = ServiceSettings(
+        endpoint=folder / "endpoint.json",
+        collector=("127.0.0.1", 0),
+        nimbus=lambda: attrs.evolve(started[0].gateway),
+    )
     # The service first: its endpoint file and the collector's port are in the `storm.yaml` of the daemons.
     with serve(host, fill, {}, settings, shadow=True) as service:
         asked = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **(conf or {})}
         with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version) as storm:
+            started.append(storm)
             yield ServedCluster(host=host, storm=storm, service=service)
 
 

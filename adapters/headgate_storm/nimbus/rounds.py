@@ -18,6 +18,7 @@ import attrs
 from headgate.errors import EngineError
 from headgate.model import FrozenMap, Metrics, Observation, Plan, Request, Slot
 from headgate_storm.nimbus.answer import Answer, Layout, layouts
+from headgate_storm.nimbus.deal import deal
 from headgate_storm.nimbus.fill import SHARE, Fill, fill
 from headgate_storm.nimbus.filter_metrics import known_metrics
 from headgate_storm.nimbus.snapshot import Scheduled, Snapshot, read_snapshot
@@ -95,7 +96,7 @@ def decide(
     *,
     top_up: bool = False,
 ) -> RoundDecision:
-    """Answer a round: the wish, then whatever has no slot.
+    """Answer a round: the wish, then whatever has no slot, topologies with seats first.
 
     Args:
         snapshot: The round.
@@ -109,16 +110,28 @@ def decide(
         The answer `hold` if the scheduler fails or holds its plan.
     """
     granted = grant(snapshot, wish)
-    if all(task in granted for task in snapshot.unassigned):
-        return RoundDecision(answer=_answer(snapshot, granted, Fill()))
-    seen = snapshot.observation()
+    dealt = deal(snapshot, granted)
+    granted |= dealt.slots
+    seated = {task for each in snapshot.scheduled if each.seating for task in each.unassigned}
+    if all(task in granted or task in seated for task in snapshot.unassigned):
+        return RoundDecision(answer=_answer(snapshot, granted, Fill(lacking=dealt.lacking)))
+    seen = _without_waiting(snapshot, granted).observation()
     running = FrozenMap({**snapshot.assignment, **granted})
     seen = complete(attrs.evolve(seen, assignment=running, metrics=known_metrics(metrics, seen)))
-    filled = fill(seen, snapshot.scheduled, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up)
+    others = [each for each in snapshot.scheduled if not each.seating]
+    filled = fill(seen, others, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up)
+    filled = attrs.evolve(filled, lacking=FrozenMap({**filled.lacking, **dealt.lacking}))
     answer = Answer(mode="hold", reason=filled.held) if filled.held else _answer(snapshot, granted, filled)
     return RoundDecision(
         answer=answer, request=filled.request, plan=filled.plan, notes=(*seen.notes, *_mistakes(snapshot))
     )
+
+
+def _without_waiting(snapshot: Snapshot, granted: Mapping[str, Slot]) -> Snapshot:
+    """The round without topologies with seats of which nothing runs: no scheduler is asked for their executors."""
+    begun = {task.partition("/")[0] for task in (*snapshot.assignment, *granted)}
+    kept = tuple(each for each in snapshot.scheduled if each.seating is None or each.topology.id in begun)
+    return attrs.evolve(snapshot, scheduled=kept)
 
 
 def _mistakes(snapshot: Snapshot) -> tuple[str, ...]:
@@ -135,7 +148,7 @@ def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], filled: Fill) -> An
         name, count = each.topology.id, sum(task not in wanted for task in each.unassigned)
         if name in filled.left_out:
             status[name] = f"not started: {filled.left_out[name]}"
-        elif count and filled.plan is not None:
+        elif count and name in filled.lacking:
             status[name] = f"{count} executors cannot be placed: {filled.lacking[name]}"
         if name in filled.restarted:
             workers = ", ".join(_address(snapshot, slot) for slot in filled.restarted[name])

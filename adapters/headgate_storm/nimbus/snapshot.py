@@ -33,6 +33,7 @@ from headgate.model.validate import MAX_AMOUNT
 from headgate_storm.nimbus.constraints import constraints_of
 from headgate_storm.nimbus.mistakes import mistakes_of
 from headgate_storm.nimbus.names import renamed, shown
+from headgate_storm.nimbus.seating import STREAM, Seating, seating_of
 from headgate_storm.nimbus.timing import Timing
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ Executor = tuple[int, int]
 class Scheduled:
     """A topology of a round: its model, its executors by the model's task id, and where Nimbus says that they run.
 
-    `mistakes` says what of its constraints was left out, "" if nothing was.
+    `mistakes` says what of its constraints was left out, "" if nothing was. If tasks have seats (`seating`), each seat
+    is an executor, and none may move: the worker that it leaves would restart, and the one that it joins.
     """
 
     topology: Topology
@@ -65,6 +67,7 @@ class Scheduled:
     executors: FrozenMap[str, Executor]
     assignment: FrozenMap[str, Slot]
     mistakes: str = ""
+    seating: Seating | None = None
 
     @property
     def unassigned(self) -> tuple[str, ...]:
@@ -185,12 +188,14 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
     # A component without executors has no task, and the model no stream to or from it.
     components = [each for each in data["components"] if each["executors"]]
     names = shown(each["id"] for each in components)
-    constraints = constraints_of(data["conf"], names.keys())
-    components, conf = renamed(components, names), data["conf"]
+    conf = data["conf"]
+    seating, constraints = seating_of(conf, components, names), constraints_of(conf, names.keys())
+    components = renamed(components, names)
+    streams = (_stream(each["id"], item) for each in components for item in each["inputs"])
     topology = Topology(
         id=data["id"],
-        components=tuple(map(_component, components)),
-        streams=tuple(_stream(each["id"], item) for each in components for item in each["inputs"]),
+        components=tuple(_component(each, movable=seating is None) for each in components),
+        streams=tuple(each for each in streams if seating is None or each.name != STREAM),
         owner=data["owner"],
         priority=data["priority"],
         workers=max(0, data["workers"]),
@@ -213,6 +218,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         executors=FrozenMap(dict(pairs)),
         assignment=FrozenMap(placed),
         mistakes=mistakes_of(conf, names.keys()),
+        seating=seating,
     )
 
 
@@ -231,7 +237,7 @@ def _executors(topology: str, component: Mapping[str, Any]) -> list[tuple[str, E
     return [(Task(topology, component["id"], index).id, pair) for index, pair in enumerate(pairs)]
 
 
-def _component(data: Mapping[str, Any]) -> Component:
+def _component(data: Mapping[str, Any], *, movable: bool) -> Component:
     return Component(
         id=data["id"],
         kind=Kind.SPOUT if data["type"] == "spout" else Kind.BOLT,
@@ -239,6 +245,7 @@ def _component(data: Mapping[str, Any]) -> Component:
         demand=_resources(data["resources"]),
         heap=_amount(data["resources"].get(ON_HEAP, 0.0)),
         rate=UNIFORM if data["type"] == "spout" else None,
+        movable=movable,
     )
 
 

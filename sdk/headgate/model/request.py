@@ -36,7 +36,8 @@ class Limits:
     core that is free first, as the engine's own scheduler does it (None = any). What runs and is slower may stay so.
 
     Without `restarts` every running worker stays as it is: none of its tasks moves, whatever `max_moves` says, and no
-    task joins it, for either would restart its process. Tasks that do not run go into free slots.
+    task joins it, for either would restart its process, but for topologies whose tasks move `live`. Tasks that do not
+    run go into free slots.
     """
 
     deadline: float = attrs.field(default=5.0, metadata={"help": "Seconds to plan.", "above": 0})

@@ -96,6 +96,7 @@ class Topology:
         constraints: Where its tasks may run, and beside which others.
         sequential: Whether it works in batches (Spark's): the tasks of a component begin when those of all components
             that it reads from have ended. A batch is then as long as the slowest node of each stage, stage after stage.
+        live: Whether its tasks move between its workers while these run: no worker restarts for that.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Topology:
     isolated_nodes: int | None = None
     constraints: tuple[Constraint, ...] = ()
     sequential: bool = False
+    live: bool = False
 
     def tasks(self) -> tuple[Task, ...]:
         """Every task, by component id and index: the order of indices in all arrays."""

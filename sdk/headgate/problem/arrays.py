@@ -39,9 +39,9 @@ class Arrays:
         traffic: What the tasks exchange.
         current: int64 (n,), node on which each task runs, -1 if it does not (or its node or slot is gone).
         fixed: int64 (n,), node on which a task has to stay, -1 if it is free: it runs there and is not movable, or no
-            running task may move (`limits.max_moves` is 0, or `limits.restarts` is False).
-        closed: bool (n,), tasks in workers that none may join (those that run, without `limits.restarts`): they take
-            capacity, and none of `slots`.
+            running task may move (`limits.max_moves` is 0, or `limits.restarts` is False and its topology not live).
+        closed: bool (n,), tasks in workers that none may join (those that run, without `limits.restarts`, of topologies
+            that are not live): they take capacity, and none of `slots`.
     """
 
     request: Request

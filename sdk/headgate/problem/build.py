@@ -45,7 +45,9 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
     if measured:
         _measure(demand, request.metrics, tasks)
     current, limits = _current(request, tasks), request.limits
-    closed = (current >= 0) & (not limits.restarts)
+    live = np.array([each.live for each in topologies for _ in each.components], dtype=bool)[component]
+    free = live | limits.restarts
+    closed = (current >= 0) & ~free
     movable = np.array([part.movable for part in parts], dtype=bool)[component]
     slots = np.array([len(node.slots) for node in nodes], dtype=np.int64)
     problem = kind(
@@ -62,7 +64,7 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
         slots=slots - _slots_in_use(request, tasks, current, closed),
         traffic=_traffic(request, topologies, tasks, measured=measured),
         current=current,
-        fixed=np.where(movable & (limits.max_moves != 0) & limits.restarts, -1, current),
+        fixed=np.where(movable & (limits.max_moves != 0) & free, -1, current),
         closed=closed,
     )
     for array in _arrays(problem):

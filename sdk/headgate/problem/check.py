@@ -26,8 +26,8 @@ def check_plan(problem: LimitedArrays, plan: Plan) -> tuple[Reason, ...]:
     Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its
     heap limit; no node is overloaded, at the end or after any move (a node or worker that was overloaded before may
     stay so, but takes nothing); fixed tasks stay; without `limits.restarts` the tasks of each running worker are the
-    same; moves lead from the running assignment to the planned one, within the move limit; no hard constraint is
-    broken that the running assignment keeps; batches are within `limits.slowdown`.
+    same, but for topologies that are live; moves lead from the running assignment to the planned one, within the move
+    limit; no hard constraint is broken that the running assignment keeps; batches are within `limits.slowdown`.
 
     Args:
         problem: The request as arrays.

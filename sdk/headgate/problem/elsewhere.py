@@ -172,7 +172,7 @@ class Others:
         if fixed >= 0 and problem.node_ids[fixed] != slot.node:
             message = f"it runs on {problem.node_ids[fixed]} and may not move"
             yield Reason(code="fixed", subject=slot.node, message=message)
-        elif not limits.restarts and slot != self.ran and slot in self.running:
+        elif not (limits.restarts or self.live) and slot != self.ran and slot in self.running:
             yield Reason(code="restart", subject=slot.node, message=f"the worker in {slot} may not restart")
         elif self.ran is not None and limits.max_moves is not None and slot != self.ran:
             moves = self._moves + 1
@@ -180,6 +180,12 @@ class Others:
                 message = f"{moves} running tasks would move, the limit is {limits.max_moves}"
                 need, have = float(moves), float(limits.max_moves)
                 yield Reason(code="move-limit", subject=slot.node, message=message, need=need, have=have)
+
+    @cached_property
+    def live(self) -> bool:
+        """True if workers run on while tasks of the topology move."""
+        name = self.problem.tasks[self.task].topology
+        return any(each.live for each in self.problem.request.topologies if each.id == name)
 
     @property
     def _moves(self) -> int:
@@ -229,7 +235,7 @@ def restarts(others: Others, slot: Slot | None) -> int:
         others: The plan without the task.
         slot: The slot, None for none.
     """
-    if slot == others.ran or not others.unchanged:
+    if slot == others.ran or others.live or not others.unchanged:
         return 0
     return len({slot, others.ran} & others.unchanged)
 

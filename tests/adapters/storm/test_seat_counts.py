@@ -18,7 +18,7 @@ from storm_tally import Tally
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from headgate_storm.client.seats import Seat
+    from headgate_storm.client.seat import Seat
     from headgate_storm.local.cluster import LocalStorm
 
 pytestmark = [

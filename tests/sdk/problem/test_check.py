@@ -136,3 +136,16 @@ def test_amounts_at_the_limit_are_taken():
             GOOD, cluster=attrs.evolve(GOOD.cluster, nodes=(attrs.evolve(node("a"), capacity=Resources(cpu=1e15)),))
         )
     )
+
+
+def test_only_tasks_of_a_live_topology_move_where_no_worker_may_restart():
+    running = attrs.evolve(GOOD, assignment=PLAN.assignment, limits=attrs.evolve(GOOD.limits, restarts=False))
+    live = attrs.evolve(running, topologies=tuple(attrs.evolve(each, live=True) for each in running.topologies))
+    free = attrs.evolve(running, limits=attrs.evolve(running.limits, restarts=True))
+    order = [1, 0, 0, 0, 1]
+    plan = Problem.of(free).plan(order)
+    assert plan.moves
+    assert {reason.code for reason in check_plan(Problem.of(running), plan)} == {"fixed", "restart"}
+    assert check_plan(Problem.of(live), plan) == ()
+    assert Problem.of(live).plan(order).assignment == plan.assignment
+    assert not Problem.of(running).plan(order).moves

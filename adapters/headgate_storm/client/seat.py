@@ -1,0 +1,124 @@
+"""Values of the ledger of seats: a seat as its worker told of it, a move that was ordered, and one that was made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@attrs.frozen(kw_only=True)
+class Seat:
+    """A seat, as the worker that it is in last said.
+
+    Attributes:
+        task: Id of the physical task.
+        component: Its component. `index`: which of its logical tasks has this seat.
+        host: Of the worker. `port`: of the worker.
+        owner: True if the logical task lives in this seat.
+        epoch: Number of the ownership that it has, or has given: 0 before the task ever moved or its worker restarted.
+        handing: True until the next owner has acknowledged the state.
+        settled: True if the task may move again, as far as this seat knows.
+        held: Messages that wait for a marker.
+        forwarded: Messages passed on to the owner since the worker started.
+        disordered: Times that a marker was not waited for any longer.
+        pause: Milliseconds from the last tuple that the task executed here to the acknowledgement of the next owner, of
+            the last move away; None if there was none.
+        lost: Times that the task has lost its state, or what it had executed since a move, as a worker ended.
+        loss: Why, the last time; empty if there was none.
+    """
+
+    task: int
+    component: str
+    index: int
+    host: str
+    port: int
+    owner: bool
+    epoch: int
+    handing: bool
+    settled: bool
+    held: int
+    forwarded: int
+    disordered: int
+    pause: float | None
+    lost: int = 0
+    loss: str = ""
+
+    @property
+    def place(self) -> str:
+        """Host and port of the worker."""
+        return f"{self.host}:{self.port}"
+
+
+@attrs.frozen(kw_only=True)
+class SeatMove:
+    """A move of one task that was carried out.
+
+    Attributes:
+        task: COMPONENT/INDEX. `source`: HOST:PORT where it lived. `target`: HOST:PORT where it lives.
+        epoch: Number of the ownership.
+        pause: Milliseconds from the last tuple that the task executed there to the acknowledgement that it is here.
+        seconds: From the order until all was settled.
+    """
+
+    task: str
+    source: str
+    target: str
+    epoch: int
+    pause: float | None
+    seconds: float
+
+
+@attrs.frozen(kw_only=True)
+class SeatOrder:
+    """A move that was ordered.
+
+    Attributes:
+        source: The seat that had the task. `target`: the one that is to have it.
+        epoch: Number of that ownership.
+        began: Time of the order, by the monotonic clock.
+    """
+
+    source: Seat
+    target: Seat
+    epoch: int
+    began: float
+
+    @property
+    def task(self) -> str:
+        """COMPONENT/INDEX."""
+        return f"{self.source.component}/{self.source.index}"
+
+
+def seat_of(task: int, row: list[Any], host: str, port: int, losses: Mapping[str, Mapping[str, Any]]) -> Seat:
+    """Read what a worker says of a seat.
+
+    Args:
+        task: Id of the seat.
+        row: What the worker says (`headgate.storm.seats.Movers`).
+        host: Of the worker.
+        port: Of the worker.
+        losses: Of the ledger, by component and index.
+    """
+    component, index, owner, epoch, handing, settled, held, forwarded, disordered, pause = row
+    lost, _epoch, loss = losses[component].get(str(index), (0, 0, ""))
+    return Seat(
+        task=task,
+        component=component,
+        index=index,
+        host=host,
+        port=port,
+        owner=bool(owner),
+        epoch=epoch,
+        handing=bool(handing),
+        settled=bool(settled),
+        held=held,
+        forwarded=forwarded,
+        disordered=disordered,
+        pause=pause / 1000 if pause >= 0 else None,
+        lost=lost,
+        loss=loss,
+    )

@@ -1,0 +1,255 @@
+"""Rounds of Nimbus in which tasks have seats: what schedulers see, where seats begin, what a plan moves."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from headgate.model import ConstraintKind, Flow, Limits, Metrics, Plan, Request, Slot, TaskSample
+from headgate.plugins.host import PluginHost
+from headgate.problem import Problem
+from headgate_storm.nimbus.deal import deal
+from headgate_storm.nimbus.filter_metrics import known_metrics
+from headgate_storm.nimbus.rounds import Rounds, decide
+from headgate_storm.nimbus.seat_metrics import logical_metrics
+from headgate_storm.nimbus.seat_view import logical
+from headgate_storm.nimbus.snapshot import read_snapshot
+from headgate_storm.seat_plan import carry_out
+from headgate_storm.target import StormTarget
+from storm_rounds import component, round_text, supervisor, topology, word_count
+
+HOST = PluginHost.load()
+SEATS = {"workers": 2, "components": {"count": {"tasks": 3, "state": "stateless"}}, "was": {}}
+A, B = Slot("s1", 6700), Slot("s2", 6700)
+OWNERS = {"wc": {"count": [3, 6, 7]}}
+"""Tasks 0 and 2 live in `A`, in which seats have odd ids, and task 1 in `B`."""
+LIVE = {"wc/count/0": A, "wc/count/1": B, "wc/count/2": A}
+
+
+def flat(first, last):
+    return [number for each in range(first, last + 1) for number in (each, each)]
+
+
+def seated(*, slots=(A, B), assignment=(0, *[0, 1] * 3, 1), count=(3, 8), seats=SEATS, **conf):
+    """Task 1 is the acker, 2 the spout; 3-4, 5-6 and 7-8 are the seats of three tasks."""
+    inputs = [["count", "headgate", "direct"], ["lines", "default", "custom"], ["lines", "headgate", "direct"]]
+    parts = (
+        component("__acker", flat(1, 1), kind="system"),
+        component("count", flat(*count), inputs=inputs),
+        component("lines", flat(2, 2), kind="spout"),
+    )
+    where = {"slots": list(map(attrs.astuple, slots)), "assignment": list(assignment)} if assignment else {}
+    return topology("wc", *parts, conf={"headgate.seats": seats, **conf}, **where)
+
+
+def snapshot(*topologies, supervisors=("s1", "s2"), **more):
+    return read_snapshot(round_text([supervisor(each, **more) for each in supervisors], topologies))
+
+
+def test_schedulers_see_a_task_where_it_lives_and_not_its_seats():
+    seen = logical(snapshot(seated()), OWNERS).observation()
+    (wc,) = seen.topologies
+    parts = {each.id: each for each in wc.components}
+    assert {name: (part.parallelism, part.movable) for name, part in parts.items()} == {
+        "__acker": (1, False),
+        "__seats": (2, False),
+        "count": (3, True),
+        "lines": (1, False),
+    }
+    assert wc.live
+    assert dict(seen.assignment) == LIVE | {
+        "wc/__acker/0": A,
+        "wc/__seats/0": A,
+        "wc/__seats/1": B,
+        "wc/lines/0": B,
+    }
+    assert [(each.source, each.name) for each in wc.streams] == [("lines", "default")]
+
+
+def test_cpu_goes_with_a_task_and_memory_stays_with_the_worker():
+    before = snapshot(seated())
+    (physical,), (wc,) = before.observation().topologies, logical(before, OWNERS).observation().topologies
+    seat, task, worker = (
+        {each.id: each for each in one.components}[name]
+        for one, name in ((physical, "count"), (wc, "count"), (wc, "__seats"))
+    )
+    assert task.demand.cpu == 2 * seat.demand.cpu
+    assert (task.demand.memory, task.task_heap) == (0.0, 0.0)
+    assert worker.demand.memory == 3 * seat.demand.memory
+    assert worker.task_heap == 3 * seat.task_heap
+
+
+def test_without_knowing_where_tasks_live_seats_are_shown_and_none_may_move():
+    before = snapshot(seated())
+    assert logical(before, {}) == before
+    (wc,) = before.observation().topologies
+    assert not any(each.movable for each in wc.components)
+    placed, (note,) = StormTarget(rounds=Rounds(lambda request: Plan())).seated(before)
+    assert placed == before
+    assert note.startswith("tasks of wc stay in their seats: give --home")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"workers": 3, "components": {"count": {"tasks": 3}}},
+        {"workers": 10**9, "components": {"count": {"tasks": 10**9}}},
+        {"workers": 2, "components": {"count": {"tasks": "3"}}},
+        {"workers": 2, "components": {"other": {"tasks": 3}}},
+        {"workers": True, "components": []},
+        [],
+    ],
+)
+def test_a_topology_that_says_of_itself_what_is_not_so_is_one_like_any(odd):
+    (scheduled,) = snapshot(seated(seats=odd)).scheduled
+    assert scheduled.seating is None
+    assert all(each.movable for each in scheduled.topology.components)
+
+
+def test_the_ledger_is_asked_by_storm_s_own_name_of_a_component():
+    odd = "co\x00unt"
+    parts = (component(odd, flat(1, 2)), component("lines", flat(3, 3), kind="spout"))
+    seats = {"workers": 2, "components": {odd: {"tasks": 1}}}
+    where = {"slots": list(map(attrs.astuple, (A, B))), "assignment": [0, 1, 0]}
+    before = snapshot(topology("t", *parts, conf={"headgate.seats": seats}, **where))
+    (scheduled,) = before.scheduled
+    ((name, own),) = scheduled.seating.ids.items()
+    assert (own, scheduled.seating.tasks[name]) == (odd, 1)
+
+    class Odd(Seats):
+        def owners(self, name):
+            return {odd: [2]}
+
+    placed, notes = StormTarget(rounds=Rounds(lambda request: Plan()), seats=Odd()).seated(before)
+    assert (placed.assignment[f"t/{name}/0"], notes) == (B, ())
+
+
+def plan_of(seen, moves, **limits):
+    problem = Problem.of(Request.of(seen, limits=Limits(**limits)))
+    node_of = problem.node_of(seen.assignment)
+    for task, node in moves.items():
+        node_of[problem.task_index[task]] = problem.node_index[node]
+    return problem.plan(node_of)
+
+
+def test_tasks_go_where_their_topology_has_a_worker_and_no_more_than_have_heap_there():
+    before = snapshot(seated(), supervisors=("s1", "s2", "s3"))
+    (wc,) = logical(before, OWNERS).observation().topologies
+    rules = {each.kind: each for each in wc.constraints}
+    assert rules[ConstraintKind.ONLY_ON].labels == {"node": ("s1", "s2")}
+    assert ConstraintKind.AT_MOST not in rules  # of two workers each has heap for twice its even share: for all
+    third = snapshot(seated(**{"headgate.seats.fit": 1.0}))
+    (wc,) = logical(third, {"wc": {"count": [3, 6, 8]}}).observation().topologies
+    rules = {each.kind: each for each in wc.constraints}
+    assert rules[ConstraintKind.AT_MOST].limit == 2  # an even share is one and a half, and two are there already
+
+
+def test_no_scheduler_puts_a_task_on_a_node_without_a_seat_of_it():
+    before = snapshot(seated(assignment=(0,) * 8), supervisors=("s1", "s2"))
+    seen = logical(before, {"wc": {"count": [3, 5, 7]}}).observation()
+    for name in ("even", "resource-aware", "dstorm", "otd"):
+        plan = HOST.schedule(name, Request.of(seen), {"rebalance": True} if name == "resource-aware" else {})
+        assert {plan.assignment[task].node for task in LIVE} == {"s1"}, name
+
+
+def test_a_move_to_another_seat_restarts_nothing_and_is_allowed_where_nothing_may_restart():
+    seen = logical(snapshot(seated()), OWNERS).observation()
+    plan = plan_of(seen, {"wc/count/0": "s2"}, restarts=False)
+    assert [(move.task, move.target) for move in plan.moves] == [("wc/count/0", B)]
+    seen = snapshot(word_count(slots=[("s1", 6700), ("s2", 6700)], assignment=[0, 0, 1, 1])).observation()
+    plan = plan_of(seen, {"wc/count/0": "s2"}, restarts=False)
+    assert not plan.moves
+
+
+def test_what_is_measured_of_seats_is_that_of_their_task():
+    before = snapshot(seated())
+    metrics = Metrics(
+        window=10,
+        tasks=(
+            TaskSample(task="wc/count/0", cpu=3.0, received=5.0, emitted=1.0, source="thread"),
+            TaskSample(task="wc/count/1", cpu=None, received=2.0, emitted=1.0, queue=4.0, source="hook"),
+            TaskSample(task="wc/lines/0", cpu=1.0, emitted=7.0, source="thread"),
+        ),
+        flows=(
+            Flow(source="wc/count/0", target="wc/count/1", tuples=1.0, bytes=10.0),
+            Flow(source="wc/lines/0", target="wc/count/0", tuples=4.0, bytes=40.0),
+            Flow(source="wc/lines/0", target="wc/count/1", tuples=2.0, bytes=None),
+        ),
+    )
+    after = logical(before, OWNERS)
+    found = logical_metrics(metrics, before, after)
+    assert known_metrics(found, after.observation()) == found
+    count, lines = found.tasks
+    assert (count.task, count.cpu, count.received, count.queue, count.source) == ("wc/count/0", 3.0, 7.0, 4.0, "thread")
+    assert lines == metrics.tasks[2]
+    assert found.flows == (Flow(source="wc/lines/0", target="wc/count/0", tuples=6.0, bytes=40.0),)
+
+
+class Seats:
+    """Where tasks live; none is to move."""
+
+    def owners(self, name):
+        return OWNERS[name]
+
+    def move(self, name, wishes):
+        pytest.fail(f"{name}: {wishes}")
+
+
+def test_nothing_moves_if_one_task_has_no_seat_where_it_is_asked():
+    before = snapshot(seated(), supervisors=("s1", "s2", "s3"))
+    target = StormTarget(rounds=Rounds(lambda request: Plan()), seats=Seats())
+    placed, notes = target.seated(before)
+    assert (placed, notes) == (logical(before, OWNERS), ())
+    asked = {**LIVE, "wc/count/0": B, "wc/count/1": Slot("s3", 6700)}
+    receipt = carry_out(target, before, placed, asked)
+    assert not receipt.done
+    assert [step.message for step in receipt.steps] == [
+        "wc/count/1 has no seat at s3:6700: it has some at s1:6700, s2:6700"
+    ]
+    assert not receipt.undo
+    assert carry_out(target, before, placed, LIVE).steps == ()
+
+
+def test_seats_begin_in_a_worker_of_their_own_each_and_no_scheduler_is_asked():
+    new = snapshot(seated(assignment=()))
+    decision = decide(new, {}, Metrics(), lambda request: pytest.fail("asked"))
+    (layout,) = decision.answer.layouts.values()
+    slots = {each: slot for slot, row in layout.items() for each in row}
+    assert {slots[each] for each in (1, 3, 5, 7)} == {slots[3]}
+    assert {slots[each] for each in (2, 4, 6, 8)} == {slots[4]}
+    assert {slots[3].node, slots[4].node} == {"s1", "s2"}
+
+
+def test_beside_seats_that_begin_the_scheduler_places_the_others():
+    both = snapshot(seated(assignment=()), word_count("other"))
+    seen = []
+
+    def schedule(request):
+        seen.append(request)
+        return HOST.schedule("even", request, {})
+
+    decision = decide(both, {}, Metrics(), schedule)
+    assert set(decision.answer.layouts) == {"wc", "other"}
+    slots = [set(layout) for layout in decision.answer.layouts.values()]
+    assert not slots[0] & slots[1]
+    assert all(task in seen[0].assignment for task in both.scheduled[0].executors)
+
+
+def test_fewer_slots_than_workers_are_shared_and_none_is_no_start():
+    one = snapshot(seated(assignment=()), supervisors=("s1",), ports=(6700,))
+    assert set(deal(one, {}).slots.values()) == {A}
+    assert len(deal(one, {}).slots) == 8
+    none = snapshot(seated(assignment=()), supervisors=("s1",), ports=())
+    decision = decide(none, {}, Metrics(), lambda request: pytest.fail("asked"))
+    assert not decision.answer.layouts
+    assert decision.answer.status["wc"].startswith("8 executors cannot be placed: ")
+
+
+def test_seats_of_a_worker_that_is_gone_get_a_slot_of_their_own_and_the_others_stay():
+    lost = snapshot(seated(slots=(A,), assignment=(0, *[0, -1] * 3, -1)), supervisors=("s1", "s3"))
+    found = deal(lost, {}).slots
+    assert {slot.node for slot in found.values()} == {"s3"}
+    assert set(found) == {"wc/count/1", "wc/count/3", "wc/count/5", "wc/lines/0"}
+    taken = snapshot(seated(slots=(A,), assignment=(0, *[0, -1] * 3, -1)), supervisors=("s1",), ports=(6700,))
+    assert deal(taken, {}).slots == {}
+    assert set(deal(taken, {}).lacking) == {"wc"}
