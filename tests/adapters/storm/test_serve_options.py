@@ -113,6 +113,7 @@ CASES = {
         lambda seen: (seen.settings.priorities, seen.control.priorities),
         ("manager:kept.sqlite", "manager:kept.sqlite"),
     ),
+    "at-once": (7, lambda seen: seen.settings.at_once, 7),
     "home": ("storm", lambda seen: seen.settings.nimbus is not None, True),
     "drain": (4.5, lambda seen: seen.control.drain, 4.5),
     "undrained": ("force", lambda seen: seen.control.undrained, "force"),
