@@ -392,8 +392,8 @@ CAGED: dict[str, tuple[object, str]] = {
     "odd-options": (_HasOddOptions(), "no attrs class"),
     "not-described": (_IsNotDescribed(), "headgate_describe is missing"),
     "forgets-the-mark": (_ForgetsTheMark(), "lacks @hookimpl"),
-    "claims-a-hook": (_ClaimsAHook(), "headgate_shedule"),
+    "claims-a-hook": (_ClaimsAHook(), "there is no hook headgate_shedule, did you mean headgate_schedule?"),
     "asks-for-more": (_AsksForMore(), "weather"),
-    "class": (_Described, "headgate_describe"),
+    "class": (_Described, "an object of it is needed: _Described()"),
 }
 """Plugins that must not load: the object, and what the reason of their quarantine says."""

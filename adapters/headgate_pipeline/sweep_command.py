@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.cli.complete import requests
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import emit, json_option, say
 from headgate.cli.output import table as text_table
+from headgate.cli.request import scheduler_names
 from headgate.errors import EngineError
 from headgate_pipeline.commands import place_options
 
@@ -30,9 +32,19 @@ def _counts(_context: click.Context, _parameter: click.Parameter, value: str) ->
 
 @click.command()
 @click.option(
-    "-w", "--workload", "workloads", multiple=True, required=True, help="PLUGIN:WORKLOAD or a request document."
+    *("-w", "--workload", "workloads"),
+    multiple=True,
+    required=True,
+    shell_complete=requests,
+    help="PLUGIN:WORKLOAD or a request document.",
 )
-@click.option("-s", "--scheduler", "schedulers", multiple=True, required=True, help="Name of a scheduler.")
+@click.option(
+    *("-s", "--scheduler", "schedulers"),
+    multiple=True,
+    required=True,
+    shell_complete=scheduler_names,
+    help="Name of a scheduler.",
+)
 @click.option("--nodes", default="own", show_default=True, callback=_counts, help="Numbers of nodes, such as own,8,16.")
 @click.option(
     "--seeds", default=10, show_default=True, type=click.IntRange(min=1), help="Runs of each, with seeds 0 on."
@@ -108,7 +120,7 @@ def _check(asked: Any) -> None:
         host.options(scheduler)
     for workload in asked.workloads:
         find_request(workload, host)
-    host.describe(asked.engine)
+    host.require(asked.engine, "headgate_experiment")
 
 
 def _spark(stack: contextlib.ExitStack, place: dict[str, Any], output: Path) -> Any:

@@ -9,7 +9,7 @@ import click
 
 from headgate.cli.settings import option_of
 from headgate.control.settings import make, settings_of
-from headgate.errors import EngineError
+from headgate.errors import EngineError, OptionError
 from headgate_sim.timing import Draws, Timing
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         address: None; a simulation has no address.
 
     Raises:
-        EngineError: There is no request, an address is given, or an option is unknown.
+        EngineError: An address is given.
+        OptionError: There is no request, or an option is unknown.
         DocumentError: The request or the trace is wrong.
     """
     # numpy and cattrs cost 0.3 s, which the list of commands, whose settings are here, does not need.
@@ -56,7 +57,10 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
     try:
         settings = _parser.make_context("sim", list(application)).params
     except click.UsageError as error:
-        raise EngineError(f"headgate run --engine sim ... REQUEST [OPTIONS]: {error.format_message()}") from None
+        raise OptionError(
+            f"headgate run --engine sim ... REQUEST [OPTIONS]: {error.format_message()} What is not an option of the"
+            " simulation, such as --rounds, stands before REQUEST."
+        ) from None
     # A host of its own, to find PLUGIN:WORKLOAD: hooks are not given the caller's, with which a plugin could reach any
     # other. It reads the names of entry points and imports the one plugin.
     request = find_request(settings["request"], PluginHost.load())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headgate.errors import PluginError
 from headgate.hooks import hookimpl
 from headgate.model.evidence import Evidence
 from headgate_sim.application import open_application
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from headgate.control.round import Round
     from headgate.model import Request
     from headgate_sim.target import SimTarget
 
@@ -49,8 +51,19 @@ class Sim(SimEngine):
 
         Returns:
             The numbers of its summary by name; a latency only if a tuple was completed.
+
+        Raises:
+            PluginError: The scheduler had no plan in some round: the numbers are then not its own.
         """
-        summary = run(request, scheduler, seed=seed, duration=seconds)
+        lost: list[str] = []
+
+        def note(done: Round, _now: float) -> None:
+            if done.outcome in ("failed", "held"):
+                lost.append(f"{done.outcome}: {done.message}")
+
+        summary = run(request, scheduler, seed=seed, duration=seconds, on_round=note)
+        if lost:
+            raise PluginError(f"{scheduler}: {len(lost)} of {sum(summary.rounds.values())} rounds {lost[0]}")
         names = ("throughput", "offered", "latency", "inter_node", "nodes", "moves", "stopped", "degraded", "backlog")
         return {name: float(value) for name in names if (value := getattr(summary, name)) is not None}
 

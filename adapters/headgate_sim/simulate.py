@@ -10,7 +10,7 @@ import click
 
 from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say, table
-from headgate.cli.request import REQUEST_HELP, SCHEDULER, option_option, request_argument
+from headgate.cli.request import REQUEST_HELP, SCHEDULER, option_option, request_argument, scheduler_names
 from headgate.cli.settings import Configured
 from headgate.control.settings import make, settings_of
 from headgate.report.format import percent, quantity
@@ -48,7 +48,10 @@ def _of_the_loop(*names: str) -> tuple[Setting, ...]:
 )
 @request_argument
 @click.option(
-    "-s", "--scheduler", "schedulers", multiple=True, help=f"A scheduler, repeatable; {SCHEDULER} by default."
+    *("-s", "--scheduler", "schedulers"),
+    multiple=True,
+    shell_complete=scheduler_names,
+    help=f"A scheduler, repeatable; {SCHEDULER} by default.",
 )
 @option_option
 @trace_option

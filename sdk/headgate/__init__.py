@@ -12,9 +12,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headgate.api import Comparison, compare, plan, why
-    from headgate.errors import DocumentError, EngineEndedError, EngineError, HeadgateError, OptionError, PluginError
-    from headgate.hooks import Description, Verdict, hookimpl
+    from headgate.api import Comparison, compare, plan, why, workload
+    from headgate.errors import (
+        DocumentError,
+        EngineEndedError,
+        EngineError,
+        HeadgateError,
+        OptionError,
+        PluginError,
+        UnknownPluginError,
+    )
+    from headgate.hooks import Description, Executor, Monitor, Scheduler, Verdict, hookimpl
     from headgate.model import Observation, Plan, Receipt, Request
     from headgate.model.evidence import Claim, Evidence, Improvement, Workload
     from headgate.plugins.host import PluginHost
@@ -28,8 +36,10 @@ _HOME = {
     "EngineEndedError": "errors",
     "EngineError": "errors",
     "Evidence": "model.evidence",
+    "Executor": "hooks",
     "HeadgateError": "errors",
     "Improvement": "model.evidence",
+    "Monitor": "hooks",
     "Observation": "model",
     "OptionError": "errors",
     "Plan": "model",
@@ -38,12 +48,15 @@ _HOME = {
     "Problem": "problem",
     "Receipt": "model",
     "Request": "model",
+    "Scheduler": "hooks",
+    "UnknownPluginError": "errors",
     "Verdict": "hooks",
     "Workload": "model.evidence",
     "compare": "api",
     "hookimpl": "hooks",
     "plan": "api",
     "why": "api",
+    "workload": "api",
 }
 
 __all__ = [
@@ -54,8 +67,10 @@ __all__ = [
     "EngineEndedError",
     "EngineError",
     "Evidence",
+    "Executor",
     "HeadgateError",
     "Improvement",
+    "Monitor",
     "Observation",
     "OptionError",
     "Plan",
@@ -64,16 +79,25 @@ __all__ = [
     "Problem",
     "Receipt",
     "Request",
+    "Scheduler",
+    "UnknownPluginError",
     "Verdict",
     "Workload",
     "compare",
     "hookimpl",
     "plan",
     "why",
+    "workload",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'headgate' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"headgate.{_HOME[name]}"), name)
+def __dir__() -> list[str]:
+    return [*__all__]
+
+
+if not TYPE_CHECKING:  # a type checker knows the names above, and would take any other for one
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module 'headgate' has no attribute {name!r}")
+        return getattr(importlib.import_module(f"headgate.{_HOME[name]}"), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,14 @@ import attrs
 from headgate.documents import digest, loads, read, structure
 from headgate.errors import DocumentError, OptionError, PluginError, known_names
 from headgate.model import Bound, Plan, Request, Status
+from headgate.model.html import html_table
 from headgate.plugins.guard import guarded
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.why import explain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from headgate.problem.why import Why
     from headgate.toolbox.cancel import Cancellation
@@ -50,6 +52,17 @@ class Comparison:
     rows: tuple[Row, ...]
     bound: Bound | None = None
 
+    def _repr_html_(self) -> str:
+        """A table for a notebook, one row a scheduler."""
+        columns = ("scheduler", "status", "between nodes", "nodes", "fullest", "gap", "ms")
+        return html_table(columns, map(_cells, self.rows))
+
+
+def _cells(row: Row) -> tuple[object, ...]:
+    scores, gap = row.plan.scores, None if row.gap is None else f"{100 * row.gap:.1f}%"
+    figures = (f"{100 * scores.share:.1f}%", scores.nodes_used, f"{100 * scores.utilisation:.1f}%")
+    return row.scheduler, row.plan.label, *figures, gap, f"{1000 * row.seconds:.1f}"
+
 
 def plan(
     request: Request | Mapping[str, Any] | str | Path,
@@ -65,7 +78,7 @@ def plan(
     """Plan a request with the scheduler of a name.
 
     Args:
-        request: A request, its document as plain data, or the path of its file.
+        request: A request, its document as plain data, the path of its file, or `PLUGIN:WORKLOAD`.
         scheduler: Name of an installed scheduler.
         options: The scheduler's options by name; text is converted.
         deadline: Seconds to plan, instead of the request's own limit.
@@ -82,8 +95,9 @@ def plan(
         PluginError: There is no such scheduler.
         OptionError: An option is unknown or does not fit.
     """
-    asked = limited(load_request(request), deadline=deadline, max_moves=max_moves, seed=seed)
-    return (host or PluginHost.load()).schedule(scheduler, asked, options, cancellation=cancel)
+    host = host or PluginHost.load()
+    asked = limited(load_request(request, host), deadline=deadline, max_moves=max_moves, seed=seed)
+    return host.schedule(scheduler, asked, options, cancellation=cancel)
 
 
 def why(
@@ -110,8 +124,9 @@ def why(
         PluginError: There is no such scheduler.
         OptionError: An option is unknown or does not fit.
     """
-    asked = limited(load_request(request), deadline=deadline)
-    return explain(asked, (host or PluginHost.load()).schedule(scheduler, asked, options), task)
+    host = host or PluginHost.load()
+    asked = limited(load_request(request, host), deadline=deadline)
+    return explain(asked, host.schedule(scheduler, asked, options), task)
 
 
 def compare(
@@ -137,7 +152,7 @@ def compare(
         OptionError: An option is unknown or does not fit, or is given for a scheduler that is not compared.
     """
     host = host or PluginHost.load()
-    asked = limited(load_request(request), deadline=deadline)
+    asked = limited(load_request(request, host), deadline=deadline)
     chosen = tuple(schedulers) if schedulers is not None else host.schedulers
     strays = sorted(set(options or ()) - set(chosen))
     if strays:
@@ -195,11 +210,38 @@ def find_request(text: str, host: PluginHost) -> Request:
         DocumentError: It is no file and no workload, or not a valid request.
     """
     if text == "-":
-        return loads(sys.stdin.buffer.read(), Request)
+        return loads(sys.stdin.buffer.read(), Request, source="standard input")
     plugin, colon, name = text.partition(":")
-    if colon and plugin in host and not os.path.exists(text):  # noqa: PTH110 - a long text is no error here
-        return _workload(host, plugin, name)
+    if colon and not os.path.exists(text):  # noqa: PTH110 - a long text is no error here
+        if plugin in host:
+            return _workload(host, plugin, name)
+        if "/" not in plugin:
+            raise DocumentError(
+                "", f"{text} is no file, and no plugin is named {plugin!r}{_with_workloads(plugin, host)}"
+            )
     return read(text, Request)
+
+
+def workload(name: str, *, host: PluginHost | None = None) -> Request:
+    """The request of a workload that a plugin names, such as `dstorm:linear`; `headgate workloads` lists them.
+
+    Args:
+        name: `PLUGIN:WORKLOAD`.
+        host: The plugins to choose from; all that are installed by default.
+
+    Raises:
+        DocumentError: The plugin has no such workload.
+        PluginError: There is no such plugin.
+    """
+    plugin, colon, rest = name.partition(":")
+    if not colon:
+        raise DocumentError("", f"{name!r} is not PLUGIN:WORKLOAD")
+    return _workload(host or PluginHost.load(), plugin, rest)
+
+
+def _with_workloads(plugin: str, host: PluginHost) -> str:
+    having = [name for name in host.having("headgate_evidence") if host.evidence(name).workloads]
+    return known_names(plugin, having)
 
 
 def _workload(host: PluginHost, plugin: str, name: str) -> Request:
@@ -213,13 +255,25 @@ def _workload(host: PluginHost, plugin: str, name: str) -> Request:
     return made
 
 
-def load_request(request: Request | Mapping[str, Any] | str | Path) -> Request:
-    """A request from whatever form it has; see `plan`."""
+def load_request(request: Request | Mapping[str, Any] | str | Path, host: PluginHost | None = None) -> Request:
+    """A request from whatever form it has; see `plan`.
+
+    Args:
+        request: The request, its document, the path of its file, or a workload.
+        host: Has the plugins whose workloads are meant.
+
+    Raises:
+        DocumentError: It is none of these, or not a valid request.
+    """
     if isinstance(request, Request):
         return request
+    if isinstance(request, str) and request != "-":
+        return find_request(request, host or PluginHost.load())
     if isinstance(request, str | Path):
         return read(request, Request)
-    return structure(dict(request), Request)
+    if isinstance(request, Mapping):
+        return structure(dict(request), Request)
+    raise DocumentError("", f"a {type(request).__name__} is no request, nor a document, a path or PLUGIN:WORKLOAD")
 
 
 def limited(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import attrs
 import pluggy
@@ -83,7 +83,7 @@ class Description:
         options: An attrs class whose fields, defaults and types are the plugin's options.
         paper: Where the algorithm comes from, "" if nowhere.
         capabilities: What the conformance kit may expect, from `headgate.testing.CAPABILITIES`.
-        hookspec: The hook specification it was written for.
+        hookspec: The hook specification it was written for; the first and the last of several that it keeps.
         deadlines: Seconds by name of the hook, where its own may take longer or less long than others'. Hooks that are
             called unasked can only take less.
     """
@@ -92,7 +92,7 @@ class Description:
     options: type = NoOptions
     paper: str = ""
     capabilities: frozenset[str] = attrs.field(default=frozenset(), converter=_frozen)
-    hookspec: int = HOOKSPEC_VERSION
+    hookspec: int | tuple[int, int] = HOOKSPEC_VERSION
     deadlines: Mapping[str, float] = attrs.field(factory=dict, hash=False)
 
 
@@ -111,6 +111,48 @@ class Verdict:
     state: str = "normal"
     reasons: tuple[str, ...] = ()
     interval: float = 0.0
+
+
+class Scheduler(Protocol):
+    """Type of a plugin that schedules, for type checkers: `acme: Scheduler = Acme()`.
+
+    Of these three types are the hooks that such a plugin has to have. Each may take any subset of its arguments.
+    """
+
+    def headgate_describe(self) -> Description:
+        """See `Spec.headgate_describe`."""
+
+    def headgate_schedule(self, *args: Any, **arguments: Any) -> Plan:
+        """See `SchedulerSpec.headgate_schedule`."""
+
+
+class Monitor(Protocol):
+    """Type of a plugin that watches an engine; see `Scheduler`."""
+
+    def headgate_describe(self) -> Description:
+        """See `Spec.headgate_describe`."""
+
+    def headgate_open(self, *args: Any, **arguments: Any) -> AbstractContextManager[Any]:
+        """See `MonitorSpec.headgate_open`."""
+
+    def headgate_observe(self, *args: Any, **arguments: Any) -> Observation:
+        """See `MonitorSpec.headgate_observe`."""
+
+
+class Executor(Protocol):
+    """Type of a plugin that carries plans out; see `Scheduler`."""
+
+    def headgate_describe(self) -> Description:
+        """See `Spec.headgate_describe`."""
+
+    def headgate_preflight(self, *args: Any, **arguments: Any) -> Sequence[str]:
+        """See `ExecutorSpec.headgate_preflight`."""
+
+    def headgate_execute(self, *args: Any, **arguments: Any) -> Receipt:
+        """See `ExecutorSpec.headgate_execute`."""
+
+    def headgate_rollback(self, *args: Any, **arguments: Any) -> Receipt:
+        """See `ExecutorSpec.headgate_rollback`."""
 
 
 class Spec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import venv
@@ -10,9 +11,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def run(*command, cwd=None, code=0):
+def run(*command, cwd=None, code=0, **environment):
     """Run a command; its output."""
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True)
+    words = [str(part) for part in command]
+    done = subprocess.run(words, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True)
     assert done.returncode == code, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-2000:]}"
     return done.stdout
 

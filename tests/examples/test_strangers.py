@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 
 import pytest
@@ -39,6 +41,50 @@ def test_its_own_tests_pass(environment, name):
 def test_its_types_are_right(environment, name):
     out = run(environment / "env" / "bin" / "python", "-m", "mypy", "--strict", cwd=environment / PACKAGES[name])
     assert "Success: no issues found" in out
+
+
+def blocks(page, language):
+    """The blocks of a page in a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+
+
+GUIDE = {"scheduler": "writing-a-scheduler.md", "engine": "writing-an-engine.md"}
+
+
+def test_the_guide_alone_leads_from_nothing_to_a_scheduler_that_conforms(environment):
+    page = (ROOT / "docs" / GUIDE["scheduler"]).read_text()
+    source, (entry,) = blocks(page, "python")[0], blocks(page, "toml")
+    folder = environment / "guided"
+    (folder / "headgate_acme").mkdir(parents=True)
+    (folder / "headgate_acme" / "__init__.py").write_text(source)
+    project = '[project]\nname = "guided"\nversion = "1"\n\n[build-system]\nrequires = ["hatchling"]\n'
+    project += 'build-backend = "hatchling.build"\n\n[tool.hatch.build.targets.wheel]\npackages = ["headgate_acme"]\n\n'
+    (folder / "pyproject.toml").write_text(project + entry.replace("acme =", "guided ="))
+    # Beside the environment, and not in it: the module has the name of the example's.
+    python, headgate = (environment / "env" / "bin" / name for name in ("python", "headgate"))
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder / "here", folder)
+    guided = {"PYTHONPATH": str(folder / "here")}
+    assert '"guided"' in run(headgate, "plugins", "--json", **guided)
+    assert '"ok"' in run(headgate, "plan", "dstorm:linear", "--scheduler", "guided", "--json", **guided)
+    rows = json.loads(run(headgate, "conform", "guided", "--json", **guided))["rows"]
+    assert {row["status"] for row in rows} == {"ok", "skipped"}
+
+
+def test_the_guide_alone_leads_from_nothing_to_an_engine_that_conforms(environment):
+    page = (ROOT / "docs" / GUIDE["engine"]).read_text()
+    assert blocks(page, "console") == ["$ headgate new engine ring\n"]
+    told = re.search(
+        r"After `(pip install [^`]*)`, `(headgate conform [^`]*)` checks it, and `(headgate run [^`]*)`", page
+    )
+    asked, conform, loop = map(shlex.split, told.groups())
+    assert asked[-1] == "ring-engine[test]"
+    headgate = environment / "env" / "bin" / "headgate"
+    rows = json.loads(run(headgate, *conform[1:], "--json"))["rows"]
+    assert {row["status"] for row in rows} <= {"ok", "skipped"}
+    pace = ("--rounds", "2", "--window", "0.5", "--interval", "0", "--json")
+    rounds = [json.loads(line) for line in run(headgate, "run", *pace, *loop[2:]).splitlines()]
+    assert rounds[0]["outcome"] == "executed"
+    assert rounds[0]["check"]["hits"] == rounds[0]["check"]["asked"] > 0
 
 
 def test_headgate_lists_them_beside_the_built_in_ones(environment):

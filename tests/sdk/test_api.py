@@ -6,10 +6,12 @@ import sys
 import pytest
 
 import headgate
-from headgate.api import compare, gap_to, limited, load_request, plan, tightest
+import headgate.testing
+from headgate.api import compare, gap_to, limited, load_request, plan, tightest, workload
 from headgate.documents import digest, dumps, unstructure, write
 from headgate.errors import DocumentError, OptionError, PluginError
-from headgate.model import Bound, Plan, Scores, Status
+from headgate.model import Bound, Plan, Reason, Request, Scores, Status
+from headgate.model.html import html_table
 from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit
 from memory_engine import Judge
@@ -86,3 +88,43 @@ def test_the_tightest_bound_counts_and_gaps_are_relative_to_it():
     assert gap_to(Bound(figure="throughput", value=20.0), Plan()) is None
     assert gap_to(Bound(figure="inter_node", value=0.0), Plan(scores=Scores(inter_node=1.0))) is None
     assert gap_to(low.bound, Plan(status=Status.INFEASIBLE)) is None
+
+
+def test_a_workload_is_a_request_by_its_name():
+    asked = workload("dstorm:linear")
+    assert isinstance(asked, Request)
+    assert plan("dstorm:linear", "even").assignment == plan(asked, "even").assignment
+    with pytest.raises(DocumentError, match="did you mean linear"):
+        workload("dstorm:linaer")
+    with pytest.raises(DocumentError, match="'linear' is not PLUGIN:WORKLOAD"):
+        workload("linear")
+
+
+@pytest.mark.parametrize("nothing", [None, 3, ["x"]])
+def test_what_can_be_no_request_is_refused_in_words(nothing):
+    with pytest.raises(DocumentError, match="is no request"):
+        plan(nothing, "even")
+
+
+def test_notebooks_show_plans_and_comparisons_as_tables():
+    found = compare(word_count(), ["even", "dstorm"])
+    page = found.rows[0].plan._repr_html_()
+    assert page.count("<table>") == 2
+    assert all(f"<td>{task}</td><td>{slot}</td>" in page for task, slot in found.rows[0].plan.assignment.items())
+    assert "<td>even</td><td>ok</td>" in found._repr_html_()
+    told = Plan(reasons=(Reason(code="x", subject="x", message="<script>"),), explanation="x")._repr_html_()
+    assert "<script>" not in told
+    assert "&lt;script&gt;" in told
+
+
+def test_a_long_table_of_a_notebook_is_cut():
+    page = html_table(("a", "b"), [(number, None) for number in range(1000)])
+    assert page.count("<tr>") == 22
+    assert "<td>980 more</td><td></td>" in page
+
+
+def test_names_are_listed_and_checked():
+    assert dir(headgate) == sorted(headgate.__all__)
+    assert {"Scheduler", "Monitor", "Executor", "plan", "workload"} <= set(dir(headgate))
+    assert all(getattr(headgate, name) is not None for name in dir(headgate))
+    assert dir(headgate.testing) == sorted(headgate.testing.__all__)

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from headgate.cli.complete import requests as complete_request
 from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say
-from headgate.cli.request import REQUEST_HELP, exit_code, limit_settings, option_option
+from headgate.cli.request import REQUEST_HELP, exit_code, limit_settings, option_option, scheduler_names
 from headgate.cli.settings import Configured
 
 
@@ -19,8 +20,13 @@ from headgate.cli.settings import Configured
     settings=lambda: limit_settings("deadline"),
     epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.",
 )
-@click.argument("requests", metavar="REQUEST...", nargs=-1, required=True)
-@click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler, repeatable; all by default.")
+@click.argument("requests", metavar="REQUEST...", nargs=-1, required=True, shell_complete=complete_request)
+@click.option(
+    *("-s", "--scheduler", "schedulers"),
+    multiple=True,
+    shell_complete=scheduler_names,
+    help="A scheduler, repeatable; all by default.",
+)
 @option_option
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with pictures here.")
 @json_option

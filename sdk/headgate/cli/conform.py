@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.cli.complete import plugin_names
 from headgate.cli.host import plugins
 from headgate.cli.logs import show_logs
 from headgate.cli.numbers import FiniteRange
@@ -23,7 +24,7 @@ MARK = {"ok": Markup("[green]ok[/]"), "failed": Markup("[red]FAILED[/]"), "skipp
 
 
 @click.command("conform")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=plugin_names("headgate_schedule", "headgate_open"))
 @click.argument("application", nargs=-1)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cases for a scheduler.")
 @option_option
@@ -75,14 +76,15 @@ def command(
         raise click.UsageError("Missing argument 'NAME'.")
     show_logs("", tracebacks=True)
     host = plugins(context)
-    if application or host.has(name, "headgate_open"):
+    if application or (name in host and host.has(name, "headgate_open")):
         trial = EngineTrial(
             engine=name, application=application, address=master, window=window, budget=budget, patience=patience
         )
         context.exit(_engine(host, trial, as_json=as_json))
     found = conform(name, seed=seed, host=host, options=options)
-    rows = [(MARK[row.status], row.rule, row.detail) for row in found.rows]
-    emit(unstructure(found), table(f"{name}", ("", "rule", "detail"), rows), as_json=as_json)
+    rows = [(MARK[row.status], row.rule, row.requests or "", row.detail) for row in found.rows]
+    report = table(name, ("", "rule", "requests", "detail"), rows, numbers=("requests",))
+    emit(unstructure(found), report, as_json=as_json)
     for line in _failures(found, options, save):
         say(line)
     context.exit(0 if found.passed else 1)

@@ -11,6 +11,7 @@ import click
 
 from headgate.cli.output import console
 from headgate.control.settings import Pace, Setting, settings_of
+from headgate.errors import printable
 from headgate.interrupts import check
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
     if as_json:
         return "", json.dumps(unstructure(done), ensure_ascii=False, allow_nan=False) + "\n"
     lines = (f"round {done.number}: {done.outcome}: {done.message}", *(f"  {each}" for each in done.warnings))
-    message = "".join(f"{line}\n" for line in (*lines, *(f"  {each}" for each in done.notes)))
+    message = printable("".join(f"{line}\n" for line in (*lines, *(f"  {each}" for each in done.notes))))
     if done.plan is None or not done.plan.moves:
         return message, ""
     screen = console()

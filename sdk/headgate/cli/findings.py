@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from headgate.plugins.host import PluginHost
-    from headgate.plugins.loading import Quarantined
+    from headgate.plugins.loading import Loaded, Quarantined
 
 TESTS = "contract tests: pip install 'headgate[test]'"
 
@@ -32,7 +32,7 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
         Finding.of_package("hypothesis", TESTS),
         _apart(),
         *(
-            Finding(subject=f"plugin {plugin.name}", status="ok", detail=f"{plugin.distribution} {plugin.version}")
+            Finding(subject=f"plugin {plugin.name}", status="ok", detail=_loaded(plugin))
             for plugin in host.plugins.values()
         ),
         *(_broken("plugin", each) for each in host.quarantined),
@@ -46,6 +46,10 @@ def _apart() -> Finding:
         fix = "clusters start without: nodes share this machine's network, and times do not compare"
         return Finding(subject="nodes that are apart", status="missing", detail=problem, fix=fix)
     return Finding(subject="nodes that are apart", status="ok", detail=", ".join(("network", *bounds())))
+
+
+def _loaded(plugin: Loaded) -> str:
+    return f"{plugin.distribution} {plugin.version}, loaded in {plugin.seconds:.2f} s"
 
 
 def _broken(what: str, aside: Quarantined) -> Finding:

@@ -9,6 +9,8 @@ import traceback
 
 import click
 
+from headgate.errors import printable
+
 ENVIRONMENT = "HEADGATE_LOG"
 """Environment variable: the level of the log, as `--log-level` takes it."""
 LEVELS = ("debug", "info", "warning", "error")
@@ -35,7 +37,7 @@ class _OnStderr(logging.Handler):
             lines.append(trace)
         # Nobody is told that stderr is gone.
         if sys.stderr is not None and not sys.stderr.closed:
-            click.echo("\n".join(lines), err=True)
+            click.echo(printable("\n".join(lines)), err=True)
 
 
 def show_logs(level: str, *, tracebacks: bool) -> None:

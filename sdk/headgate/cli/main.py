@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import logging
 import os
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from headgate.cli.logs import LEVELS, show_logs
-from headgate.errors import DocumentError, HeadgateError
+from headgate.errors import DocumentError, HeadgateError, known_names
 from headgate.interrupts import arrived, handled
 from headgate.plugins.prints import claim_stdout
 
@@ -28,8 +30,13 @@ BUILT_IN = {
     "run": "headgate.cli.run",
     "schema": "headgate.cli.schema",
     "why": "headgate.cli.why",
+    "workloads": "headgate.cli.workloads",
 }
 """Commands of the core: name, and the module that holds `command`."""
+
+FILE = "headgate.toml"
+"""Options that hold in a folder and below it: those of each command in a table."""
+LOG = logging.getLogger("headgate.cli")
 
 LIMIT = 8.0
 """Seconds that a command has for its end once a signal came; what it started is then ended by the reaper alone."""
@@ -71,16 +78,45 @@ class Commands(click.Group):
 
         return super().get_command(ctx, cmd_name) or find(cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called.
+
+        Args:
+            ctx: Context of the group.
+            args: What was typed, the name first.
+
+        Raises:
+            UsageError: There is no such command; one that was perhaps meant is named.
+        """
+        name = args[0]
+        if not name.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, name) is None:
+            raise click.UsageError(f"No such command {name!r}{known_names(name, self.list_commands(ctx))}", ctx)
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="headgate", prog_name="headgate")
 @click.option("-v", "--verbose", count=True, help="Show more of the log on stderr; twice for all of it.")
 @click.option("--log-level", type=click.Choice(LEVELS), help="Show the log from this level on; HEADGATE_LOG does too.")
 @click.option("--traceback", is_flag=True, help="Show where plugins fail: the traceback of what they raise.")
-def headgate(*, verbose: int, log_level: str | None, traceback: bool) -> None:
+@click.pass_context
+def headgate(context: click.Context, /, *, verbose: int, log_level: str | None, traceback: bool) -> None:
     """Plan, compare and run schedulers for stream processing."""
     named = log_level or ("", "info", "debug")[min(verbose, 2)]
     show_logs(named, tracebacks=traceback)
+    if (file := find_file(Path.cwd())) is not None:
+        # What reads files costs 0.1 s, and most folders have none.
+        from headgate.cli.defaults import defaults_of
+
+        LOG.info("options are those of %s", file)
+        context.default_map = defaults_of(context, file)
+
+
+def find_file(folder: Path) -> Path | None:
+    """The file of options that holds in a folder: its own, or that of the nearest folder above."""
+    return next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
 
 
 def main() -> NoReturn:

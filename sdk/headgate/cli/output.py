@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from headgate.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -31,7 +33,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(message: str) -> None:
     """A message for the person, on stderr."""
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)
 
 
 class Progress:
@@ -94,7 +96,7 @@ def table(
     from rich.table import Table
 
     def cell(value: object) -> str:
-        return value if isinstance(value, Markup) else "" if value is None else escape(str(value))
+        return value if isinstance(value, Markup) else "" if value is None else escape(printable(str(value)))
 
     made = Table(
         title=escape(title) or None,

@@ -8,7 +8,7 @@ import click
 
 from headgate.errors import PluginError
 from headgate.hooks import COMMANDS
-from headgate.plugins.loading import Quarantined, found, imported, set_aside, twice
+from headgate.plugins.loading import Quarantined, found, imported, set_aside, shadowed, twice
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -41,7 +41,7 @@ def quarantined(taken: frozenset[str]) -> tuple[Quarantined, ...]:
         taken: Names of the commands of the core.
     """
     every = (_fit(words, entries, taken) for words, entries in sorted(found(COMMANDS).items()))
-    return tuple(each for each in every if isinstance(each, Quarantined))
+    return (*(each for each in every if isinstance(each, Quarantined)), *shadowed(COMMANDS))
 
 
 def _command(words: str, entries: tuple[EntryPoint, ...]) -> click.Command:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
+from headgate.cli.complete import plugin_names
 from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say, table
 
+if TYPE_CHECKING:
+    from headgate.hooks import Description
+
 
 @click.command("plugins")
+@click.argument("name", required=False, shell_complete=plugin_names("headgate_describe"))
 @json_option
-def command(*, as_json: bool) -> None:
-    """List plugins: what each one is, its options, and the workloads it names."""
+def command(*, name: str | None, as_json: bool) -> None:
+    """List plugins: what each one is, its options, and how many workloads it names.
+
+    With NAME, the options of that one: what each takes, and its default.
+    """
     host = plugins()
+    if name is not None:
+        _show_options(host.describe(name), as_json=as_json)
+        return
     data = [
         {
             "name": plugin.name,
@@ -23,10 +35,7 @@ def command(*, as_json: bool) -> None:
             "paper": plugin.description.paper,
             "roles": sorted(_roles(plugin.hooks)),
             "hooks": sorted(plugin.hooks),
-            "options": {
-                field.name: None if field.default is attrs.NOTHING else field.default
-                for field in attrs.fields(plugin.description.options)
-            },
+            "options": {field.name: _default(field) for field in attrs.fields(plugin.description.options)},
             "workloads": [workload.name for workload in host.evidence(plugin.name).workloads],
             "capabilities": sorted(plugin.description.capabilities),
             "distribution": plugin.distribution,
@@ -40,13 +49,44 @@ def command(*, as_json: bool) -> None:
             ", ".join(each["roles"]),
             each["summary"],
             _options(each["options"]),
+            len(each["workloads"]) or "",
             f"{each['distribution']} {each['version']}",
         )
         for each in data
     ]
-    emit(data, table("", ("plugin", "is", "summary", "options", "from"), rows), as_json=as_json)
+    emit(
+        data,
+        table("", ("plugin", "is", "summary", "options", "workloads", "from"), rows, ("workloads",)),
+        as_json=as_json,
+    )
     for aside in host.quarantined:
         say(f"set aside: {aside.name} ({aside.origin}): {aside.reason}")
+
+
+def _show_options(described: Description, *, as_json: bool) -> None:
+    # cattrs costs 60 ms, which the list of commands does not need.
+    from headgate.plugins.options import describe
+
+    types = typing.get_type_hints(described.options)
+    fields = attrs.fields(described.options)
+    data = [
+        {
+            "name": field.name,
+            "takes": describe(types[field.name]),
+            "default": _default(field),
+            "required": field.default is attrs.NOTHING,
+        }
+        for field in fields
+    ]
+    rows = [(each["name"], each["takes"], "" if each["required"] else each["default"]) for each in data]
+    emit(data, table(described.summary, ("option", "takes", "default"), rows), as_json=as_json)
+
+
+def _default(field: Any) -> Any:
+    """The default of an option, None if it has to be given."""
+    if isinstance(field.default, attrs.Factory):  # type: ignore[arg-type]  # a class, to which the stubs give a function
+        return None if field.default.takes_self else field.default.factory()
+    return None if field.default is attrs.NOTHING else field.default
 
 
 ROLES = {

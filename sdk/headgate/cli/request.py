@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from headgate.cli.settings import OPTIONS
+from headgate.cli.complete import plugin_names, requests
+from headgate.cli.defaults import OPTIONS
 from headgate.control.settings import settings_of
 from headgate.model import Limits, Status
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 SCHEDULER = "dstorm"
 """The scheduler of commands that are told none."""
 
-request_argument = click.argument("request", metavar="REQUEST")
-REQUEST_HELP = "REQUEST is a request document, - for stdin, or PLUGIN:WORKLOAD (see `headgate plugins`)."
+request_argument = click.argument("request", metavar="REQUEST", shell_complete=requests)
+REQUEST_HELP = "REQUEST is a request document, - for stdin, or PLUGIN:WORKLOAD (see `headgate workloads`)."
 
 EXIT = {Status.OK: 0, Status.INFEASIBLE: 1, Status.HELD: 3}
 
@@ -33,13 +34,13 @@ def pairs(context: click.Context, _parameter: click.Parameter, values: tuple[str
     """Read `name=value` options, on top of those of the command's file.
 
     Args:
-        context: Context of the command, whose `meta` has the file's options.
+        context: Context of the command, whose `default_map` has the file's options.
         values: Texts as they were typed.
 
     Raises:
         BadParameter: A text has no `=`.
     """
-    found = dict(context.meta.get(OPTIONS, {}))
+    found = dict((context.default_map or {}).get(OPTIONS, {}))
     for value in values:
         name, equals, text = value.partition("=")
         if not equals:
@@ -51,7 +52,14 @@ def pairs(context: click.Context, _parameter: click.Parameter, values: tuple[str
 option_option = click.option(
     "-o", "--option", "options", multiple=True, metavar="NAME=VALUE", callback=pairs, help="Set a scheduler's option."
 )
-scheduler_option = click.option("-s", "--scheduler", default=SCHEDULER, show_default=True, help="Name of a scheduler.")
+scheduler_names = plugin_names("headgate_schedule")
+scheduler_option = click.option(
+    *("-s", "--scheduler"),
+    default=SCHEDULER,
+    show_default=True,
+    shell_complete=scheduler_names,
+    help="Name of a scheduler.",
+)
 
 
 def exit_code(plan: Plan) -> int:

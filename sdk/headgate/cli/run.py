@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from headgate.cli.complete import plugin_names
 from headgate.cli.control import journal_option, loop_settings, make_journal, run_rounds
 from headgate.cli.host import plugins
 from headgate.cli.output import json_option
@@ -17,7 +18,12 @@ from headgate.control.settings import Pace, make
 
 
 @click.command("run", cls=Configured, settings=loop_settings, context_settings={"allow_interspersed_args": False})
-@click.option("--engine", required=True, help="Plugin that watches and steers the engine, such as spark.")
+@click.option(
+    "--engine",
+    required=True,
+    shell_complete=plugin_names("headgate_open"),
+    help="Plugin that watches and steers the engine, such as spark.",
+)
 @scheduler_option
 @option_option
 @click.option("--master", help="Address of a running engine; one is started on this machine by default.")

@@ -1,4 +1,4 @@
-"""Settings as options of a command, and the file that holds them: `--config headgate.toml`."""
+"""Settings as options of a command, which a file may name: `--config headgate.toml`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
-from headgate.cli.plugin_commands import SetAside
-from headgate.control.settings import Setting, read_toml
-from headgate.errors import DocumentError, known_names, pointer
+from headgate.cli.defaults import defaults_of, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-OPTIONS = "headgate.plugins.options"
-"""In `Context.meta`: options of schedulers from the file; the callback of `--option` adds those of the command line."""
+    from headgate.control.settings import Setting
 
 
 class Configured(click.Command):
@@ -39,7 +36,7 @@ class Configured(click.Command):
     @cached_property
     def _options(self) -> list[click.Parameter]:
         file = click.Path(exists=True, dir_okay=False, path_type=Path)
-        text = "TOML file with any of these options in the table of this command."
+        text = "TOML file with any of these options in the table of this command, instead of headgate.toml."
         config = click.Option(["--config"], type=file, is_eager=True, expose_value=False, callback=_read, help=text)
         return [*map(option_of, self._settings()), config]
 
@@ -47,12 +44,6 @@ class Configured(click.Command):
         """The command's own parameters and its settings."""
         own = super().get_params(ctx)
         return [*own[:-1], *self._options, *own[-1:]]  # --help stays the last
-
-    def keys(self, ctx: click.Context) -> dict[str, click.Option]:
-        """The options by their names in a file: as on the command line, in the plural if repeatable."""
-        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        named = {str(each.name) if each.multiple else max(each.opts, key=len)[2:]: each for each in options}
-        return {name: each for name, each in named.items() if name not in ("config", "help")}
 
 
 class _Value(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
@@ -92,88 +83,10 @@ def _metavar(kind: Any) -> str:
 
 
 def _read(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
-    """Take the values of a file as the defaults of the command line.
-
-    Raises:
-        DocumentError: A table or a key is unknown, or a value does not fit; the pointer says which.
-    """
+    """Take the values of a file as the defaults of the command line."""
     if path is None:
         return
-    root, tables = context.find_root(), read_toml(path)
-    _check_names(root, root.command, tables, path)
-    command, table, where = context.command, tables, _names(context)
-    for name in where:
-        table = table.get(name, {})
-    assert isinstance(command, Configured)
-    given = {command.keys(context)[_key(name)]: (name, value) for name, value in table.items()}
-    context.default_map = dict(context.default_map or {})
-    for option, (name, value) in given.items():
-        at = pointer(*where, name)
-        if option.name == "options":
-            context.meta[OPTIONS] = _flat(value, at, path)
-        else:
-            context.default_map[str(option.name)] = _fitting(context, option, value, at, path)
-
-
-def _names(context: click.Context) -> tuple[str, ...]:
-    """The names of a command and the groups that it is in, without the root."""
-    return () if context.parent is None else (*_names(context.parent), str(context.info_name))
-
-
-def _key(name: str) -> str:
-    return name.replace("_", "-")
-
-
-def _check_names(root: click.Context, command: click.Command, table: object, path: Path, *where: str) -> None:
-    """Refuse a table that is no command's, and a key that its command does not have.
-
-    The table of a command that is set aside is passed over: the other commands work on.
-    """
-    if not isinstance(table, dict):
-        raise DocumentError(pointer(*where), f"is no table in {path}")
-    if isinstance(command, click.Group):
-        for name, below in table.items():
-            inner = command.get_command(root, name)
-            if isinstance(inner, SetAside):
-                continue
-            if inner is None or not _takes_tables(root, inner):
-                raise _unknown("table", name, _tables(root, command), path, *where)
-            _check_names(root, inner, below, path, *where, name)
-    elif isinstance(command, Configured):
-        known = command.keys(root)
-        for name in table:
-            if _key(name) not in known:
-                raise _unknown("key", name, known, path, *where)
-
-
-def _takes_tables(root: click.Context, command: click.Command) -> bool:
-    return isinstance(command, Configured) or (isinstance(command, click.Group) and bool(_tables(root, command)))
-
-
-def _tables(root: click.Context, group: click.Group) -> list[str]:
-    commands = {name: group.get_command(root, name) for name in group.list_commands(root)}
-    return [name for name, each in commands.items() if each is not None and _takes_tables(root, each)]
-
-
-def _unknown(what: str, name: str, known: Iterable[str], path: Path, *where: str) -> DocumentError:
-    return DocumentError(pointer(*where, name), f"unknown {what} in {path}{known_names(name, known)}")
-
-
-def _flat(value: Any, at: str, path: Path) -> dict[str, Any]:
-    """Options of schedulers: `beta = 0`, or where there are several schedulers `dstorm.beta = 0`."""
-    if not isinstance(value, dict):
-        raise DocumentError(at, f"{value!r} is no table of options in {path}")
-    nested = {
-        f"{name}.{key}": item for name, each in value.items() if isinstance(each, dict) for key, item in each.items()
-    }
-    return {**{name: each for name, each in value.items() if not isinstance(each, dict)}, **nested}
-
-
-def _fitting(context: click.Context, option: click.Option, value: Any, at: str, path: Path) -> Any:
-    """The value as it is, once it was seen to fit."""
-    try:
-        option.type_cast_value(context, value)
-    except (click.BadParameter, TypeError, ValueError) as error:
-        why = error.message if isinstance(error, click.BadParameter) else f"{value!r} does not fit"
-        raise DocumentError(at, f"{why} (in {path})") from None
-    return value
+    found: Any = defaults_of(context.find_root(), path)
+    for name in path_of(context):
+        found = found.get(name, {})
+    context.default_map = found

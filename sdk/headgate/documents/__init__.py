@@ -24,17 +24,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def loads(text: str | bytes, kind: type[T]) -> T:
+def loads(text: str | bytes, kind: type[T], *, source: str = "") -> T:
     """Read a document.
 
     Args:
         text: JSON, UTF-8.
         kind: The class to make of it: `Request`, `Plan`, `Observation` or any other class of the model.
+        source: Name of the file, for errors.
 
     Raises:
         DocumentError: The text is no JSON, holds NaN or a key twice, breaks its schema, or contradicts itself.
     """
-    return structure(parse(text), kind)
+    try:
+        return structure(parse(text), kind)
+    except DocumentError as error:
+        raise DocumentError(error.pointer, error.message, source) from None
 
 
 def read(path: str | Path, kind: type[T]) -> T:
@@ -51,7 +55,7 @@ def read(path: str | Path, kind: type[T]) -> T:
         text = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise DocumentError("", f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
-    return loads(text, kind)
+    return loads(text, kind, source=str(path))
 
 
 def structure(data: Any, kind: type[T]) -> T:

@@ -8,6 +8,7 @@ import attrs
 
 from headgate.model.cluster import Slot
 from headgate.model.frozen import FrozenMap
+from headgate.model.html import html_table
 
 STARVED = "starved"
 """Code of the reason that names a topology left without nodes on purpose: others at least as important take them."""
@@ -179,6 +180,21 @@ class Plan:
             return "starves"
         remarks = [REMARKS[reason.code] for reason in self.reasons if reason.code in REMARKS]
         return ", ".join([str(self.status), *dict.fromkeys(remarks)])
+
+    def _repr_html_(self) -> str:
+        """Tables for a notebook: the figures, why it is not whole, where tasks run."""
+        scores = self.scores
+        figures = [
+            ("status", self.label),
+            ("scheduler", f"{self.provenance.scheduler} {self.provenance.version}"),
+            ("traffic between nodes", f"{100 * scores.share:.1f}%"),
+            ("nodes used", scores.nodes_used),
+            ("workers", scores.workers),
+            ("fullest node", f"{100 * scores.utilisation:.1f}%"),
+            ("running tasks that move", scores.moves),
+            *(("reason", each.message) for each in self.reasons),
+        ]
+        return html_table(("figure", "value"), figures) + html_table(("task", "slot"), sorted(self.assignment.items()))
 
 
 @attrs.frozen(kw_only=True)

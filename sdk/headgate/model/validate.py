@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING
 
 from headgate.errors import DocumentError, pointer
@@ -20,6 +21,12 @@ MAX_TASKS = 500_000
 MAX_AMOUNT = 1e15
 """So is a larger amount; sums of whole amounts up to here are exact in float64."""
 
+MAX_AMOUNTS = 4_000_000
+"""So are more amounts, when each task and each node has one of each resource: algorithms compute on such arrays."""
+
+MAX_CHARACTERS = 50_000_000
+"""So are more characters in the ids of all tasks, each of which has those of its topology and its component."""
+
 GROUPINGS = frozenset(
     {"shuffle", "fields", "local-or-shuffle", "partial-key", "all", "global", "direct", "none", "custom"}
 )
@@ -36,8 +43,8 @@ def check_request(request: Request) -> None:
 
     Raises:
         DocumentError: An id that is empty or stands twice, an unknown id, an amount that is negative, NaN or above
-            `MAX_AMOUNT`, a cycle without a rate, or more than `MAX_TASKS` tasks; the pointer names the first place
-            found. Tasks may be assigned to nodes that are not there: see `check_places`.
+            `MAX_AMOUNT`, a cycle without a rate, more than `MAX_TASKS` tasks or `MAX_AMOUNTS` amounts; the pointer
+            names the first place found. Tasks may be assigned to nodes that are not there: see `check_places`.
     """
     _unique((node.id for node in request.cluster.nodes), "node", "cluster", "nodes")
     for index, node in enumerate(request.cluster.nodes):
@@ -53,7 +60,7 @@ def check_request(request: Request) -> None:
     _unique((topology.id for topology in request.topologies), "topology", "topologies")
     for index, topology in enumerate(request.topologies):
         _check_topology(topology, index)
-    check_size(request)
+    _check_amounts(request, check_size(request))
     _check_references(request)
     _check_profiles(request)
     for name in ("deadline", "max_moves", "slowdown"):
@@ -140,19 +147,40 @@ def _check_streams(topology: Topology, *where: str | int) -> None:
         depths(topology, pointer(*where))
 
 
-def check_size(request: Request) -> None:
-    """Refuse more than `MAX_TASKS` tasks, before anything is made of them.
+def check_size(request: Request) -> int:
+    """Refuse more than `MAX_TASKS` tasks, before anything is made of them; else how many there are.
 
     Raises:
         DocumentError: With a pointer to the component that is one too many.
     """
-    total = 0
+    total = characters = 0
     for index, topology in enumerate(request.topologies):
         for number, part in enumerate(topology.components):
             total += part.parallelism
+            characters += part.parallelism * (len(topology.id) + len(part.id))
             if total > MAX_TASKS:
                 where = pointer("topologies", index, "components", number, "parallelism")
                 raise DocumentError(where, f"{total} tasks so far, at most {MAX_TASKS} are taken; lower it")
+            if characters > MAX_CHARACTERS:
+                where = pointer("topologies", index, "components", number, "id")
+                said = (
+                    f"the ids of {total} tasks so far have {characters} characters, at most {MAX_CHARACTERS} are taken"
+                )
+                raise DocumentError(where, f"{said}; shorten it")
+    return total
+
+
+def _check_amounts(request: Request, tasks: int) -> None:
+    """Refuse more names of resources than arrays of all tasks and nodes have room for."""
+    nodes = request.cluster.nodes
+    parts = (part.demand for topology in request.topologies for part in topology.components)
+    names = {name for amounts in (*(node.capacity for node in nodes), *parts) for name in amounts}
+    if len(names) * (tasks + len(nodes)) > MAX_AMOUNTS:
+        raise DocumentError(
+            pointer("cluster"),
+            f"{len(names)} resources of {len(nodes)} nodes and {tasks} tasks are {len(names) * (tasks + len(nodes))}"
+            f" amounts, at most {MAX_AMOUNTS} are taken; name fewer resources",
+        )
 
 
 def _check_references(request: Request) -> None:
@@ -223,7 +251,9 @@ def is_id(text: str) -> bool:
 
 def _id(text: str, *where: str | int) -> None:
     if not is_id(text):
-        raise DocumentError(pointer(*where), f"{text!r} is no id: it is empty or has a character that cannot be shown")
+        raise DocumentError(
+            pointer(*where), f"{reprlib.repr(text)} is no id: it is empty or has a character that cannot be shown"
+        )
 
 
 def _known(name: str, known: Iterable[str], what: str, *where: str | int) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
+from headgate.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -31,7 +33,7 @@ def failure(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - see above
         text = "its text cannot be read"
     where = author_line(error)
-    return f"{type(error).__name__}: {text}{f' ({where})' if where else ''}"
+    return printable(f"{type(error).__name__}: {text}{f' ({where})' if where else ''}")
 
 
 def author_line(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.errors import HeadgateError, PluginError
+from headgate.errors import HeadgateError, PluginError, UnknownPluginError, known_names
 from headgate.hooks import Description, Finding, Verdict
 from headgate.model import Status
 from headgate.model.evidence import Evidence
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from headgate.model import Observation, Plan, Receipt, Request
     from headgate.plugins.processes import SchedulerProcesses
     from headgate.toolbox.cancel import Cancellation
+
+
+KINDS = {"headgate_describe": "plugin", "headgate_schedule": "scheduler", "headgate_open": "engine"}
+"""What a person calls plugins with these hooks."""
 
 
 class PluginHost:
@@ -127,16 +131,16 @@ class PluginHost:
         return self._get(name).description
 
     def options(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
-        """An instance of a plugin's options class; text values are converted to the field's type.
+        """An instance of a scheduler's options class; text values are converted to the field's type.
 
         Args:
-            name: Name of the plugin.
+            name: Name of the scheduler.
             given: Values by name; text is converted.
 
         Raises:
             OptionError: An option is unknown or its value does not fit.
         """
-        return make_options(name, self._get(name).description.options, given or {})
+        return make_options(name, self._get(name, "headgate_schedule").description.options, given or {})
 
     def schedule(
         self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
@@ -391,6 +395,7 @@ class PluginHost:
         if isinstance(plugin, Quarantined):
             raise PluginError(f"{name} is set aside: {plugin.reason}; see `headgate doctor`")
         if plugin is None or hook not in plugin.hooks:
-            known = ", ".join(self.having(hook)) or "none"
-            raise PluginError(f"no plugin {name!r} with {hook}; there are: {known}")
+            what = KINDS.get(hook, f"plugin with {hook}")
+            wrong = f"{name} is no {what}" if plugin else f"there is no {what} {name!r}"
+            raise UnknownPluginError(f"{wrong}{known_names(name, self.having(hook))}")
         return plugin

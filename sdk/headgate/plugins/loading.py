@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import threading
+import time
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points, version
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,10 +21,12 @@ from headgate.plugins.failure import failure, keep_traceback
 from headgate.plugins.prints import printing_to_stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
 T = TypeVar("T")
 
+HOME = "headgate"
+"""Distribution of the built-in plugins, whose names no other can take."""
 DISABLE = "HEADGATE_DISABLE_PLUGINS"
 """Environment variable: names of plugins and of commands, separated by commas, that are not loaded."""
 
@@ -40,6 +44,7 @@ class Loaded:
 
     Attributes:
         takes_problem: Whether its scheduler takes the request as arrays.
+        seconds: Time that its import and its description took.
     """
 
     name: str
@@ -48,6 +53,7 @@ class Loaded:
     distribution: str
     version: str
     takes_problem: bool
+    seconds: float = 0.0
     caller: Any = attrs.field(repr=False)
 
 
@@ -67,6 +73,7 @@ class Registry:
         entries: The entry points of each name; a name that has more than one is not loaded.
         rounds: Names of the plugins that take part in every round.
         ready: Plugins that are loaded, or set aside, already.
+        shadowed: Plugins that are set aside since a built-in one has their name.
     """
 
     def __init__(
@@ -74,25 +81,29 @@ class Registry:
         entries: Mapping[str, tuple[EntryPoint, ...]] | None = None,
         rounds: Iterable[str] = (),
         ready: Iterable[Loaded | Quarantined] = (),
+        shadowed: Iterable[Quarantined] = (),
     ) -> None:
         self._entries = dict(entries or {})
         self._rounds = frozenset(rounds)
         self._ready = {each.name: each for each in ready}
+        self._shadowed = tuple(shadowed)
         self._lock = threading.RLock()
 
     @classmethod
     def installed(cls, names: Iterable[str] | None = None) -> Registry:
         """The entry points of this Python, none of them loaded; `names` leaves out all others."""
         wanted = None if names is None else set(names)
+        named = {group: _named(group, wanted) for group in (GROUP, ROUNDS)}
+        built_in = {name for each in named.values() for name, entries in each.items() if any(map(_built_in, entries))}
         plugins, rounds = (
-            {name: each for name, each in found(group).items() if wanted is None or name in wanted}
+            {name: fit for name, each in named[group].items() if (fit := _allowed(each, built_in=name in built_in))}
             for group in (GROUP, ROUNDS)
         )
         both = {
             name: tuple({_origin(each): each for each in (*plugins.get(name, ()), *rounds.get(name, ()))}.values())
             for name in {**plugins, **rounds}
         }
-        return cls(both, rounds)
+        return cls(both, rounds, shadowed=_shadowed(named.values(), built_in))
 
     def __contains__(self, name: object) -> bool:
         """Check whether a plugin of that name is installed, fit or not."""
@@ -107,7 +118,8 @@ class Registry:
 
     def all(self) -> tuple[Loaded | Quarantined, ...]:
         """Every plugin, by name."""
-        return tuple(filter(None, map(self.get, sorted({**self._entries, **self._ready}))))
+        known = map(self.get, sorted({**self._entries, **self._ready}))
+        return (*(each for each in known if each is not None), *self._shadowed)
 
     def unasked(self) -> tuple[Loaded, ...]:
         """Plugins that take part in every round, and those that are loaded already, by name."""
@@ -118,15 +130,46 @@ class Registry:
     def plus(self, plugin: Loaded) -> Registry:
         """This registry and one more plugin."""
         with self._lock:
-            return Registry(self._entries, self._rounds, (*self._ready.values(), plugin))
+            return Registry(self._entries, self._rounds, (*self._ready.values(), plugin), self._shadowed)
 
 
 def found(group: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """The entry points of a group by name, without those that `HEADGATE_DISABLE_PLUGINS` names."""
+    """The entry points of a group by name, without those that `HEADGATE_DISABLE_PLUGINS` names.
+
+    A name that a built-in one has is that one's alone.
+    """
+    return {name: _allowed(each, built_in=any(map(_built_in, each))) for name, each in _named(group).items()}
+
+
+def shadowed(group: str) -> tuple[Quarantined, ...]:
+    """What is set aside since a built-in plugin or command has its name."""
+    named = _named(group)
+    return _shadowed([named], {name for name, entries in named.items() if any(map(_built_in, entries))})
+
+
+def _built_in(entry: EntryPoint) -> bool:
+    return entry.dist is not None and entry.dist.name.lower() == HOME
+
+
+def _allowed(entries: tuple[EntryPoint, ...], *, built_in: bool) -> tuple[EntryPoint, ...]:
+    return tuple(filter(_built_in, entries)) if built_in else entries
+
+
+def _shadowed(
+    groups: Iterable[Mapping[str, tuple[EntryPoint, ...]]], built_in: Iterable[str]
+) -> tuple[Quarantined, ...]:
+    """Entry points of others that bear the name of a built-in one, a name once."""
+    every = [each for group in groups for entries in group.values() for each in entries if not _built_in(each)]
+    strangers = {name: {_origin(each): each for each in every if each.name == name} for name in sorted(built_in)}
+    reason = "a built-in one has this name; give it another"
+    return tuple(set_aside(name, tuple(each.values()), reason) for name, each in strangers.items() if each)
+
+
+def _named(group: str, wanted: Container[str] | None = None) -> dict[str, tuple[EntryPoint, ...]]:
     off = {name.strip() for name in os.environ.get(DISABLE, "").split(",")}
     by_name: dict[str, tuple[EntryPoint, ...]] = {}
     for each in entry_points(group=group):
-        if each.name not in off:
+        if each.name not in off and (wanted is None or each.name in wanted):
             by_name[each.name] = (*by_name.get(each.name, ()), each)
     return by_name
 
@@ -180,11 +223,14 @@ def _origin(entry: EntryPoint) -> str:
 def _load(name: str, entries: tuple[EntryPoint, ...], *, heard: bool) -> Loaded | Quarantined:
     if len(entries) > 1:
         return set_aside(name, entries, twice(name, entries))
+    begin = time.perf_counter()
     try:
         plugin = imported(entries[0])
     except PluginError as error:
         return set_aside(name, entries, str(error))
     loaded = admit(name, plugin, entries[0])
+    if isinstance(loaded, Loaded):
+        loaded = attrs.evolve(loaded, seconds=time.perf_counter() - begin)
     if isinstance(loaded, Loaded) and not heard and (deaf := sorted(loaded.hooks & UNASKED)):
         reason = f"{', '.join(deaf)} would never be called: name the plugin in the entry-point group {ROUNDS!r} too"
         return set_aside(name, entries, reason)
@@ -203,6 +249,7 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
     for spec in SPECS:
         manager.add_hookspecs(spec)
     try:
+        _check_object(plugin)
         manager.register(plugin, name)
         manager.check_pending()
         hooks = frozenset(caller.name for caller in manager.get_hookcallers(plugin) or ())
@@ -239,8 +286,7 @@ def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginMana
     if len(answers) != 1 or not isinstance(answers[0], Description):
         raise PluginError(f"headgate_describe answers {answers!r}, not a Description")
     description: Description = answers[0]
-    if description.hookspec != HOOKSPEC_VERSION:
-        raise PluginError(f"is written for hooks {description.hookspec}, this is {HOOKSPEC_VERSION}")
+    _check_version(description.hookspec)
     if sys.flags.optimize > 1 and not description.summary:  # -OO strips the docstrings that summaries are made of
         description = attrs.evolve(description, summary=type(plugin).__name__)
     if not isinstance(description.summary, str) or not description.summary.strip():
@@ -248,6 +294,30 @@ def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginMana
     if not attrs.has(description.options):
         raise PluginError(f"its options {description.options!r} are no attrs class")
     return description
+
+
+def _check_version(written_for: int | tuple[int, int]) -> None:
+    """Refuse what is written for other hooks than these: a version, or the first and the last of several."""
+    first, last = (written_for, written_for) if isinstance(written_for, int) else written_for
+    if not first <= HOOKSPEC_VERSION <= last:
+        versions = f"{first}" if first == last else f"{first} to {last}"
+        which = "a later" if first > HOOKSPEC_VERSION else "an earlier"
+        raise PluginError(
+            f"is written for hooks {versions}, this is {HOOKSPEC_VERSION}: install {which} headgate, or another version"
+            " of the plugin"
+        )
+
+
+def _check_object(plugin: object) -> None:
+    """Refuse what pluggy would take, or refuse in words that help nobody."""
+    if isinstance(plugin, type):
+        raise PluginError(f"names the class {plugin.__name__}, an object of it is needed: {plugin.__name__}()")
+    for name in dir(type(plugin)):
+        marked = getattr(getattr(type(plugin), name), "headgate_impl", None)
+        if marked is not None and name not in HOOKS and not marked.get("optionalhook"):
+            close = difflib.get_close_matches(name, HOOKS, n=1)
+            meant = f", did you mean {close[0]}?" if close else f" in version {HOOKSPEC_VERSION} of the hooks"
+            raise PluginError(f"there is no hook {name}{meant}")
 
 
 def _check_hooks(plugin: object, hooks: frozenset[str], manager: pluggy.PluginManager) -> None:

@@ -57,7 +57,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'headgate.testing' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"headgate.testing.{_HOME[name]}"), name)
+def __dir__() -> list[str]:
+    return [*__all__]
+
+
+if not TYPE_CHECKING:  # a type checker knows the names above, and would take any other for one
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module 'headgate.testing' has no attribute {name!r}")
+        return getattr(importlib.import_module(f"headgate.testing.{_HOME[name]}"), name)

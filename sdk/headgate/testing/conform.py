@@ -31,13 +31,17 @@ class Outcome(enum.StrEnum):
 
 @attrs.frozen(kw_only=True)
 class RuleResult:
-    """One rule: what came of it, why if not ok, and the smallest request found that breaks it."""
+    """One rule: what came of it, why if not ok, and the smallest request found that breaks it.
+
+    `requests` is on how many it was tried; 0 for a rule that is about none, and for an engine's.
+    """
 
     rule: str
     statement: str
     status: Outcome
     detail: str = ""
     example: Request | None = None
+    requests: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -84,13 +88,13 @@ def _judge(rule: Rule, host: PluginHost, name: str, cases: Cases) -> RuleResult:
         findings = rule.check(host, name, cases)
     except SkipRule as reason:
         return _skipped(rule, str(reason))
+    count = rule.count(cases)
     if rule.needs and rule.needs not in host.describe(name).capabilities:
-        count = len(cases.small if rule.small else cases.mixed)
         rate = f": {len(findings)} of {count} requests break it" if rule.judge else ""
         return _skipped(rule, f"{rule.needs!r} is not declared{rate}")
     if not findings:
-        return RuleResult(rule=rule.id, statement=rule.statement, status=Outcome.OK)
-    return _failed(rule, host, name, findings)
+        return RuleResult(rule=rule.id, statement=rule.statement, status=Outcome.OK, requests=count)
+    return attrs.evolve(_failed(rule, host, name, findings), requests=count)
 
 
 def _failed(rule: Rule, host: PluginHost, name: str, findings: list[Violation]) -> RuleResult:

@@ -46,6 +46,7 @@ class Rule:
         small: Whether its requests have to be small enough to try every placement.
         judge: Looks at one request; None if the rule is about more than one.
         whole: Looks at all requests at once; None if the rule is about one.
+        without: Whether it is about no request at all.
     """
 
     id: str
@@ -54,6 +55,12 @@ class Rule:
     small: bool = False
     judge: Judge | None = None
     whole: Check | None = None
+    without: bool = False
+
+    def count(self, cases: Cases) -> int:
+        """On how many of the requests it is tried."""
+        both = self.whole is not None and bool(self.needs)
+        return 0 if self.without else len(cases.small) * (self.small or both) + len(cases.mixed) * (not self.small)
 
     def check(self, host: PluginHost, name: str, cases: Cases) -> list[Violation]:
         """Every way in which a scheduler breaks the rule.
@@ -86,15 +93,22 @@ def rule(id: str, statement: str, *, needs: str = "", small: bool = False) -> Ca
     return lambda judge: Rule(id=id, statement=statement, needs=needs, small=small, judge=judge)
 
 
-def whole_rule(id: str, statement: str, *, needs: str = "") -> Callable[[Check], Rule]:  # noqa: A002
+def whole_rule(
+    id: str,  # noqa: A002
+    statement: str,
+    *,
+    needs: str = "",
+    without: bool = False,
+) -> Callable[[Check], Rule]:
     """Make a rule of a check over all cases.
 
     Args:
         id: Name in tables and tests.
         statement: The promise, one line.
         needs: Capability that makes it binding, "" for none.
+        without: Whether it is about no request at all.
     """
-    return lambda check: Rule(id=id, statement=statement, needs=needs, whole=check)
+    return lambda check: Rule(id=id, statement=statement, needs=needs, whole=check, without=without)
 
 
 def cut_off(*plans: Plan) -> bool:

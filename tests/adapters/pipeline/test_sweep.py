@@ -7,10 +7,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
+import shell
 from headgate.cli.main import headgate
 from headgate_pipeline.sweeps.charts import sweep_page
 from headgate_pipeline.sweeps.experiments import Experiment, Sweep, sized, try_out
 from headgate_pipeline.sweeps.sweep import RESULTS, summary, sweep
+from plugin_folder import GOOD, install
 from small_requests import word_count
 
 SMALL = Sweep(workloads=("dstorm:linear",), schedulers=("even", "dstorm"), nodes=(0, 4), seeds=2, seconds=30.0)
@@ -89,3 +91,13 @@ def test_a_wrong_name_is_told_at_once(words, tmp_path):
     done = CliRunner().invoke(headgate, ["sweep", *words, "-o", str(tmp_path / "new")], standalone_mode=True)
     assert done.exit_code != 0
     assert not (tmp_path / "new").exists()
+
+
+def test_a_scheduler_that_raises_is_told_with_its_line_and_is_exit_code_1(tmp_path):
+    raising = GOOD.replace("return problem.plan([-1] * problem.n)", "raise ValueError('boom')")
+    install(tmp_path, "strange", {"raising": raising})
+    words = ["-w", "dstorm:linear", "-s", "raising", "--seeds", "1", "--seconds", "10", "--one-process"]
+    done = shell.headgate("sweep", *words, "-o", tmp_path / "out", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "failed: raising: 1 of 1 rounds held: raising raised ValueError: boom (" in done.stderr
+    assert "strange_raising.py:11)" in done.stderr

@@ -91,5 +91,5 @@ def test_times_that_make_no_sense_are_refused(wrong):
 
 
 def test_an_unknown_scheduler_is_named():
-    with pytest.raises(PluginError, match="no plugin 'nobody'"):
+    with pytest.raises(PluginError, match="there is no scheduler 'nobody'"):
         run(word_count(), "nobody")

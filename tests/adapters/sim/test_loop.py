@@ -10,7 +10,7 @@ from headgate.cli.main import headgate
 from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.documents import write
-from headgate.errors import DocumentError, EngineError
+from headgate.errors import DocumentError, EngineError, OptionError
 from headgate.hooks import hookimpl
 from headgate.model import Metrics
 from headgate.plugins.host import PluginHost
@@ -228,7 +228,15 @@ def test_a_trace_document_that_breaks_its_schema_is_an_error(tmp_path, text):
         pass
 
 
-@pytest.mark.parametrize(("words", "address"), [([], None), (["x", "--style", "odd"], None), (["x"], "host:1")])
-def test_a_wrong_application_is_an_engine_error(words, address):
-    with pytest.raises(EngineError), open_application(words, address):
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [([], "Missing argument"), (["x", "--style", "odd"], "'odd'"), (["x", "--rounds", "2"], "stands before REQUEST")],
+)
+def test_a_wrong_application_is_wrong_use(words, says):
+    with pytest.raises(OptionError, match=says), open_application(words, None):
+        pass
+
+
+def test_a_simulation_has_no_address():
+    with pytest.raises(EngineError, match="leave --master out"), open_application(["x"], "host:1"):
         pass

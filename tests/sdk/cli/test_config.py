@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -15,24 +16,25 @@ from plugin_folder import install
 from shell import headgate as run
 from small_requests import word_count
 
+FOUND = "headgate.toml: /run/windw: unknown key, did you mean window?"
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 REFUSED = {
     "unknown table": (
         "[rum]",
         "/rum",
-        "unknown table in headgate.toml, did you mean run? there are: compare, plan, run, serve",
+        "unknown table, did you mean run? there are: compare, conform, ",
     ),
-    "a command without a table": ("[schema]", "/schema", "unknown table"),
-    "a group without a table": ("[spark.up]", "/spark", "unknown table"),
+    "a command that has no such option": ("[schema]\nseed = 1", "/schema/seed", "unknown key; there are: json, output"),
+    "a command of a group, likewise": ("[spark.up]\nseed = 1", "/spark/up/seed", "unknown key"),
     "unknown command of a group": (
         "[serve.strom]",
         "/serve/strom",
-        "unknown table in headgate.toml, did you mean storm?",
+        "unknown table, did you mean storm?",
     ),
     "unknown key": (
         "[plan]\nschedular = 'even'",
         "/plan/schedular",
-        "unknown key in headgate.toml, did you mean scheduler?",
+        "unknown key, did you mean scheduler?",
     ),
     "unknown key of another command": (
         "[serve.storm]\nendpont = 'x'",
@@ -44,7 +46,7 @@ REFUSED = {
     "no table": ("plan = 5", "/plan", "is no table"),
     "no table in a group": ("[serve]\nstorm = 5", "/serve/storm", "is no table"),
     "key at the top": ("deadline = 5", "/deadline", "unknown table"),
-    "too small": ("[plan]\ndeadline = 0", "/plan/deadline", "0 is not a number, more than 0 (in headgate.toml)"),
+    "too small": ("[plan]\ndeadline = 0", "/plan/deadline", "0 is not a number, more than 0"),
     "not a number": ("[plan]\nmax-moves = 'few'", "/plan/max-moves", "'few' is not a whole number or none, at least 0"),
     "infinite": ("[plan]\ndeadline = inf", "/plan/deadline", "inf is not a number"),
     "a list": ("[plan]\nseed = [1]", "/plan/seed", "[1] does not fit"),
@@ -73,6 +75,7 @@ def test_what_is_not_understood_is_refused_at_its_place(invoke, text, where, wor
     assert isinstance(done.exception, DocumentError), done.output
     assert done.exception.pointer == where
     assert words in done.exception.message
+    assert "headgate.toml" in str(done.exception)
     assert done.stdout == ""
 
 
@@ -110,4 +113,35 @@ def test_the_file_of_the_documentation_is_understood(invoke):
     (example,) = re.findall(r"^```toml\n(.*?)^```", DOCS.read_text(), re.MULTILINE | re.DOTALL)
     assert invoke(example, "-s", "even").exit_code == 0
     done = invoke(example.replace("[run]", "[run]\nwindw = 1"))
-    assert str(done.exception).startswith("/run/windw: unknown key in headgate.toml, did you mean window?")
+    assert FOUND in str(done.exception)
+
+
+def test_the_file_of_the_folder_or_of_one_above_holds_for_every_command(tmp_path, monkeypatch):
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / "inner")
+    write(tmp_path / "request.json", word_count())
+    (tmp_path / "headgate.toml").write_text(
+        "[plan]\nscheduler = 'even'\n[why]\nscheduler = 'otd'\n[doctor]\njson = true\n"
+    )
+    done = CliRunner().invoke(headgate, ["plan", "../request.json", "--json"])
+    assert json.loads(done.stdout)["provenance"]["scheduler"] == "even"
+    assert isinstance(json.loads(CliRunner().invoke(headgate, ["doctor"]).stdout), list)
+    done = CliRunner().invoke(headgate, ["plan", "../request.json", "--json", "-s", "isolation"])
+    assert json.loads(done.stdout)["provenance"]["scheduler"] == "isolation"
+    (tmp_path / "inner" / "headgate.toml").write_text("[plan]\nscheduler = 'dstorm'\n")
+    done = CliRunner().invoke(headgate, ["plan", "../request.json", "--json"])
+    assert json.loads(done.stdout)["provenance"]["scheduler"] == "dstorm"
+    (tmp_path / "other.toml").write_text("[plan]\nscheduler = 'isolation'\n")
+    done = CliRunner().invoke(headgate, ["plan", "../request.json", "--json", "--config", "../other.toml"])
+    assert json.loads(done.stdout)["provenance"]["scheduler"] == "isolation"
+    (tmp_path / "inner" / "headgate.toml").write_text("[pln]\n")
+    done = CliRunner().invoke(headgate, ["plan", "../request.json"])
+    assert isinstance(done.exception, DocumentError)
+    assert (done.exception.pointer, done.exception.source) == ("/pln", str(tmp_path / "inner" / "headgate.toml"))
+
+
+def test_options_of_the_file_reach_a_command_that_takes_any(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "headgate.toml").write_text("[conform.options]\nspread = true\n")
+    done = CliRunner().invoke(headgate, ["conform", "even"])
+    assert "even: no option 'spread'" in str(done.exception)

@@ -85,6 +85,27 @@ def test_plugins_are_listed_with_roles_options_and_workloads(paper):
     assert "paper" in invoke("plugins").stdout
 
 
+def test_workloads_are_listed_as_they_are_typed(paper):
+    assert json.loads(invoke("workloads", "paper", "--json").stdout) == [
+        {"name": "paper:words", "summary": "Count words."}
+    ]
+    every = {each["name"] for each in json.loads(invoke("workloads", "--json").stdout)}
+    assert {"paper:words", "dstorm:linear"} <= every
+    assert "paper:words" in invoke("workloads").stdout
+
+
+def test_the_options_of_one_plugin_are_shown_with_what_they_take():
+    data = {each["name"]: each for each in json.loads(invoke("plugins", "optimal", "--json").stdout)}
+    assert data["objective"] == {
+        "name": "objective",
+        "takes": "auto | traffic | throughput",
+        "default": "auto",
+        "required": False,
+    }
+    assert "auto | traffic | throughput" in invoke("plugins", "optimal").stdout
+    assert "there is no plugin 'optimol', did you mean optimal?" in str(invoke("plugins", "optimol").exception)
+
+
 def test_a_workload_is_planned_by_its_name(paper):
     data = json.loads(invoke("plan", "paper:words", "-s", "even", "--json").stdout)
     assert set(data["assignment"]) == set(Problem.of(word_count()).task_ids)

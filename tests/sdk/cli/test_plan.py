@@ -78,7 +78,7 @@ def test_a_held_plan_is_exit_code_3(place, monkeypatch):
 MISTAKES = {
     "missing file": (["missing.json"], 2, "cannot be read"),
     "folder": (["."], 2, "cannot be read"),
-    "unknown scheduler": (["{place}", "-s", "nobody"], 3, "no plugin 'nobody'"),
+    "unknown scheduler": (["{place}", "-s", "nobody"], 2, "there is no scheduler 'nobody'; there are: "),
     "not a scheduler": (["{place}", "-s", "spark"], 3, "headgate_schedule"),
     "unknown option": (["{place}", "-s", "even", "-o", "colour=red"], 2, "no option 'colour'"),
     "bad option": (["{place}", "-s", "even", "-o", "rebalance=perhaps"], 2, "rebalance"),

@@ -118,7 +118,7 @@ def test_figures_that_cannot_be_computed_differ():
 def test_an_exact_scheduler_that_is_not_there_is_named():
     row = made(Fixed(3), Fixed(2), exact="exact", note="a note")
     assert (row.paper, row.ours, row.optimum, row.status) == (3.0, 2.0, None, "no bound")
-    assert row.note.startswith("no plugin 'exact'")
+    assert row.note.startswith("there is no scheduler 'exact'")
     assert row.note.endswith("; a note")
     assert cells(row) == ("3", "2", "", "", "")
 
@@ -131,7 +131,7 @@ def test_an_exact_scheduler_without_a_bound_says_why():
 def test_a_published_scheduler_that_is_not_there_leaves_its_figure_out():
     row = made(None, Fixed(2), bound=lambda asked: 0.0)
     assert (row.paper, row.status) == (None, "bound")
-    assert row.note.startswith("no plugin 'paper'")
+    assert row.note.startswith("there is no scheduler 'paper'")
 
 
 @pytest.mark.parametrize(("rounds", "left"), [(1, 3.0), (3, 1.0), (9, 0.0)])

@@ -10,20 +10,32 @@ from hypothesis import given
 
 from headgate.errors import DocumentError, pointer
 from headgate.model import (
+    Cluster,
     Constraint,
     ConstraintKind,
     Flow,
     FrozenMap,
     Metrics,
+    Node,
     NodeSample,
     Profile,
+    Resources,
     Slot,
     Stream,
     StreamSample,
     TaskSample,
     TopologySample,
 )
-from headgate.model.validate import MAX_AMOUNT, MAX_TASKS, check_places, check_request, check_size, is_id
+from headgate.model.validate import (
+    MAX_AMOUNT,
+    MAX_AMOUNTS,
+    MAX_CHARACTERS,
+    MAX_TASKS,
+    check_places,
+    check_request,
+    check_size,
+    is_id,
+)
 from headgate.testing.strategies import requests
 from small_requests import at, component, node, request, topology
 
@@ -220,3 +232,29 @@ def test_a_task_on_a_dead_node_is_let_pass_for_an_engine_and_refused_for_a_docum
     check_request(asked)
     assert refused(asked, check_places) == ("/assignment/u~1d~10", message)
     check_places(WHOLE)
+
+
+@pytest.mark.parametrize(("nodes", "tasks"), [(2000, 1), (1, 2000)])
+def test_more_amounts_than_arrays_have_room_for_are_refused_before_they_are_made(nodes, tasks):
+    names = MAX_AMOUNTS // (nodes + tasks)
+    amounts = Resources({f"r{number}": 1.0 for number in range(names)})
+    small = [node(f"n{number}") for number in range(nodes - 1)]
+
+    def asked(more):
+        kept = dict(list(amounts.items())[: names + min(more, 0)])
+        large = Node(id="large", capacity=Resources({**kept, **{f"more{n}": 1.0 for n in range(max(more, 0))}}))
+        return attrs.evolve(
+            request([*small], [topology("t", component("c", tasks))]), cluster=Cluster(nodes=(*small, large))
+        )
+
+    check_request(asked(-2))
+    with pytest.raises(DocumentError, match="amounts, at most 4000000 are taken; name fewer resources"):
+        check_request(asked(1))
+
+
+def test_ids_of_tasks_have_a_greatest_length_together():
+    long = "a" * 1_000_000
+    check_request(request([node("a")], [topology("t", component(long, MAX_CHARACTERS // 1_000_001))]))
+    with pytest.raises(DocumentError, match=f"at most {MAX_CHARACTERS} are taken; shorten it") as caught:
+        check_request(request([node("a")], [topology("t", component(long, MAX_CHARACTERS // 1_000_001 + 1))]))
+    assert caught.value.pointer == "/topologies/0/components/0/id"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headgate.errors import OptionError, PluginError
-from headgate.hooks import Description, Finding, Verdict, hookimpl
+from headgate.hooks import HOOKSPEC_VERSION, Description, Finding, Verdict, hookimpl
 from headgate.interrupts import Terminated
 from headgate.model import Observation, Plan, Receipt, Request
 from headgate.model.evidence import Evidence
@@ -62,6 +62,57 @@ def test_two_distributions_of_one_name_are_both_set_aside(tmp_path, monkeypatch)
     assert "2 distributions" in host.quarantined[0].reason
 
 
+def test_nobody_takes_the_name_of_a_built_in_plugin(tmp_path, monkeypatch):
+    install(tmp_path, "stranger", {"even": GOOD, "good": GOOD}, rounds="even = stranger_even:plugin")
+    monkeypatch.syspath_prepend(tmp_path)
+    host = PluginHost.load(["even", "good"])
+    assert {name: each.distribution for name, each in host.plugins.items()} == {"even": "headgate", "good": "stranger"}
+    (aside,) = host.quarantined
+    assert (aside.name, aside.origin) == ("even", "stranger_even:plugin of stranger")
+    assert "built-in" in aside.reason
+    assert "stranger_even" not in sys.modules
+    plan = host.with_plugin("acme", FirstFit()).schedule("even", Request())
+    assert plan.provenance.scheduler == "even"
+
+
+def test_how_long_a_plugin_takes_to_load_is_known(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"good": GOOD, "slow": "import time; time.sleep(0.3)\n" + GOOD})
+    monkeypatch.syspath_prepend(tmp_path)
+    plugins = PluginHost.load(["good", "slow"]).plugins
+    assert plugins["slow"].seconds >= 0.3
+    assert plugins["good"].seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("written_for", "says"),
+    [
+        ((HOOKSPEC_VERSION, HOOKSPEC_VERSION + 1), ""),
+        ((HOOKSPEC_VERSION - 1, HOOKSPEC_VERSION), ""),
+        ((HOOKSPEC_VERSION + 1, HOOKSPEC_VERSION + 2), "for hooks 2 to 3, this is 1: install a later headgate"),
+        ((HOOKSPEC_VERSION - 1, HOOKSPEC_VERSION - 1), "for hooks 0, this is 1: install an earlier headgate"),
+    ],
+)
+def test_a_plugin_says_which_versions_of_the_hooks_it_keeps(written_for, says):
+    class Ranged(FirstFit):
+        @hookimpl
+        def headgate_describe(self):
+            return Description(summary="some versions", hookspec=written_for)
+
+    found = admit("ranged", Ranged())
+    assert says in found.reason if says else not isinstance(found, Quarantined)
+
+
+def test_a_hook_of_later_versions_may_be_optional():
+    class Later(FirstFit):
+        """Keep a hook of tomorrow."""
+
+        @hookimpl(optionalhook=True)
+        def headgate_forecast(self):
+            return None
+
+    assert PluginHost().with_plugin("later", Later()).schedule("later", Request()).status == "ok"
+
+
 def test_asking_for_a_plugin_that_is_set_aside_says_why(tmp_path, monkeypatch):
     install(tmp_path, "strange", {"raising": "raise RuntimeError('no licence')"})
     monkeypatch.syspath_prepend(tmp_path)
@@ -105,14 +156,14 @@ def test_a_name_is_given_once():
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
     host = PluginHost().with_plugin("acme", FirstFit())
-    with pytest.raises(PluginError, match=r"no plugin 'akme' with headgate_schedule; there are: acme"):
+    with pytest.raises(PluginError, match=r"there is no scheduler 'akme', did you mean acme\? there are: acme"):
         host.schedule("akme", Request())
 
 
 def test_a_plugin_without_the_hook_is_no_scheduler():
     host = PluginHost().with_plugin("listener", Listener([]))
     assert host.schedulers == ()
-    with pytest.raises(PluginError, match="headgate_schedule; there are: none"):
+    with pytest.raises(PluginError, match="listener is no scheduler; there are: none"):
         host.schedule("listener", Request())
 
 

@@ -68,7 +68,7 @@ def test_a_scheduler_that_hangs_is_asked_no_more(monkeypatch):
 
 
 def test_an_unknown_scheduler_is_an_error():
-    with pytest.raises(PluginError, match="no plugin 'nobody'"):
+    with pytest.raises(PluginError, match="there is no scheduler 'nobody'"):
         conform("nobody", PluginHost())
 
 

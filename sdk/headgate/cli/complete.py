@@ -1,0 +1,51 @@
+"""Names that a shell completes: schedulers, engines, workloads, whatever is installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from click.shell_completion import CompletionItem
+
+from headgate.cli.host import plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import click
+
+    Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+FILES = CompletionItem("", type="file")
+"""What a shell completes by itself."""
+
+
+def plugin_names(*hooks: str) -> Completer:
+    """Complete the names of the plugins that have one of some hooks.
+
+    Args:
+        hooks: Names of the hooks.
+    """
+
+    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+        host = plugins(context)
+        return _beginning(begun, sorted({name for hook in hooks for name in host.having(hook)}))
+
+    return complete
+
+
+def requests(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete PLUGIN:WORKLOAD, or else leave the shell to complete a file.
+
+    Args:
+        context: Context of the command.
+        _parameter: The argument.
+        begun: The beginning that was typed.
+    """
+    host = plugins(context)
+    having = host.having("headgate_evidence")
+    names = [f"{plugin}:{workload.name}" for plugin in having for workload in host.evidence(plugin).workloads]
+    return _beginning(begun, names) or [FILES]
+
+
+def _beginning(begun: str, names: Iterable[str]) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(begun)]

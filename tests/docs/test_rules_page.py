@@ -1,0 +1,18 @@
+"""The page of rules has every rule and every capability, word for word."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from headgate.testing import RULES
+from headgate.testing.capabilities import MEANING
+
+PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
+
+
+def test_its_tables_are_the_rules_and_the_capabilities():
+    pairs = re.findall(r"^\| `([\w-]+)` \| ([^|`]*) \|$", PAGE, re.MULTILINE)
+    assert pairs == [*((rule.id, rule.statement) for rule in RULES if not rule.needs), *MEANING.items()]
+    triples = re.findall(r"^\| `([\w-]+)` \| `([\w-]+)` \| (.*) \|$", PAGE, re.MULTILINE)
+    assert triples == [(rule.id, rule.needs, rule.statement) for rule in RULES if rule.needs]

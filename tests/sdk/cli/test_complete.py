@@ -1,0 +1,35 @@
+"""What a shell completes: the names of whatever is installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from shell import headgate
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("plan dstorm:linear -s reso", ["resource-aware"]),
+        ("compare x -s hetero-", ["hetero-plus"]),
+        ("simulate x -s sps-", ["sps-v2"]),
+        ("plan dstorm:wordc", ["dstorm:wordcount"]),
+        ("why dstorm:wordc", ["dstorm:wordcount"]),
+        ("sweep -w dstorm:wordc", ["dstorm:wordcount"]),
+        ("run --engine si", ["sim"]),
+        ("conform resource", ["resource-aware"]),
+        ("reproduce het", ["hetero", "hetero-plus"]),
+        ("schema requ", ["request"]),
+        ("workl", ["workloads"]),
+    ],
+)
+def test_names_of_plugins_and_of_what_they_have_are_completed(typed, names):
+    words = ["headgate", *typed.split()]
+    done = headgate(COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1), _HEADGATE_COMPLETE="bash_complete")
+    assert [line.partition(",")[2] for line in done.stdout.splitlines()] == names, done.stderr
+
+
+def test_a_request_that_is_no_workload_is_a_file():
+    words = "headgate plan req"
+    done = headgate(COMP_WORDS=words, COMP_CWORD="2", _HEADGATE_COMPLETE="bash_complete")
+    assert done.stdout == "file,\n"
