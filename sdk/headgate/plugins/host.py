@@ -13,7 +13,7 @@ from headgate.model import Status
 from headgate.model.evidence import Evidence
 from headgate.plugins.deadline import Calls, deadline_of
 from headgate.plugins.guard import checked, guarded
-from headgate.plugins.loading import Loaded, Quarantined, Registry, admit
+from headgate.plugins.loading import KINDS, Loaded, Quarantined, Registry, admit
 from headgate.plugins.opening import opened
 from headgate.plugins.options import make_options
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from headgate.model import Observation, Plan, Receipt, Request
     from headgate.plugins.processes import SchedulerProcesses
     from headgate.toolbox.cancel import Cancellation
-
-
-KINDS = {"headgate_describe": "plugin", "headgate_schedule": "scheduler", "headgate_open": "engine"}
-"""What a person calls plugins with these hooks."""
 
 
 class PluginHost:

@@ -35,6 +35,8 @@ def _hooks_of(*specs: type) -> frozenset[str]:
     return frozenset(name for spec in specs for name in vars(spec) if name.startswith("headgate_"))
 
 
+KINDS = {"headgate_describe": "plugin", "headgate_schedule": "scheduler", "headgate_open": "engine"}
+"""What a person calls plugins with these hooks."""
 HOOKS, UNASKED = _hooks_of(*SPECS), _hooks_of(LoopSpec)
 
 
@@ -142,7 +144,7 @@ def found(group: str) -> dict[str, tuple[EntryPoint, ...]]:
 
 
 def shadowed(group: str) -> tuple[Quarantined, ...]:
-    """What is set aside since a built-in plugin or command has its name."""
+    """Entry points that are set aside since a built-in plugin or command has their name."""
     named = _named(group)
     return _shadowed([named], {name for name, entries in named.items() if any(map(_built_in, entries))})
 
