@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from headgate.cli.defaults import keys
 from headgate.cli.main import headgate
 from headgate.control import loop
 from headgate.control.settings import Pace
@@ -157,7 +158,7 @@ def base(name):
 
 def test_no_option_is_left_out():
     context = click.Context(headgate)
-    assert set(CASES) == set(serve.storm.keys(context))
+    assert set(CASES) == set(keys(serve.storm, context))
 
 
 @pytest.mark.parametrize("name", CASES)

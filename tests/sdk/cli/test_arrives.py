@@ -10,6 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from headgate.cli.defaults import keys
 from headgate.cli.main import headgate
 from headgate.control import loop
 from headgate.control.autoscale import Fleet
@@ -315,7 +316,7 @@ def invoke(seen, command, table, words, monkeypatch):
 def test_no_option_is_left_out(command):
     context = click.Context(headgate)
     found = headgate.get_command(context, command)
-    assert set(COMMANDS[command][0]) == set(found.keys(context))
+    assert set(COMMANDS[command][0]) == set(keys(found, context))
     arguments = [each.name for each in found.get_params(context) if isinstance(each, click.Argument)]
     assert arguments == {"run": ["application"], "plan": ["request"], "compare": ["requests"]}[command]
 
