@@ -17,8 +17,9 @@ import org.slf4j.LoggerFactory;
 /**
  * What happens without a plan: whatever runs stays, and Storm's own scheduler places the executors that have no slot.
  *
- * It acts on a copy, and only what it adds is taken over: workers in slots that are free, of executors that had none.
- * So neither its evictions nor its rearrangements reach the cluster.
+ * It acts on a copy, and only what it adds is taken over: workers in slots that are free, of executors that had none,
+ * and of a topology of which nothing runs all of them or none. So neither its evictions nor its rearrangements reach
+ * the cluster, nor halves of what it evicted others for.
  */
 final class Fallback {
     private static final Logger LOG = LoggerFactory.getLogger(Fallback.class);
@@ -93,13 +94,16 @@ final class Fallback {
     }
 
     private static int adopt(Cluster cluster, Cluster copy, String topology, Set<ExecutorDetails> unassigned) {
-        int placed = 0;
-        for (Map.Entry<WorkerSlot, Set<ExecutorDetails>> worker : Layout.running(copy, topology).entrySet()) {
-            if (unassigned.containsAll(worker.getValue()) && !cluster.isSlotOccupied(worker.getKey())) {
-                cluster.assign(worker.getKey(), topology, worker.getValue());
-                placed += worker.getValue().size();
-            }
+        Map<WorkerSlot, Set<ExecutorDetails>> added = Layout.running(copy, topology);
+        added.entrySet().removeIf(worker ->
+            !unassigned.containsAll(worker.getValue()) || cluster.isSlotOccupied(worker.getKey()));
+        int placed = added.values().stream().mapToInt(Set::size).sum();
+        // The rest may be in slots of workers that were to be evicted for it. In part it would lose tuples.
+        boolean fresh = unassigned.size() == cluster.getTopologies().getById(topology).getExecutors().size();
+        if (fresh && placed < unassigned.size()) {
+            return 0;
         }
+        added.forEach((slot, executors) -> cluster.assign(slot, topology, executors));
         return placed;
     }
 }

@@ -9,11 +9,14 @@ import static headgate.storm.Clusters.topology;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.apache.storm.Config;
 import org.apache.storm.metric.StormMetricsRegistry;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.EvenScheduler;
+import org.apache.storm.scheduler.ExecutorDetails;
 import org.apache.storm.scheduler.IScheduler;
 import org.apache.storm.scheduler.SchedulerAssignment;
 import org.apache.storm.scheduler.Topologies;
@@ -110,6 +113,23 @@ class FallbackTest {
         assertEquals("{low-id={s0:6700=[0, 1, 2, 3, 4, 5]}}", layout(cluster).toString());
     }
 
+    /** Of a topology for which another one was to be evicted, the free slots alone would start a half. */
+    @Test
+    void startsNoTopologyInPart() {
+        TopologyDetails low = topology("low", 3, 1, Map.of(Config.TOPOLOGY_PRIORITY, 30));
+        TopologyDetails high = topology("high", 3, 1,
+            Map.of(Config.TOPOLOGY_PRIORITY, 0, Config.TOPOLOGY_WORKER_MAX_HEAP_SIZE_MB, 3 * Clusters.HEAP));
+        Map<String, SchedulerAssignment> running = assigned(low, "s0:6700", tasks(0, 1, 2, 3, 4, 5));
+        Cluster cluster = cluster(supervisors(2, 1), running, low, high);
+        Cluster alone = new Cluster(cluster);
+        Evicting.evict(alone);
+        assertEquals(2, layout(alone, high).size());
+        schedule(cluster, Settings.OWN, Evicting.class.getName());
+        assertEquals("{low-id={s0:6700=[0, 1, 2, 3, 4, 5]}}", layout(cluster).toString());
+        assertEquals("Headgate does not answer (connection refused); running executors are held; "
+            + "no slot for 6 executors", cluster.getStatus("high-id"));
+    }
+
     @Test
     void takesOverNothingButAdditions() {
         TopologyDetails wc = topology("wc", 2, 2);
@@ -145,6 +165,21 @@ class FallbackTest {
             cluster.freeSlots(cluster.getUsedSlots());
             cluster.assign(Clusters.slot("s0:6700"), "fresh-id", topologies.getById("fresh-id").getExecutors());
             cluster.assign(Clusters.slot("s1:6701"), "wc-id", topologies.getById("wc-id").getExecutors());
+        }
+    }
+
+    /** Gives the slots of all others to one topology, half of it to each. */
+    public static final class Evicting extends EvenScheduler {
+        static void evict(Cluster cluster) {
+            cluster.freeSlots(cluster.getUsedSlots());
+            List<ExecutorDetails> all = new ArrayList<>(cluster.getTopologies().getById("high-id").getExecutors());
+            cluster.assign(Clusters.slot("s0:6700"), "high-id", all.subList(0, all.size() / 2));
+            cluster.assign(Clusters.slot("s1:6700"), "high-id", all.subList(all.size() / 2, all.size()));
+        }
+
+        @Override
+        public void schedule(Topologies topologies, Cluster cluster) {
+            evict(cluster);
         }
     }
 
