@@ -31,8 +31,11 @@ SERVICE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
 """Entry by which Java's ServiceLoader, and so Spark, finds the cluster manager in the jar."""
 MANAGER = "headgate.spark.ClusterManager"
 """The class that Spark asks for the task scheduler of master URLs that begin with `local-cluster-hg://`."""
-YARN_MANAGER = "headgate.spark.yarn.YarnManager"
-"""The class that it asks on YARN; only in a jar for a Spark that was built with YARN."""
+OPTIONAL_MANAGERS = {
+    "kubernetes": "headgate.spark.kubernetes.KubernetesManager",
+    "yarn": "headgate.spark.yarn.YarnManager",
+}
+"""The classes that it asks on other clusters, by Spark's name of that part; only in a jar for a Spark that has it."""
 PLACEMENT = "headgate.spark.PlacementPlugin"
 """Plugin of Spark that gives an application Headgate's task scheduler, its master URL being what it was."""
 JANINO = "org.codehaus.commons.compiler.samples.CompilerDemo"
@@ -53,9 +56,10 @@ class SparkHome:
         return tuple(sorted((self.path / "jars").glob("*.jar")))
 
     @property
-    def has_yarn(self) -> bool:
-        """True if it was built with YARN, as releases and PySpark's package are."""
-        return any(jar.name.startswith("spark-yarn_") for jar in self.jars)
+    def parts(self) -> tuple[str, ...]:
+        """Those of `OPTIONAL_MANAGERS` that it was built with, as releases and PySpark's package are with all."""
+        names = [jar.name for jar in self.jars]
+        return tuple(part for part in OPTIONAL_MANAGERS if any(name.startswith(f"spark-{part}_") for name in names))
 
     @property
     def java(self) -> int:
@@ -93,7 +97,8 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
     Raises:
         EngineError: There is no Java, or the sources do not compile against this Spark.
     """
-    sources = [each for each in sorted(SOURCES.rglob("*.java")) if home.has_yarn or each.parent.name != "yarn"]
+    absent = OPTIONAL_MANAGERS.keys() - home.parts
+    sources = [each for each in sorted(SOURCES.rglob("*.java")) if each.parent.name not in absent]
     digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     name = f"headgate-spark_{home.scala}-{home.version}-{digest}.jar"
     jar = (cache or cache_folder()) / "spark" / name
@@ -104,7 +109,7 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
             classes = Path(folder, "classes")
             classes.mkdir()
             _compile(home, java or find_java(home.java), sources, classes)
-            managers = (MANAGER, YARN_MANAGER) if home.has_yarn else (MANAGER,)
+            managers = (MANAGER, *(OPTIONAL_MANAGERS[part] for part in home.parts))
             _pack(classes, managers, Path(folder, name)).replace(jar)
     return jar
 

@@ -17,7 +17,7 @@ from headgate.cli.main import headgate
 from headgate.engines.cache import cache_folder
 from headgate.engines.java import Java, find_java
 from headgate.errors import EngineError
-from headgate_spark.driver.jar import MANAGER, SERVICE, YARN_MANAGER, SparkHome, scheduler_jar, spark_home
+from headgate_spark.driver.jar import MANAGER, OPTIONAL_MANAGERS, SERVICE, SparkHome, scheduler_jar, spark_home
 from patience import PATIENCE
 
 PLACE_THREE_STAGES = """
@@ -118,19 +118,22 @@ def test_a_jar_is_made_once_and_whole(home: SparkHome, compiler: Java, jar: Path
     assert [entry.name for entry in jar.parent.iterdir()] == [jar.name]
     assert f"{home.scala}-{home.version}" in jar.name
     with zipfile.ZipFile(jar) as archive:
-        assert archive.read(SERVICE).decode().split() == [MANAGER, YARN_MANAGER]
+        assert archive.read(SERVICE).decode().split() == [MANAGER, *OPTIONAL_MANAGERS.values()]
 
 
 @pytest.mark.spark
-def test_a_spark_that_was_built_without_yarn_has_a_jar_too(home: SparkHome, java: None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("part", "other"), [("yarn", "kubernetes"), ("kubernetes", "yarn")])
+def test_a_spark_that_was_built_without_a_part_has_a_jar_too(
+    home: SparkHome, java: None, tmp_path: Path, part: str, other: str
+) -> None:
     (tmp_path / "jars").mkdir()
     for each in home.jars:
-        if not each.name.startswith("spark-yarn_"):
+        if not each.name.startswith(f"spark-{part}_"):
             (tmp_path / "jars" / each.name).symlink_to(each)
     bare = attrs.evolve(home, path=tmp_path)
     with zipfile.ZipFile(scheduler_jar(bare, cache=tmp_path / "cache")) as archive:
-        assert archive.read(SERVICE).decode().split() == [MANAGER]
-        assert not [each for each in archive.namelist() if "/yarn/" in each]
+        assert archive.read(SERVICE).decode().split() == [MANAGER, OPTIONAL_MANAGERS[other]]
+        assert {each.split("/")[2] for each in archive.namelist() if each.count("/") == 3} == {other}
 
 
 @pytest.mark.spark

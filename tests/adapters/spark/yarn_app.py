@@ -1,4 +1,4 @@
-"""A query for spark-submit on YARN whose rows say which container of which node made them, and its placement.
+"""A query for spark-submit whose rows say which container of which node made them, and its placement.
 
 `yarn_app.py FOLDER ACTION BATCHES`; actions are the functions `move`, `empty` and `lose`, and `stream`, which leaves
 it to others. FOLDER/rows has the rows, FOLDER/said.json what was asked, and for which batches.
@@ -17,14 +17,16 @@ from pyspark.sql import functions as f
 
 import headgate_spark
 from headgate_spark.driver.session import executors
+from headgate_spark.nodes import nodes
 
 PARTITIONS = 6
 KEYS = 100
 
 
 def place(_value):
-    """NodeManager and container of the Python worker that is called, as YARN told them to the container."""
-    return f"{os.environ['NM_HOST']} {os.environ['CONTAINER_ID']}"
+    """NodeManager and container of the Python worker that is called, as YARN told the container, or node and pod."""
+    told = os.environ
+    return f"{told['ROW_NODE']} {told['ROW_POD']}" if "ROW_POD" in told else f"{told['NM_HOST']} {told['CONTAINER_ID']}"
 
 
 def start(spark, folder):
@@ -144,6 +146,7 @@ def main(folder, action, count):
     with headgate_spark.connect(spark) as connection:
         target = connection.target(query, timeout=400)
         said |= {"level": connection.level, "warnings": connection.warnings}
+        said["offer"] = {node.id: [node.capacity.cpu, node.machine_type, node.bandwidth] for node in nodes(spark)}
         said |= {"move": move, "empty": empty, "lose": lose}[action](target, query, int(count), folder, kept)
         said["left"] = target.placement.left(target.scope)
         Path(folder, "said.json").write_text(json.dumps(said))

@@ -10,11 +10,19 @@ import org.apache.spark.SparkContext;
  * scheduler by it.
  */
 public final class MasterClaim {
-    /** Stands for `yarn` meanwhile. */
-    public static final String YARN_URL = "headgate-yarn";
+    /** What an application's own URL has in front meanwhile, on YARN and on Kubernetes. */
+    public static final String CLAIMED_PREFIX = "headgate-";
+    /** Begin of the URLs of Kubernetes. */
+    public static final String KUBERNETES = "k8s://";
+    /** The URL of YARN. */
+    public static final String YARN = "yarn";
     private static final String MASTER = "spark.master";
     /** The class for YARN: a Spark that was built without YARN has none to extend, and the jar for it has none. */
     private static final String YARN_MANAGER = "headgate.spark.yarn.YarnManager";
+    /** The class for Kubernetes, likewise. */
+    private static final String KUBERNETES_MANAGER = "headgate.spark.kubernetes.KubernetesManager";
+    /** Where it begins with `local`, a driver on Kubernetes has no executors but itself. */
+    private static final String KUBERNETES_DRIVER_MASTER = "spark.kubernetes.driver.master";
     /** Contexts whose own URL has to be put back; a JVM starts one at a time. */
     private static final Map<SparkContext, String> CLAIMED =
         Collections.synchronizedMap(new HashMap<SparkContext, String>());
@@ -28,8 +36,8 @@ public final class MasterClaim {
         String claimed = null;
         if (own.startsWith(ClusterManager.STANDALONE)) {
             claimed = ClusterManager.PREFIX + own.substring(ClusterManager.STANDALONE.length());
-        } else if (own.equals("yarn") && exists(YARN_MANAGER)) {
-            claimed = YARN_URL;
+        } else if (own.equals(YARN) && exists(YARN_MANAGER) || isKubernetes(context, own)) {
+            claimed = CLAIMED_PREFIX + own;
         }
         if (claimed != null) {
             CLAIMED.put(context, own);
@@ -44,6 +52,12 @@ public final class MasterClaim {
         if (own != null) {
             context.conf().set(MASTER, own);
         }
+    }
+
+    private static boolean isKubernetes(SparkContext context, String own) {
+        return own.startsWith(KUBERNETES)
+            && !context.conf().get(KUBERNETES_DRIVER_MASTER, "").startsWith("local")
+            && exists(KUBERNETES_MANAGER);
     }
 
     private static boolean exists(String name) {

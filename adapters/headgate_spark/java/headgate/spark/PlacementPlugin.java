@@ -32,7 +32,7 @@ public final class PlacementPlugin implements SparkPlugin {
         public Map<String, String> init(SparkContext context, PluginContext plugin) {
             if (!MasterClaim.claim(context)) {
                 LOG.warn("Headgate places no task under " + context.master()
-                    + ": its task scheduler runs on standalone clusters and on YARN");
+                    + ": its task scheduler runs on standalone clusters, on YARN and on Kubernetes");
             }
             return new HashMap<String, String>();
         }

@@ -6,10 +6,11 @@ import org.apache.spark.scheduler.TaskSet;
 import org.apache.spark.scheduler.TaskSetManager;
 
 /** Spark's task scheduler, except that the tasks of a scope with a placement table run where the table says. */
-final class PlacingScheduler extends TaskSchedulerImpl {
+public final class PlacingScheduler extends TaskSchedulerImpl {
     private final Placement placement;
 
-    PlacingScheduler(SparkContext context) {
+    /** Made by a cluster manager. */
+    public PlacingScheduler(SparkContext context) {
         super(context);
         placement = new Placement(this, context);
     }

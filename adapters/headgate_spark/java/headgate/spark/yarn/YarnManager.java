@@ -8,7 +8,7 @@ import org.apache.spark.scheduler.cluster.YarnClusterManager;
 /** Runs an application on YARN as Spark's own manager does, with Headgate's task schedulers in place of Spark's. */
 public final class YarnManager extends YarnClusterManager {
     public boolean canCreate(String url) {
-        return url.equals(MasterClaim.YARN_URL);
+        return url.equals(MasterClaim.CLAIMED_PREFIX + MasterClaim.YARN);
     }
 
     public TaskScheduler createTaskScheduler(SparkContext context, String url) {
