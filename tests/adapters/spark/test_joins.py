@@ -130,6 +130,28 @@ def test_another_stage_in_the_place_of_the_planned_one_is_left_to_spark(
     placement.clear("join")
 
 
+def test_two_stages_that_end_in_the_same_rdd_are_left_to_spark_and_counted(
+    spark: SparkSession, placement: PlacementTable, recorder: EventRecorder
+) -> None:
+    context, scope = spark.sparkContext, "twins"
+    jvm = context._jvm
+    numbers = jvm.java.util.ArrayList()
+    for number in range(KEYS):
+        numbers.add(number)
+    column = context._jsc.parallelize(numbers, 4)
+    pairs = column.zip(column)
+    halves = [pairs.partitionBy(jvm.org.apache.spark.HashPartitioner(parts)) for parts in SIDES.values()]
+    places = {(0, 4), (1, 4), (2, sum(SIDES.values()))}
+    placement.push(scope, {(stage, index): HOSTS[2] for stage, tasks in places for index in range(tasks)})
+    context.setJobGroup(scope, scope)
+    since = time.time()
+    assert halves[0].union(halves[1]).count() == 2 * KEYS
+    assert placement.left(scope) == {"shape": 8}
+    (job,) = recorder.wait(scope, 1, since=since, timeout=PATIENCE)
+    assert [end.host for end in job.stage(2)] == [HOSTS[2]] * 8
+    placement.clear(scope)
+
+
 def test_both_sides_of_a_streaming_join_run_where_asked_in_every_batch(
     spark: SparkSession, placement: PlacementTable, recorder: EventRecorder, tmp_path: Path
 ) -> None:

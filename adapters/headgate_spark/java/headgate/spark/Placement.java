@@ -58,13 +58,18 @@ public final class Placement {
     private void leave(TaskSet set, String scope, String reason, StageSignature found) {
         int tasks = 0;
         for (int i = 0; i < set.tasks().length; i++) {
-            tasks += PlacementTable.host(scope, found.ordinal, set.tasks()[i].partitionId()) == null ? 0 : 1;
+            // Which places those of an unknown stage have is not known either.
+            boolean asked = found.ordinal < 0
+                || PlacementTable.host(scope, found.ordinal, set.tasks()[i].partitionId()) != null;
+            tasks += asked ? 1 : 0;
         }
         if (tasks > 0) {
             PlacementCounts.add(scope, reason, tasks);
             if (said.size() < STAGES && said.add(scope + " " + reason + " " + found.ordinal + " " + found.text)) {
                 scheduler.log().warn("Headgate: stage " + found.ordinal + " of scope " + scope + " is left to Spark (" + reason
-                    + "): it is " + found.text + ", planned was " + PlacementTable.signature(scope, found.ordinal));
+                    + "): it is " + found.text + ", planned was "
+                    + (found.ordinal < 0 ? "what cannot be told, as another one ends in the same RDD"
+                        : PlacementTable.signature(scope, found.ordinal)));
             }
         }
     }
