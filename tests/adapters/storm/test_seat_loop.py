@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from headgate.control.loop import Control, Loop
 from headgate.model import Component, FrozenMap, Kind, Plan, Receipt, Resources, Slot, Stream, Topology
 from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import experiment
@@ -122,3 +123,25 @@ def test_traffic_is_measured_of_tasks_wherever_they_live(cluster):
     assert received["mid"] / 4 == pytest.approx(received["out"], rel=0.5)
     pairs = {(each.source.split("/")[1], each.target.split("/")[1]) for each in seen.metrics.flows}
     assert {("in", "mid"), ("mid", "out")} <= pairs
+
+
+@pytest.mark.timeout(1800)
+def test_otd_moves_one_task_a_round_until_it_rests_and_no_worker_restarts(cluster):
+    target = attrs.evolve(cluster.service.target, patience=PATIENCE)
+    # Nodes have far more CPU than the tasks use, so that it brings these to where their traffic is.
+    options = {"low_load": 0.95, "high_load": 0.99, "high_queue": 1e9}
+    loop = Loop(cluster.host, Control(scheduler="otd", engine="storm", options=options, window=5.0), target)
+    workers, first = pids(cluster), cluster.measure(5.0)
+    rounds = []
+    for _ in range(12):
+        rounds.append(loop.round())
+        if rounds[-1].outcome in ("quiet", "unchanged"):
+            break
+    moves = [each for each in rounds if each.outcome == "executed"]
+    assert moves, [(each.outcome, each.message) for each in rounds]
+    for each in moves:
+        assert each.receipt.level == "seats"
+        assert len(each.receipt.steps) == 1
+        assert "by seats, pause " in each.receipt.steps[0].message
+    assert pids(cluster) == workers
+    assert cluster.measure(5.0).share < first.share
