@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 AHEAD = 8
 """Placements whose priorities are computed together; more pay off only where more tasks of one group go together."""
 
+MORE = 8
+"""One group becomes a candidate where bounds of the others reach the highest priority, then so many times as many each
+time until none does. The larger it is, the more priorities are computed; the smaller, the more often all of them."""
+
 LEAST = 2.0**-32
 """Share of a machine below which a demand counts as none in a bound; a larger one loosens bounds."""
 
@@ -116,6 +120,7 @@ class _Machine:
             last: The group that was placed last.
             ahead: For how many placements priorities are computed, as if all were of that group.
         """
+        enter = 1
         while True:
             if not len(self.candidates):
                 if not self.others.any():
@@ -134,7 +139,20 @@ class _Machine:
                 return found
             if bound[0] <= 0:
                 return self._lowest()
-            self._enter((self.bound[critical].min(axis=0) >= bound[0]).nonzero()[0])
+            self._enter(self._nearest(self.bound[critical].min(axis=0), float(bound[0]), enter))
+            enter *= MORE
+
+    def _nearest(self, bound: NDArray[np.float64], highest: float, count: int) -> NDArray[np.int64]:
+        """The groups of the highest bounds, so many and those that equal the last of them, or all from `highest` on.
+
+        Any number is right, for candidates are compared by their priorities. One at a time would take a comparison of
+        all candidates for each, where tasks are all different and their bounds are close.
+        """
+        some = np.flatnonzero(bound > 0)
+        bounds = bound[some]
+        least = min(highest, float(np.partition(bounds, -count)[-count])) if count < len(some) else 0.0
+        found: NDArray[np.int64] = some[bounds >= least]
+        return found
 
     def _lowest(self) -> list[int]:
         """The group of the lowest task, where no task has a priority; again and again if nothing waits for it."""
@@ -244,7 +262,7 @@ class _Machine:
             open_to: NDArray[np.int64] = some[groups.opens[some]]
             return open_to
         some = some[np.isin(groups.topology[some], room.topologies_on(node))]
-        pairs = zip(groups.topology[some].tolist(), groups.heap[some].tolist(), strict=True)
-        taken = [room.takes(topology, heap, node) for topology, heap in pairs]
-        found: NDArray[np.int64] = some[np.array(taken, dtype=bool)]
+        pairs = list(zip(groups.topology[some].tolist(), groups.heap[some].tolist(), strict=True))
+        takes = {pair: room.takes(*pair, node) for pair in set(pairs)}
+        found: NDArray[np.int64] = some[np.array([takes[pair] for pair in pairs], dtype=bool)]
         return found
