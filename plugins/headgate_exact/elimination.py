@@ -25,8 +25,9 @@ BUCKETS = 192
 CELLS = 80_000
 """Entries of a table, at most, as long as it has 16 buckets. The larger it is, the wider may be a frontier before
 streams are counted as if all their tasks were on the node."""
-ALL_CELLS = 300_000
-"""Entries of all tables of a resource, likewise: each round of column generation fills them anew."""
+ALL_CELLS = (75_000, 300_000)
+"""Entries of all tables of a resource, likewise, of coarse and of fine ones: each round of column generation fills them
+anew."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -103,31 +104,42 @@ class Completion:
     closed: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, model: PatternModel, frontiers: Frontiers, gain: Floats, weight: float, resource: int) -> Completion:
+    def of(
+        cls,
+        model: PatternModel,
+        frontiers: Frontiers,
+        gain: Floats,
+        price: Floats,
+        weight: float,
+        resource: int,
+        *,
+        fine: bool,
+    ) -> Completion:
         """Fill the tables from the last class to the first.
 
         Args:
             model: Classes and groups.
             frontiers: Their frontiers.
             gain: Gain of one task of each class by itself, shape (k,).
+            price: Price of so many tasks of each class on a node, shape (k, n).
             weight: Weight of traffic.
             resource: Index of the resource that is counted.
+            fine: Whether it is counted in small steps.
         """
         widest = float(model.room[:, resource].max(initial=0.0))
         states = [int(np.prod(model.count[list(each)] + 1)) for each in frontiers.of]
-        cells = min(CELLS // max(states), ALL_CELLS // sum(states)) // frontiers.depth
+        cells = min(CELLS // max(states), ALL_CELLS[fine] // sum(states)) // frontiers.depth
         buckets = int(np.clip(cells, 16, BUCKETS))
         needs = model.demand[:, resource].any() and widest > 0
         step, buckets = (widest / (buckets - 1), buckets) if needs else (0.0, 1)
-        share = model.demand[:, resource] / step if step else np.zeros(len(gain))
-        need = np.floor(share * (1 - 1e-12)).astype(np.int64)
+        need = model.demand[:, resource] / step * (1 - 1e-12) if step else np.zeros(len(gain))
         after = np.zeros((buckets, frontiers.depth))  # nothing comes after the last topology
         table, opened, closed = after, [after[None]], [after]
         for j in range(len(gain) - 1, -1, -1):
             if frontiers.last[j]:
                 after = closed[-1]
                 table = after
-            table = _before(model, frontiers, gain, weight, table, j, int(need[j]))
+            table = _before(model, frontiers, gain, price, weight, table, j, float(need[j]))
             opened.append(table.reshape(-1, buckets, frontiers.depth))
             closed.append(_unless_open(after, opened[-1][0]))
         return cls(step=step, open=tuple(reversed(opened)), closed=tuple(reversed(closed)))
@@ -153,9 +165,19 @@ def _unless_open(after: Floats, opened: Floats) -> Floats:
 
 
 def _before(
-    model: PatternModel, frontiers: Frontiers, gain: Floats, weight: float, after: Floats, j: int, need: int
+    model: PatternModel,
+    frontiers: Frontiers,
+    gain: Floats,
+    price: Floats,
+    weight: float,
+    after: Floats,
+    j: int,
+    need: float,
 ) -> Floats:
-    """Table before class j from the one behind it: the best number of its tasks for each state."""
+    """Table before class j from the one behind it: the best number of its tasks, of `need` buckets each, by state.
+
+    What all of them take is counted in whole buckets, and not what each takes: small tasks would take nothing.
+    """
     here, there = frontiers.of[j], frontiers.of[j + 1]
     shape = (*(int(model.count[at]) + 1 for at in here), *after.shape[-2:])
     buckets, found = after.shape[-2], np.full(shape, -np.inf)
@@ -167,11 +189,12 @@ def _before(
         slope = slope + weight * frontiers.counted[at, j] * np.arange(shape[axis]).reshape(shape_of)
     stays = tuple(slice(None) if at in there else None for at in here)
     for number in range(int(model.count[j]) + 1):
-        if number * need >= buckets:
+        taken = int(number * need)
+        if taken >= buckets:
             break
         rest = after[..., number, :, :] if j in there else after
-        rest = rest[(*stays, slice(None, buckets - number * need), slice(None))]
-        worth = number * slope + own * number * (number - 1) / 2 + rest
-        part = found[..., number * need :, :]
+        rest = rest[(*stays, slice(None, buckets - taken), slice(None))]
+        worth = number * slope + own * number * (number - 1) / 2 - price[j, number] + rest
+        part = found[..., taken:, :]
         np.maximum(part, worth, out=part)
     return found

@@ -31,7 +31,7 @@ class Options:
     """
 
     objective: Literal["auto", "traffic", "throughput"] = "auto"
-    effort: float = attrs.field(default=0.3, validator=[check.gt(0), check.lt(1e6)])
+    effort: float = attrs.field(default=0.4, validator=[check.gt(0), check.lt(1e6)])
     instances: int = attrs.field(default=4, validator=[check.ge(1), check.le(100)])
     tolerance: float = attrs.field(default=5e-4, validator=[check.ge(1e-6), check.lt(1)])
     max_columns: int = attrs.field(default=500_000, validator=[check.ge(1), check.le(5_000_000)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import attrs
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+SUMMED = 4
+"""Resources, at most, of which sums are counted too; with more of them, bounds take longer than they are worth."""
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class PatternModel:
     """The k classes whose tasks may move, in the order in which patterns are built, and G groups of nodes.
@@ -27,7 +32,8 @@ class PatternModel:
         topology: int64 (k,), topology of each class.
         count: int64 (k,), tasks of each class; 0 where no worker may hold one.
         all_tasks: int64 (k,), tasks of each class.
-        demand: float64 (k, r), of one task; the last resource is slots, of which it takes its share of a worker's heap.
+        demand: float64 (k, r), of one task; behind the resources there are slots, of which it takes its share of a
+            worker's heap, and sums of several of these.
         between: float64 (k, k), traffic both ways between a task of one class and one of another, as a share of all
             traffic; on the diagonal that of two tasks of the class.
         pull: float64 (G, k), traffic of a task with all tasks that stay on a node of the group, likewise.
@@ -70,22 +76,30 @@ class PatternModel:
         for group, node in enumerate(first.tolist()):
             room[group] -= problem.demand[problem.fixed == node].sum(axis=0)
         mine = tasks[order]
+        demand = np.column_stack([problem.demand[mine], _share(problem, mine)])
+        room = np.column_stack([room, _slots(problem, first)])
+        sums = _sums(problem)
         large = problem.heap[mine] > problem.heap_limit[problem.topology[mine]]  # no new worker may hold it
         return cls(
             order=order,
             topology=problem.topology[mine],
             count=np.where(large, 0, classes.count[order]),
             all_tasks=classes.count[order],
-            demand=np.column_stack([problem.demand[mine], _share(problem, mine)]),
+            demand=np.column_stack([demand, demand @ sums]),
             between=between[np.ix_(order, order)],
             pull=(staying @ between)[:, order],
             base=_within(staying, between),
-            room=np.column_stack([room, _slots(problem, first)]),
+            room=np.column_stack([room, (room @ sums) * (1 + 1e-9) + 1e-9]),
             slots=problem.slots[first],
             nodes=np.array([len(each) for each in classes.nodes], dtype=np.int64),
             first=first,
             stays=np.isin(first, problem.fixed),
         )
+
+    @property
+    def widest(self) -> int:
+        """Numbers of tasks of a class that a node may have, 0 included, of the largest class."""
+        return int(self.all_tasks.max(initial=0)) + 1
 
     def worth(self, every: NDArray[np.int16], group: Ints) -> Floats:
         """Traffic that stays within a node with each pattern, float64 (p,), as a share of all traffic.
@@ -102,6 +116,22 @@ def _share(problem: Problem, tasks: Ints) -> Floats:
     """Share of a worker's heap that each task takes: a topology has as many workers as they add up to, or more."""
     heap, limit = problem.heap[tasks], problem.heap_limit[problem.topology[tasks]]
     found: Floats = np.divide(heap, limit, out=np.zeros_like(heap), where=(limit > 0) & (heap <= limit))
+    return found
+
+
+def _sums(problem: Problem) -> Floats:
+    """Weights of the resources and of slots in sums of two and of all of them, float64 (r, s).
+
+    Each weighs a share of what all nodes have. Where a node is full of several, no one of them bounds well what it
+    holds, and their sum does.
+    """
+    whole = np.append(problem.capacity.sum(axis=0), problem.slots.sum())
+    needed = np.append(problem.demand.any(axis=0), np.isfinite(problem.heap_limit).any() and problem.heap.any())
+    there = np.flatnonzero(needed & (whole > 0)).tolist()
+    sets = dict.fromkeys([*combinations(there, 2), tuple(there)]) if 2 <= len(there) <= SUMMED else {}
+    found = np.zeros((len(whole), len(sets)))
+    for column, each in enumerate(sets):
+        found[list(each), column] = 1.0 / whole[list(each)]
     return found
 
 

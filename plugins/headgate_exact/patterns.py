@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-BUILT = 1e-6
+BUILT = 4e-7
 """Deterministic seconds that one more class of a pattern costs. The larger it is, the less is left for CP-SAT."""
 COUNTED = 3e-5
 """Deterministic seconds that the workers of a pattern cost to count."""
@@ -55,6 +55,15 @@ class Patterns:
     def only(self, rows: Ints) -> Patterns:
         """Some of them, by ascending index."""
         return attrs.evolve(self, every=self.every[rows], group=self.group[rows], worth=self.worth[rows])
+
+    def cost(self, price: Floats) -> Floats:
+        """Price of each pattern, float64 (p,).
+
+        Args:
+            price: Price of so many tasks of each class on a node, shape (k, n).
+        """
+        found: Floats = price[np.arange(len(price)), self.every].sum(axis=1)
+        return found
 
 
 @attrs.define(kw_only=True)
@@ -100,18 +109,19 @@ class PatternBuilder:
         self._workers = _WorkerCount(problem, classes, model, budget)
         self._states = [_strides(model.count[list(each)]) for each in self._frontiers.of]
 
-    def tables(self, price: Floats, weight: float) -> dict[bytes, list[Completion]]:
+    def tables(self, price: Floats, weight: float, *, fine: bool = True) -> dict[bytes, list[Completion]]:
         """Bounds for some prices, by the pull of a group.
 
         Args:
-            price: Price of a task of each class, shape (k,).
+            price: Price of so many tasks of each class on a node, shape (k, n).
             weight: Weight of traffic.
+            fine: Whether resources are counted in small steps.
         """
         found = {}
         for pull in np.unique(self.model.pull, axis=0):
-            gain = weight * pull - price
             found[pull.tobytes()] = [
-                Completion.of(self.model, self._frontiers, gain, weight, resource) for resource in self._resources
+                Completion.of(self.model, self._frontiers, weight * pull, price, weight, resource, fine=fine)
+                for resource in self._resources
             ]
         self.budget.take(sum(t.size for each in found.values() for one in each for t in one.open) * FILLED)
         return found
@@ -128,7 +138,7 @@ class PatternBuilder:
 
     def everything(self, most: int) -> Patterns | None:
         """Every pattern that a node of its group can hold; None if there are more than `most`, or no time for them."""
-        price, nothing = np.zeros(len(self.model.order)), np.full(len(self.model.nodes), -np.inf)
+        price, nothing = np.zeros((len(self.model.order), self.model.widest)), np.full(len(self.model.nodes), -np.inf)
         return self.build(price, 0.0, nothing, {}, most=most, beam=False)
 
     def build(
@@ -144,7 +154,7 @@ class PatternBuilder:
         """Build the patterns that are worth at least the floor of their group above their prices.
 
         Args:
-            price: Price of a task of each class, shape (k,).
+            price: Price of so many tasks of each class on a node, shape (k, n).
             weight: Weight of traffic.
             floor: Least worth above the prices, by group, shape (G,).
             tables: Of the prices; without any nothing is known of what the next classes add.
@@ -209,7 +219,7 @@ class PatternBuilder:
         model = self.model
         if j and self._frontiers.last[j - 1]:
             rows.opened[:] = False
-        gain = weight * (model.pull[rows.group, j] + rows.every @ model.between[:j, j]) - price[j]
+        gain = weight * (model.pull[rows.group, j] + rows.every @ model.between[:j, j])
         parts, at, total = [], np.arange(len(rows.every)), 0
         for number in range(int(model.count[j]) + 1):
             if number:
@@ -218,6 +228,7 @@ class PatternBuilder:
                 at = at[(left >= 0).all(axis=1) & (rows.opened[at] | (rows.slots[at] > 0))]
             self.budget.take(len(at) * BUILT)
             new = self._with(rows, at, j, number, gain, weight)
+            new.value -= price[j, number]
             new.bound = new.value + self._completion(new, j + 1, tables)
             parts.append(new.only(new.bound >= floor[new.group]))
             total += len(parts[-1].every)

@@ -1,7 +1,15 @@
-"""Column generation: few patterns enter the linear relaxation, and its duals price all the others."""
+"""Column generation: few patterns enter the linear relaxation, and its duals price all the others.
+
+The relaxation would put a part of a good pattern on many nodes, more often than there are tasks for whole ones. So cuts
+join it where it does (Chvatal and Gomory, of rank one): of N tasks of a class, at most N // t lots of t tasks are
+together on a node. A cut looks at the number of tasks of one class, so that its dual is a price of lots of that class,
+and patterns are built and bounded as without it: a price is a table, of so many tasks of each class.
+"""
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -9,7 +17,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate_exact.patterns import PatternBuilder, Patterns
+from headgate_exact.patterns import PatternBuilder, Patterns, joined
 from headgate_exact.solver import Budget
 
 if TYPE_CHECKING:
@@ -30,9 +38,16 @@ CLOSE = 1e-6
 """Distance of the bound from the relaxation, in all traffic, at which it is as good as solved."""
 ROUNDS = 1_000
 """Rounds of column generation, at most."""
-BEAM, WIDEST = 12, 400
-"""Patterns in the making that are kept of each group, at first and, after rounds that found nothing, at last. The
-larger it is, the better are the patterns that a round finds where several resources bind, and the longer it takes."""
+BEAMS = (12, 72, 2_000)
+"""Patterns in the making that are kept of each group, at first and after rounds that found nothing. The larger it is,
+the better are the patterns that a round finds where several resources bind, and the longer it takes."""
+EXACT = 20_000
+"""Patterns that may be better than those of the widest beam, at most, that are all built. The larger it is, the more
+often the bound is that of the relaxation, and the longer takes each of its last rounds."""
+CUTS, LOT = 4, 40
+"""Cuts of a class that join at once, and tasks of the largest lots, at most."""
+EXCEEDED = 1e-4
+"""Lots of tasks above which a cut joins. The larger it is, the fewer rows has the relaxation, and the weaker it is."""
 ADDED = 4
 """Patterns of each group that enter in one round, at most."""
 PRICED = 1e-9
@@ -41,10 +56,10 @@ PRICED = 1e-9
 
 @attrs.frozen(eq=False)
 class Lagrangian:
-    """Bound on the traffic within the nodes of every placement, from a price of each class.
+    """Bound on the traffic within the nodes of every placement, from prices of the classes.
 
     Attributes:
-        price: float64 (k,), price of a task of each class, in all traffic.
+        price: float64 (k, n), price of so many tasks of each class on a node, in all traffic.
         highest: float64 (G,), the most that a pattern of each group is worth above the prices of its tasks.
         value: Bound, in all traffic: no placement has more within its nodes.
     """
@@ -57,12 +72,15 @@ class Lagrangian:
     def of(cls, model: PatternModel, price: Floats, highest: Floats) -> Lagrangian:
         """Add up: a placement is worth the prices of all tasks and what the pattern of each node is worth above them.
 
+        Its tasks cost on their nodes no more than all of them together would on one: lots are only broken up.
+
         Args:
             model: Classes and groups.
-            price: Price of a task of each class.
+            price: Price of so many tasks of each class on a node, shape (k, n).
             highest: Upper bound on what a pattern of each group is worth above its prices.
         """
-        return cls(price, highest, float(price @ model.all_tasks + highest @ model.nodes) + ROUNDING)
+        whole = price[np.arange(len(price)), model.all_tasks].sum()
+        return cls(price, highest, float(whole + highest @ model.nodes) + ROUNDING)
 
 
 class Oracle(Protocol):
@@ -72,7 +90,7 @@ class Oracle(Protocol):
         """Bound of each group, shape (G,), and patterns.
 
         Args:
-            price: Price of a task of each class, shape (k,).
+            price: Price of so many tasks of each class on a node, shape (k, n).
             weight: Weight of traffic.
         """
 
@@ -85,21 +103,33 @@ class Implicit:
     """All patterns, without a list of them."""
 
     builder: PatternBuilder
-    beam: int = BEAM
+    beam: int = BEAMS[0]
+    exact: bool = False
 
     def __call__(self, price: Floats, weight: float) -> tuple[Floats, Patterns]:
-        """Bounds from the tables, and patterns from a beam."""
-        tables = self.builder.tables(price, weight)
+        """Bounds from the tables, and patterns from a beam; in the end bounds from all patterns that may be better."""
+        tables = self.builder.tables(price, weight, fine=self.beam > BEAMS[0])
         highest = self.builder.highest(tables, weight)
         nothing = np.full(len(highest), -np.inf)
         found = self.builder.build(price, weight, nothing, tables, most=self.beam, beam=True)
         assert found is not None  # a beam is never too wide
-        return highest, found
+        if not self.exact:
+            return highest, found
+        best = np.full(len(highest), -np.inf)
+        np.maximum.at(best, found.group, weight * found.worth - found.cost(price))
+        better = self.builder.build(price, weight, best, tables, most=EXACT, beam=False)
+        if better is None:
+            return highest, found
+        np.maximum.at(best, better.group, weight * better.worth - better.cost(price))
+        return best + ROUNDING, joined([found, better], len(price))
 
     def widen(self) -> bool:
         """Keep more patterns in the making."""
-        self.beam *= 6
-        return self.beam <= WIDEST
+        if self.beam == BEAMS[-1]:
+            self.exact, before = True, self.exact
+            return not before
+        self.beam = BEAMS[BEAMS.index(self.beam) + 1]
+        return True
 
 
 @attrs.frozen
@@ -131,11 +161,10 @@ class Listed:
         """Worth of each pattern above the prices of its tasks.
 
         Args:
-            price: Price of a task of each class, shape (k,).
+            price: Price of so many tasks of each class on a node, shape (k, n).
             weight: Weight of traffic.
         """
-        found: Floats = weight * self.patterns.worth - self.patterns.every @ price
-        return found
+        return weight * self.patterns.worth - self.patterns.cost(price)
 
 
 def generate(
@@ -175,14 +204,36 @@ def generate(
             best = bound if best is None or bound.value < best.value else best
             if fresh := master.add(_worthwhile(found, price, node_price, weight)):
                 break
-        if best is None or best.value <= max(value + CLOSE, enough) or budget.spent or not (fresh or oracle.widen()):
+        if best is None or best.value <= enough or budget.spent:
+            break
+        closed = best.value <= value + CLOSE
+        if (closed or not fresh) and not master.cut() and (closed or not oracle.widen()):
             break
     return best, master.columns()
 
 
+@cache
+def _shares(tasks: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All fractions below 1 whose denominator is a lot that so many tasks may make."""
+    found = [(part, lot) for lot in range(2, min(tasks, LOT) + 1) for part in range(1, lot) if math.gcd(part, lot) == 1]
+    parts, lots = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return parts, lots
+
+
+def _penalties(model: PatternModel, weight: float) -> Floats:
+    """Price of a task that is left out, float64 (k,): `PENALTY` times what it exchanges and takes of a node."""
+    if not weight:
+        return np.full(len(model.order), PENALTY)
+    exchanges = model.between @ model.all_tasks + model.pull.max(axis=0, initial=0.0)
+    widest = model.room.max(axis=0, initial=0.0)
+    takes = np.divide(model.demand, widest, out=np.zeros_like(model.demand), where=widest > 0).max(axis=1, initial=0.0)
+    found: Floats = PENALTY * np.minimum(weight * exchanges + takes, 1.0)
+    return found
+
+
 def _worthwhile(found: Patterns, price: Floats, node_price: Floats, weight: float) -> Patterns:
     """The patterns that the relaxation gains from, the best of each group."""
-    gain = weight * found.worth - found.every @ price - node_price[found.group]
+    gain = weight * found.worth - found.cost(price) - node_price[found.group]
     order = np.lexsort((-gain, found.group))
     group = found.group[order]
     rank = np.arange(len(order)) - np.searchsorted(group, group)
@@ -191,23 +242,24 @@ def _worthwhile(found: Patterns, price: Floats, node_price: Floats, weight: floa
 
 
 class _Master:
-    """Restricted master problem in GLOP: tasks are covered at a penalty, and each node holds one pattern."""
+    """Restricted master problem in GLOP: tasks are covered at a penalty, each node holds one pattern, and cuts."""
 
     def __init__(self, model: PatternModel, weight: float) -> None:
         # The extra `exact`, and slow to import.
         from ortools.linear_solver import pywraplp
 
-        self._weight, self._known = weight, dict[tuple[int, bytes], Any]()
+        self._model, self._weight, self._known = model, weight, dict[tuple[int, bytes], Any]()
+        self._cuts, self._held = dict[tuple[int, int, int], Any](), np.zeros(0)
         self._every, self._worth = list[NDArray[np.int16]](), list[float]()
         self._solver = solver = pywraplp.Solver.CreateSolver("GLOP")
         self._tasks = [solver.Constraint(float(each), float(each)) for each in model.all_tasks.tolist()]
         self._nodes = [solver.Constraint(float(each), float(each)) for each in model.nodes.tolist()]
         self._objective = solver.Objective()
         self._objective.SetMaximization()
-        for row in self._tasks:
+        for row, penalty in zip(self._tasks, _penalties(model, weight).tolist(), strict=True):
             for sign in (1.0, -1.0):
                 slack = solver.NumVar(0, solver.infinity(), "")
-                self._objective.SetCoefficient(slack, -PENALTY)
+                self._objective.SetCoefficient(slack, -penalty)
                 row.SetCoefficient(slack, sign)
         k, groups = len(model.order), np.arange(len(model.nodes))
         empty = np.zeros((len(groups), k), dtype=np.int16)
@@ -231,14 +283,41 @@ class _Master:
         for row, count in zip(self._tasks, counts, strict=True):
             if count:
                 row.SetCoefficient(hold, float(count))
+        for (number, parts, lot), row in self._cuts.items():
+            if counts[number] * parts >= lot:
+                row.SetCoefficient(hold, float(counts[number] * parts // lot))
         return hold
 
+    def cut(self) -> bool:
+        """Add the cuts that the last solution breaks; False if there is none."""
+        every, before = np.array(self._every[: len(self._held)], dtype=np.int64), len(self._cuts)
+        for number, tasks in enumerate(self._model.all_tasks.tolist()):
+            parts, lots = _shares(tasks)
+            over = self._held @ (every[:, [number]] * parts // lots) - tasks * parts // lots
+            for at in np.argsort(-over, kind="stable")[:CUTS].tolist():
+                key = number, int(parts[at]), int(lots[at])
+                if over[at] > EXCEEDED and key not in self._cuts:
+                    self._cuts[key] = self._cut(*key, most=tasks * key[1] // key[2])
+        return len(self._cuts) > before
+
+    def _cut(self, number: int, parts: int, lot: int, *, most: int) -> Any:
+        row = self._solver.Constraint(-self._solver.infinity(), float(most))
+        for hold, counts in zip(self._known.values(), self._every, strict=True):
+            if counts[number] * parts >= lot:
+                row.SetCoefficient(hold, float(int(counts[number]) * parts // lot))
+        return row
+
     def solve(self, budget: Budget) -> tuple[float, Floats, Floats] | None:
-        """The value, and the duals of classes and groups; None where the solver was cut short."""
+        """The value, the price of so many tasks of each class, and of each group; None where it was cut short."""
         if not budget.run_linear(self._solver):
             return None
+        self._held = np.array([hold.solution_value() for hold in self._known.values()])
         tasks, nodes = (np.array([row.dual_value() for row in rows]) for rows in (self._tasks, self._nodes))
-        return float(self._objective.Value()), tasks, nodes
+        number = np.arange(self._model.widest)
+        price: Floats = tasks[:, None] * number
+        for (each, parts, lot), row in self._cuts.items():
+            price[each] += max(row.dual_value(), 0.0) * (number * parts // lot)
+        return float(self._objective.Value()), price, nodes
 
     def columns(self) -> Patterns:
         """All columns."""
