@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 
+import psutil
 import pytest
 
 import headgate_spark
+from adapters.spark.spark_jobs import executor_pid
 from headgate_spark.driver.session import executors
 from headgate_spark.driver.usage import node_usage, read_usage
 from headgate_spark.monitor import observe
@@ -36,6 +38,18 @@ def burn(spark, seconds):
     spark.range(0, CORES, 1, CORES).select(fn.udf(work, "long")(fn.lit(seconds))).collect()
 
 
+def witness(spark):
+    """CPU seconds since their start and resident MB of all executors and what they started, as the system counts."""
+    cpu = memory = 0.0
+    for host in HOSTS:
+        executor = psutil.Process(executor_pid(spark, host))
+        for each in (executor, *executor.children(recursive=True)):
+            times = each.cpu_times()
+            cpu += times.user + times.system + times.children_user + times.children_system
+            memory += each.memory_info().rss / 2**20
+    return cpu, memory
+
+
 def until(look):
     deadline = time.monotonic() + PATIENCE
     while not look() and time.monotonic() < deadline:
@@ -55,28 +69,38 @@ def burned(spark, connection):
     until(lambda: set(executors(spark)) <= set(read_usage()))
     alive = set(executors(spark))  # executors that tests before this one killed have reports as well
     burn(spark, 0.0)  # starts the workers
+    started = time.time()
+    until(lambda: min(read_usage()[each].time for each in alive) > started)
+    first, _ = witness(spark)
     before, since = read_usage(), time.time()
     burn(spark, SECONDS)
     (job,) = connection.recorder.wait(None, 1, since=since, timeout=PATIENCE)
     until(lambda: sum(read_usage()[each].cpu - before[each].cpu for each in alive) > 0.9 * BURNED)
     after = read_usage()
-    return {each: before[each] for each in alive}, {each: after[each] for each in alive}, job
+    spent = witness(spark)[0] - first
+    return {each: before[each] for each in alive}, {each: after[each] for each in alive}, job, spent
 
 
 def test_every_executor_is_heard_with_its_python_workers(burned, connection):
-    _, after, _ = burned
+    _, after, _, _ = burned
     assert connection.level == "hard"
     assert all(each.processes > 1 and each.memory > 50 for each in after.values())
 
 
 def test_python_s_cpu_is_in_it_and_not_in_spark_s_metric(burned):
-    before, after, job = burned
-    assert sum(after[each].cpu - before[each].cpu for each in after) > 0.9 * BURNED
+    before, after, job, spent = burned
+    used = sum(after[each].cpu - before[each].cpu for each in after)
+    assert 0.9 * BURNED < used < 1.3 * spent
     assert sum(end.cpu for end in job.tasks) < 0.5 * BURNED  # starting and ending the tasks, on a slow machine
 
 
+def test_memory_is_what_the_system_says_of_the_same_processes(burned, spark):
+    alive = set(executors(spark))
+    until(lambda: sum(read_usage()[each].memory for each in alive) == pytest.approx(witness(spark)[1], rel=0.2))
+
+
 def test_nodes_have_it_in_points(burned, spark):
-    before, after, _ = burned
+    before, after, _, _ = burned
     nodes = node_usage(before, after, executors(spark))
     assert [each.node for each in nodes] == HOSTS
     assert all(each.cpu > 0 for each in nodes)

@@ -16,7 +16,7 @@ import java.util.Map;
  */
 final class ProcessUsage {
     private static final long TICK = 10;
-    private static final int PAGE = 4;
+    private static final String RESIDENT = "VmRSS:";
 
     private final String self;
     private Map<String, Long> seen = new HashMap<String, Long>();
@@ -45,7 +45,7 @@ final class ProcessUsage {
                 String process = each.getKey() + "/" + fields[19];
                 alive.put(process, Long.valueOf(ticks(fields)));
                 seen.remove(process);
-                rss += Long.parseLong(fields[21]) * PAGE;
+                rss += resident((String) each.getKey());
             }
         }
         ended += sum(seen);
@@ -60,6 +60,18 @@ final class ProcessUsage {
             ticks += ((Long) all.next()).longValue();
         }
         return ticks;
+    }
+
+    /** Resident kilobytes of a process, 0 if it is gone: /proc/PID/stat has them in pages, whose size kernels choose. */
+    private static long resident(String pid) {
+        String text;
+        try {
+            text = new String(Files.readAllBytes(new File("/proc/" + pid + "/status").toPath()), StandardCharsets.ISO_8859_1);
+        } catch (IOException gone) {
+            return 0;
+        }
+        int begin = text.indexOf(RESIDENT);
+        return begin < 0 ? 0 : Long.parseLong(text.substring(begin + RESIDENT.length(), text.indexOf(" kB", begin)).trim());
     }
 
     private static long ticks(String[] fields) {
