@@ -30,12 +30,14 @@ ORDINARY_SESSION = """
 from pyspark.sql import SparkSession
 from headgate.errors import EngineError
 from headgate_spark.placement.table import PlacementTable
+from headgate_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
 from headgate_spark.driver.session import level_of, session
 import headgate_spark
 from headgate.model import Topology
 from headgate_spark.elastic import scale
 from headgate_spark.target import SparkTarget
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+builder = builder.config("spark.plugins", PLACEMENT).config("spark.jars", str(scheduler_jar(spark_home())))
 spark = builder.config("spark.dynamicAllocation.enabled", "true").getOrCreate()
 with headgate_spark.connect(spark) as connection:
     print("warnings:", [each.split(" ")[0] for each in connection.warnings])
@@ -183,6 +185,7 @@ def test_an_ordinary_session_is_soft_and_told_what_to_do(java: None) -> None:
     assert scaled.count("done=False") == scaled.count("Step(") == 1
     assert "Spark would undo it" in scaled
     assert level == "level: soft", done.stderr
+    assert "Headgate places no task under local[1]: its task scheduler runs on standalone clusters" in done.stderr
     assert "level soft, which cannot place tasks: make it with" in cannot_place
     assert "was stopped" in stopped
     assert "was started without" in no_jar
