@@ -256,7 +256,8 @@ def compact_command(*, samples: Path, as_json: bool) -> None:
 @output_option
 @click.argument("hours", nargs=-1, metavar="[YYYY-MM-DDTHH]...")
 @click.option("--before", metavar="YYYY-MM-DDTHH", help="All hours before this one.")
-def forget_command(*, output: Path, hours: tuple[str, ...], before: str | None) -> None:
+@json_option
+def forget_command(*, output: Path, hours: tuple[str, ...], before: str | None, as_json: bool) -> None:
     """Remove the tables of HOURS; the next run makes those again whose samples are there.
 
     Nothing else removes results but `--keep`: samples that are gone take nothing back.
@@ -265,6 +266,7 @@ def forget_command(*, output: Path, hours: tuple[str, ...], before: str | None) 
     from headgate_pipeline.tables.store import Store, forget
 
     gone = forget(Store(folder=output), hours, before or "")
+    emit({"hours": sorted(gone)}, as_json=as_json)
     say(f"the tables of {len(gone)} hours were removed; the next run writes knowledge.json and request.json anew")
 
 

@@ -76,7 +76,8 @@ def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as
 @click.argument("name")
 @click.argument("wanted", metavar="COMPONENT=COUNT")
 @home_option
-def scale(name: str, wanted: str, home: Path | None) -> None:
+@json_option
+def scale(name: str, wanted: str, home: Path | None, *, as_json: bool) -> None:
     """Change how many tasks of a component work, while all workers run.
 
     The component keeps no state, and its tuples are dealt evenly.
@@ -90,4 +91,7 @@ def scale(name: str, wanted: str, home: Path | None) -> None:
         raise click.BadParameter(f"{wanted!r} is no COMPONENT=COUNT, such as split=3", param_hint="COMPONENT=COUNT")
     with standing_or_at(home).gateway() as nimbus, SeatLedger(nimbus, name) as ledger:
         before = ledger.scale(component, int(count))
+    if as_json:
+        click.echo(json.dumps({"component": component, "before": before, "after": int(count)}))
+        return
     click.echo(f"{component}: {before} -> {count} tasks work")

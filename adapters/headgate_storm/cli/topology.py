@@ -177,7 +177,16 @@ def errors(name: str, home: Path | None, *, as_json: bool) -> None:
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes to ask for from now on.")
 @click.option("-e", "--executors", multiple=True, metavar="COMPONENT=NUMBER", help="Executors of a component.")
 @home_option
-def rebalance(name: str, wait: int | None, workers: int | None, executors: tuple[str, ...], home: Path | None) -> None:
+@json_option
+def rebalance(
+    name: str,
+    wait: int | None,
+    workers: int | None,
+    executors: tuple[str, ...],
+    home: Path | None,
+    *,
+    as_json: bool,
+) -> None:
     """Have Nimbus schedule a topology anew from nothing: all its workers may restart."""
     counts = {}
     for each in executors:
@@ -190,32 +199,36 @@ def rebalance(name: str, wait: int | None, workers: int | None, executors: tuple
         name,
         "is scheduled anew",
         lambda nimbus: nimbus.rebalance(name, wait=wait, workers=workers, executors=counts),
+        as_json=as_json,
     )
 
 
 @storm.command()
 @click.argument("name")
 @home_option
-def activate(name: str, home: Path | None) -> None:
+@json_option
+def activate(name: str, home: Path | None, *, as_json: bool) -> None:
     """Let the spouts of a topology emit."""
-    _act(home, name, "emits", lambda nimbus: nimbus.activate(name))
+    _act(home, name, "emits", lambda nimbus: nimbus.activate(name), as_json=as_json)
 
 
 @storm.command()
 @click.argument("name")
 @home_option
-def deactivate(name: str, home: Path | None) -> None:
+@json_option
+def deactivate(name: str, home: Path | None, *, as_json: bool) -> None:
     """Let the spouts of a topology pause."""
-    _act(home, name, "pauses", lambda nimbus: nimbus.deactivate(name))
+    _act(home, name, "pauses", lambda nimbus: nimbus.deactivate(name), as_json=as_json)
 
 
 @storm.command()
 @click.argument("name")
 @wait_option
 @home_option
-def kill(name: str, wait: int | None, home: Path | None) -> None:
+@json_option
+def kill(name: str, wait: int | None, home: Path | None, *, as_json: bool) -> None:
     """Kill a topology, by default after its message timeout."""
-    _act(home, name, "is being killed", lambda nimbus: nimbus.kill(name, wait=wait))
+    _act(home, name, "is being killed", lambda nimbus: nimbus.kill(name, wait=wait), as_json=as_json)
 
 
 @storm.command()
@@ -233,7 +246,8 @@ def jar(output: Path, *, as_json: bool) -> None:
 @storm.command()
 @click.argument("arguments", nargs=-1, metavar="-- [SERVE ARGUMENTS]...")
 @click.option("--user", default="storm", show_default=True, help="The user that Nimbus runs as.")
-def unit(arguments: tuple[str, ...], user: str) -> None:
+@json_option
+def unit(arguments: tuple[str, ...], user: str, *, as_json: bool) -> None:
     """Print a systemd unit for `headgate serve storm`, with its limits and restarts.
 
     SERVE ARGUMENTS are those of `headgate serve storm`, after --; without --endpoint it is that of the page.
@@ -241,7 +255,8 @@ def unit(arguments: tuple[str, ...], user: str) -> None:
     named = any(each.partition("=")[0] == "--endpoint" for each in arguments)
     endpoint = () if named else ("--endpoint", "/var/lib/headgate/endpoint.json")
     program = str(Path(sysconfig.get_path("scripts"), "headgate"))
-    click.echo(systemd_unit(user, (program, "serve", "storm", *endpoint, *arguments)), nl=False)
+    text = systemd_unit(user, (program, "serve", "storm", *endpoint, *arguments))
+    click.echo(json.dumps({"unit": text}) if as_json else text, nl=as_json)
 
 
 def _nimbus(home: Path | None) -> NimbusGateway:
@@ -251,10 +266,12 @@ def _nimbus(home: Path | None) -> NimbusGateway:
     return standing_or_at(home).gateway()
 
 
-def _act(home: Path | None, name: str, done: str, act: Callable[[NimbusGateway], None]) -> None:
+def _act(home: Path | None, name: str, done: str, act: Callable[[NimbusGateway], None], *, as_json: bool) -> None:
     with _nimbus(home) as nimbus:
         act(nimbus)
     click.echo(f"{name} {done}", err=True)
+    if as_json:
+        click.echo(json.dumps({"topology": name, "asked": done}))
 
 
 def _show(topologies: list[TopologyInfo], *, as_json: bool) -> None:

@@ -86,8 +86,9 @@ def test_an_hour_that_lost_some_of_its_files_stays_whole_until_it_is_forgotten(f
     with store.locked():
         assert update(None, survey(results / "raw", store), store) == Update(lost=("2026-01-05T00",))
     assert contents(results / "out") == before
-    forgotten = headgate("pipeline", "forget", "-o", results / "out", "2026-01-05T00")
+    forgotten = headgate("pipeline", "forget", "-o", results / "out", "2026-01-05T00", "--json")
     assert forgotten.returncode == 0, forgotten.stderr
+    assert json.loads(forgotten.stdout) == {"hours": ["2026-01-05T00"]}
     assert list(store.manifest().hours) == ["2026-01-05T01"]
     printed = json.loads(pipeline_here(results / "raw", results / "out", "--max-rejected", 50).stdout)
     assert printed["hours"] == ["2026-01-05T00"]
