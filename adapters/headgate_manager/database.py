@@ -19,13 +19,18 @@ from sqlalchemy.pool import NullPool
 from headgate.errors import DocumentError, EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
     from sqlalchemy import URL, Connection, Engine
+
+    T = TypeVar("T")
 
 PATIENCE = 30
 """Seconds for a connection, and for a lock that another manager has. If smaller, a busy database fails changes; if
 larger, a dead one is noticed later."""
+TRIES = 5
+"""Tries of a change. With fewer, more changes fail where many managers register the same topology at once."""
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 """Drivers of the databases that are named without one."""
 LOCKS = {
@@ -126,6 +131,26 @@ def _alone(engine: Engine) -> Iterator[None]:
             yield
         finally:
             connection.execute(text(lock[1]))
+
+
+def repeated(engine: Engine, change: Callable[[Connection], T]) -> T:
+    """Do a change in one transaction, again if another manager made the same row first, or was in the way.
+
+    Args:
+        engine: The database.
+        change: The change.
+
+    Raises:
+        EngineError: As `transaction`.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            with transaction(engine) as connection:
+                return change(connection)
+        except EngineError as error:
+            if not left or not in_conflict(error):
+                raise
+    raise AssertionError
 
 
 def _address(url: str) -> URL:

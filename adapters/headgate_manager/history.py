@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -79,7 +79,33 @@ def record(
         after: The indication after; None of a topology that is not registered.
         topology: Its name, if there is no indication.
     """
-    row: dict[str, Any] = {
+    row = row_of(now, action, verdict, author, before, after, topology)
+    done = connection.execute(insert(tables.history).values(**row))
+    key = done.inserted_primary_key
+    return read_change({"number": key[0] if key is not None else 0, **row})
+
+
+def row_of(
+    now: int,
+    action: str,
+    verdict: str,
+    author: Author,
+    before: Indication | None,
+    after: Indication | None,
+    topology: str = "",
+) -> dict[str, Any]:
+    """A row without its number, as `record` appends it.
+
+    Args:
+        now: Time of the change.
+        action: See `Change`.
+        verdict: See `Change`.
+        author: Who, and why.
+        before: The indication before; None if there was none.
+        after: The indication after; None of a topology that is not registered.
+        topology: Its name, if there is no indication.
+    """
+    return {
         "at": now,
         "topology": topology if after is None else after.name,
         "action": action,
@@ -89,9 +115,17 @@ def record(
         "before": json.dumps(attrs.asdict(before) if before is not None else {}),
         "after": json.dumps(attrs.asdict(after) if after is not None else {}),
     }
-    done = connection.execute(insert(tables.history).values(**row))
-    key = done.inserted_primary_key
-    return read_change({"number": key[0] if key is not None else 0, **row})
+
+
+def record_all(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Append rows of `row_of` in their order.
+
+    Args:
+        connection: The transaction of the changes.
+        rows: The rows.
+    """
+    if rows:
+        connection.execute(insert(tables.history), rows)
 
 
 def read_change(row: dict[str, Any]) -> Change:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import threading
@@ -17,9 +18,10 @@ from headgate.cli.output import json_option, say
 from headgate.engines.secret import read_or_make_secret
 from headgate.errors import EngineError
 from headgate_manager.commands import database_option
+from headgate_manager.kafka.address import TOPIC, KafkaTopic, read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from headgate_manager.listening import HttpServer
@@ -50,10 +52,29 @@ def manager() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the secret of callers; made if it is not there, by default in the user's state folder.",
 )
+@click.option(
+    "--kafka",
+    type=KafkaTopic(),
+    metavar="BOOTSTRAP[/TOPIC]",
+    help=f"Take triggers from a Kafka topic, too: HOST:PORT[,HOST:PORT...][/TOPIC], by default /{TOPIC}.",
+)
+@click.option(
+    "--kafka-conf",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with settings of Kafka's client, by librdkafka's names, a NAME=VALUE a line: of TLS, of SASL.",
+)
 @database_option
 @json_option
-def serve(listen: tuple[str, int], token: Path | None, database: str | None, *, as_json: bool) -> None:
-    """Serve triggers and priorities over HTTP, until Ctrl-C."""
+def serve(
+    listen: tuple[str, int],
+    token: Path | None,
+    kafka: KafkaTopic.Where | None,
+    kafka_conf: Path | None,
+    database: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Serve triggers and priorities over HTTP, and take triggers from Kafka, until Ctrl-C."""
     # These cost some 0.1 s, which the list of commands does not need.
     from headgate.control.outbox import Outbox
     from headgate_manager.opening import Stores
@@ -65,9 +86,14 @@ def serve(listen: tuple[str, int], token: Path | None, database: str | None, *, 
         def tell(done: Mapping[str, Any]) -> None:
             screen.put(lambda: click.echo(json.dumps(done)) if as_json else say(_sentence(done)))
 
-        with _http(lambda: stores.use(database), listen, token or _own_token(), tell) as server:
+        def use() -> AbstractContextManager[Store]:
+            return stores.use(database)
+
+        with _http(use, listen, token or _own_token(), tell) as server:
             _introduce(server.url, token or _own_token(), as_json=as_json)
-            threading.Event().wait()  # until a signal
+            with _kafka(use, kafka, kafka_conf, tell) as ended:
+                ended.wait()  # until a signal
+                raise EngineError("the thread that takes triggers from Kafka ended; start the manager again")
 
 
 def _http(
@@ -83,6 +109,29 @@ def _http(
     except ModuleNotFoundError as error:
         raise EngineError(f"{error.name} is not installed: `pip install 'headgate[manager]'`") from None
     return HttpServer(application(Routes(use, read_or_make_secret(token), tell)), listen)
+
+
+@contextlib.contextmanager
+def _kafka(
+    use: Callable[[], AbstractContextManager[Store]],
+    where: KafkaTopic.Where | None,
+    conf: Path | None,
+    tell: Callable[[Mapping[str, Any]], None],
+) -> Iterator[threading.Event]:
+    """Take triggers from a topic, if one is named; yields what is set when that ends by itself."""
+    if where is None:
+        yield threading.Event()
+        return
+    try:
+        # confluent-kafka costs 0.1 s, which the list of commands does not need.
+        from headgate_manager.kafka.client import Topic
+        from headgate_manager.kafka.intake import Intake
+    except ModuleNotFoundError as error:
+        raise EngineError(f"{error.name} is not installed: `pip install 'headgate[kafka]'`") from None
+    settings = read_settings(conf) if conf is not None else {}
+    with Intake(Topic(where.bootstrap, where.topic, settings), use, tell) as intake:
+        say(f"triggers come from {where.topic} at {where.bootstrap}, too")
+        yield intake.ended
 
 
 def _own_token() -> Path:

@@ -8,35 +8,19 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from sqlalchemy import delete, insert, select, update
 
-from headgate.errors import DocumentError, EngineError, known_names
 from headgate_manager import tables
-from headgate_manager.database import in_conflict, transaction
-from headgate_manager.history import Author, Change, read_change, record
-from headgate_manager.indication import (
-    CHANGING,
-    Indication,
-    Merged,
-    Trigger,
-    check_indication,
-    check_trigger,
-    merge,
-    next_sequence,
-    settled,
-)
+from headgate_manager.database import repeated, transaction
+from headgate_manager.history import Author, Change, read_change, record, record_all
+from headgate_manager.indication import Indication, Merged, Trigger, check_indication, check_trigger, settled
+from headgate_manager.ledger import Ledger, Sent, settled_row, unknown
 from headgate_manager.starving import Seen, look, remedies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import TypeVar
 
     from sqlalchemy import Connection, Engine
 
     from headgate_manager.starving import Claim
-
-    T = TypeVar("T")
-
-TRIES = 5
-"""Tries of a change. With fewer, more changes fail where many managers register the same topology at once."""
 
 
 def wall_clock() -> int:
@@ -112,7 +96,7 @@ class Store:
                 _write(connection, after)
             return record(connection, now, "set", "new" if before is None else "changed", author, current, after)
 
-        return self._repeated(change)
+        return repeated(self._engine, change)
 
     def trigger(self, trigger: Trigger, author: Author, *, at_once: bool = False) -> Merged:
         """Merge a trigger into the indication of its topology, and record it whatever becomes of it.
@@ -127,21 +111,15 @@ class Store:
             EngineError: The database does not answer.
         """
         check_trigger(trigger)
+        sent = Sent(trigger=trigger, author=author, at_once=at_once)
 
         def change(connection: Connection) -> Merged:
-            now = self._clock()
-            before = self._settle(connection, self._known(connection, trigger.topology), now)
-            last = _last(connection, trigger)
-            made = merge(before, trigger, last=last, now=now, at_once=at_once)
-            if made.verdict in CHANGING:
-                _write(connection, made.indication)
-                _count(connection, trigger, last)
-            who = author.who if trigger.source == author.who else f"{trigger.source} by {author.who}"
-            said = attrs.evolve(author, who=who, why=author.why or trigger.why or made.message)
-            record(connection, now, "trigger", made.verdict, said, before, made.indication)
+            ledger = Ledger(connection, [sent])
+            made = ledger.merge(sent, self._clock())
+            ledger.write()
             return made
 
-        return self._repeated(change)
+        return repeated(self._engine, change)
 
     def seen(self) -> dict[str, Seen]:
         """Topologies as the last round saw them, by name."""
@@ -184,7 +162,7 @@ class Store:
 
         with transaction(self._reading()) as connection:
             known, size = _seen(connection), connection.execute(select(tables.cluster.c.nodes)).scalar_one_or_none()
-        return known if after(known) == known and size == nodes else self._repeated(change)
+        return known if after(known) == known and size == nodes else repeated(self._engine, change)
 
     def _tell(self, connection: Connection, before: Seen | None, after: Seen, now: int) -> None:
         """Write into the history where starving and aging begin and end, of a topology that is registered."""
@@ -194,17 +172,6 @@ class Store:
             return
         for verdict, why in words:
             record(connection, now, "round", verdict, Author(who="manager", why=why), found, found)
-
-    def _repeated(self, change: Callable[[Connection], T]) -> T:
-        """Do a change in one transaction, again if another manager made the same row first, or was in the way."""
-        for left in reversed(range(TRIES)):
-            try:
-                with transaction(self._engine) as connection:
-                    return change(connection)
-            except EngineError as error:
-                if not left or not in_conflict(error):
-                    raise
-        raise AssertionError
 
     def _reading(self) -> Engine:
         return self._engine.execution_options(headgate_reads=True)
@@ -217,11 +184,7 @@ class Store:
     def _known(self, connection: Connection, name: str, *, lock: bool = True) -> Indication:
         found = self._find(connection, name, lock=lock)
         if found is None:
-            names = connection.execute(select(tables.topologies.c.name)).scalars()
-            known = known_names(name, names)
-            raise DocumentError(
-                "/topology", f"no topology {name} is registered{known}; `headgate priority set {name}` registers it"
-            )
+            raise unknown(name, list(connection.execute(select(tables.topologies.c.name)).scalars()))
         return found
 
     def _settle(self, connection: Connection, before: Indication, now: int) -> Indication:
@@ -229,29 +192,13 @@ class Store:
         after = settled(before, now)
         if after != before:
             _write(connection, after)
-            author = Author(who="manager", why=f"the hold of {before.hold / 1000:g} s was over")
-            record(connection, after.changed or now, "settle", "on" if after.active else "off", author, before, after)
+            record_all(connection, [settled_row(before, after, now)])
         return after
 
 
 def _write(connection: Connection, indication: Indication) -> None:
     rows = update(tables.topologies).where(tables.topologies.c.name == indication.name)
     connection.execute(rows.values(**attrs.asdict(indication)))
-
-
-def _last(connection: Connection, trigger: Trigger) -> int | None:
-    own = (tables.sources.c.topology == trigger.topology) & (tables.sources.c.source == trigger.source)
-    return connection.execute(select(tables.sources.c.sequence).where(own)).scalar_one_or_none()
-
-
-def _count(connection: Connection, trigger: Trigger, last: int | None) -> None:
-    number = next_sequence(trigger, last)
-    if last is None:
-        row = {"topology": trigger.topology, "source": trigger.source, "sequence": number}
-        connection.execute(insert(tables.sources).values(**row))
-        return
-    own = (tables.sources.c.topology == trigger.topology) & (tables.sources.c.source == trigger.source)
-    connection.execute(update(tables.sources).where(own).values(sequence=number))
 
 
 def _seen(connection: Connection) -> dict[str, Seen]:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 from sqlalchemy.dialects.mysql import LONGTEXT
 
 metadata = MetaData()
@@ -88,3 +100,26 @@ reschedulings = Table(
     Index("headgate_reschedulings_cluster", "cluster", "stage"),
 )
 """Reschedulings (`rescheduling.Rescheduling`): topologies, those that were paused, and their old slots as JSON."""
+
+offsets = Table(
+    "headgate_offsets",
+    metadata,
+    Column("topic", String(64), primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("following", BigInteger, nullable=False),
+)
+"""Offset of the message that comes after those taken, for each partition of each Kafka topic, by the topic's UUID."""
+
+letters = Table(
+    "headgate_letters",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("part", Integer, nullable=False),
+    Column("place", BigInteger, nullable=False),
+    Column("topic", String(64), nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("pointer", Text, nullable=False),
+    Column("error", Text, nullable=False),
+)
+"""Messages that are no triggers, until they are in the dead-letter topic (`topics.Letter`)."""

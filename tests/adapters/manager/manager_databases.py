@@ -100,6 +100,8 @@ def emptied(url):
     """The same database without any table."""
     with opened(url) as engine, transaction(engine) as connection:
         for name in (
+            "headgate_letters",
+            "headgate_offsets",
             "headgate_reschedulings",
             "headgate_seen",
             "headgate_cluster",

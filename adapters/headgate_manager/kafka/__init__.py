@@ -1,0 +1,1 @@
+"""Triggers from a Kafka topic."""
