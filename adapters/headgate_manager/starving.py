@@ -5,6 +5,8 @@ Times are whole milliseconds since 1970 in UTC.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import attrs
@@ -98,20 +100,34 @@ def remedies(claims: Sequence[Claim], nodes: int) -> dict[str, str]:
         claims: Claims of all topologies.
         nodes: Nodes of the cluster.
     """
-    return {claim.name: _remedy(claim, claims, nodes) for claim in claims if not claim.nodes}
+    wishes = _Wishes(claims)
+    return {claim.name: _remedy(claim, wishes, nodes) for claim in claims if not claim.nodes}
 
 
-def _remedy(claim: Claim, claims: Sequence[Claim], nodes: int) -> str:
-    others = [each for each in claims if each.name != claim.name]
+class _Wishes:
+    """Nodes that topologies desire, by level: summed up once, for there may be thousands."""
+
+    def __init__(self, claims: Sequence[Claim]) -> None:
+        found = sorted((each.level, each.desired) for each in claims)
+        self._levels = [level for level, _ in found]
+        self._sums = [0, *accumulate(desired for _, desired in found)]
+        self._before = sorted({max(level - 1, 0) for level in self._levels})
+
+    def up_to(self, level: int) -> int:
+        """Nodes that all topologies of a level, or a more important one, desire."""
+        return self._sums[bisect_right(self._levels, level)]
+
+    def fitting(self, level: int, most: int) -> int | None:
+        """The least important level before this one up to which no more nodes than `most` are desired."""
+        end = bisect_left(self._before, level)
+        at = bisect_right(self._before, most, hi=end, key=self.up_to)
+        return self._before[at - 1] if at else None
+
+
+def _remedy(claim: Claim, wishes: _Wishes, nodes: int) -> str:
     need = max(claim.minimum, 1)
-    ahead = sum(each.desired for each in others if each.level <= claim.level)
-    missing = ahead + need - nodes
+    missing = wishes.up_to(claim.level) - claim.desired + need - nodes
     if missing <= 0:
         return f"nothing: {nodes} nodes are enough for it and all that are as important"
-    said = f"{missing} more nodes"
-    fitting = [
-        level
-        for level in {max(each.level - 1, 0) for each in others}
-        if level < claim.level and sum(each.desired for each in others if each.level <= level) + need <= nodes
-    ]
-    return f"{said}, or priority {max(fitting)}" if fitting else said
+    level = wishes.fitting(claim.level, nodes - need)
+    return f"{missing} more nodes" + ("" if level is None else f", or priority {level}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import attrs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +102,23 @@ def test_with_aging_nobody_starves_for_ever(drawn, nodes):
         for each in claims:
             served[each.name] = now if each.nodes else served.get(each.name, NOW)
             assert now - served[each.name] <= bound
+
+
+def test_what_it_would_take_is_told_of_thousands_as_of_each_alone():
+    """By the definition: each level that some topology would have to be before, with all that are as important then."""
+    chance = random.Random(3)
+    for _ in range(200):
+        claims = [
+            Claim(name=f"t{at}", level=chance.randrange(6), desired=chance.randrange(5), minimum=1, nodes=at % 2)
+            for at in range(chance.randrange(1, 9))
+        ]
+        nodes = chance.randrange(12)
+        for claim in (each for each in claims if not each.nodes):
+            others = [each for each in claims if each is not claim]
+            wished = {level: sum(each.desired for each in others if each.level <= level) for level in range(7)}
+            levels = {max(each.level - 1, 0) for each in others}
+            fitting = [level for level in levels if level < claim.level and wished[level] + 1 <= nodes]
+            missing = wished[claim.level] + 1 - nodes
+            said = f"{missing} more nodes" + (f", or priority {max(fitting)}" if fitting else "")
+            found = remedies(claims, nodes)[claim.name]
+            assert found == said if missing > 0 else found.startswith("nothing")
