@@ -19,8 +19,9 @@ from storm_tally import Tally
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from headgate_storm.client.seats import Seat
+    from headgate_storm.client.seat import Seat
     from headgate_storm.local.cluster import LocalStorm
+    from headgate_storm.local.processes import WorkerProcess
 
 pytestmark = [
     pytest.mark.storm,
@@ -41,27 +42,41 @@ CONF = {"headgate.seats.movable": "pass=stateless; sum=fields:sums", "headgate.s
 
 
 def settled(ledger: SeatLedger) -> list[Seat] | None:
-    """The seats, once each task has one owner and nothing of a move is under way."""
+    """The seats, once each task has one owner, the one of the ledger, and nothing of a move is under way.
+
+    A worker that was killed is heard of for a while; its next life enters other ownerships before it says anything.
+    """
     try:
         seats = ledger.seats()
     except EngineError:
         return None
-    owners = [(each.component, each.index) for each in seats if each.owner]
-    whole = len(seats) == SEATS and len(owners) == len(set(owners)) == SEATS // 2
+    said = sorted((each.component, each.index, each.task, each.epoch) for each in seats if each.owner)
+    pages = {each: ledger._page(each)["owners"] for each in ("pass", "sum")}
+    entered = [(name, index, *row[:2]) for name, rows in pages.items() for index, row in enumerate(rows)]
+    whole = len(seats) == SEATS and said == sorted(entered)
     return seats if whole and all(each.settled for each in seats) else None
 
 
-def order(ledger: SeatLedger, seats: list[Seat], rng: random.Random) -> tuple[Seat, Seat]:
-    """Order a move of any task, and wait for nothing; the seat that it leaves, and the one that it goes to."""
+def order(ledger: SeatLedger, rng: random.Random) -> tuple[Seat, Seat] | None:
+    """Order a move of any task, and wait for nothing; the seat that it leaves, and the one that it goes to.
+
+    None while no move can be ordered: a worker that was killed is entered anew just now.
+    """
+    seats = settled(ledger)
+    if seats is None:
+        return None
     owner = rng.choice([each for each in seats if each.owner])
     key = (owner.component, owner.index)
     (other,) = (each for each in seats if (each.component, each.index) == key and not each.owner)
-    ledger._order(*key, other.task, owner.epoch + 1)  # whoever ordered it may be dead by now
+    try:
+        ledger._order(*key, other.task, owner.epoch + 1)  # whoever ordered it may be dead by now
+    except EngineError:
+        return None
     return owner, other
 
 
 def strike(storm: LocalStorm, role: str, old: Seat, new: Seat) -> None:
-    """Kill a worker, of which each has an upstream task, or have ZooKeeper stand still."""
+    """Kill a worker, of which each has an upstream task, and see it start, or have ZooKeeper stand still."""
     if role == "zookeeper":
         (zookeeper,) = (each for each in storm.daemons if each.name == "zookeeper")
         for pid in zookeeper.members():
@@ -70,7 +85,14 @@ def strike(storm: LocalStorm, role: str, old: Seat, new: Seat) -> None:
         for pid in zookeeper.members():
             os.kill(pid, signal.SIGCONT)
     else:
-        storm.kill_worker((old if role == "old" else new).port)
+        killed = storm.kill_worker((old if role == "old" else new).port)
+        wait_for("the next life of the worker", lambda: again(storm, killed), 3 * PATIENCE)
+
+
+def again(storm: LocalStorm, killed: WorkerProcess) -> bool:
+    """True once both workers run, in place of the one that was killed another."""
+    pids = {each.pid for each in storm.workers() if each.topology == killed.topology}
+    return len(pids) == 2 and killed.pid not in pids
 
 
 @pytest.mark.timeout(7200)
@@ -83,10 +105,9 @@ def test_one_owner_is_left_and_all_that_was_sent_arrives_whoever_dies_in_a_move(
     tally.submit_durable(name, rate=50.0, **CONF)
     with SeatLedger(seat_storm.gateway, name) as ledger:
         for _ in range(POINTS):
-            seats = wait_for("one owner of each task", partial(settled, ledger), 3 * PATIENCE)
             written = len(tally.numbers("written"))
             wait_for("tuples", lambda n=written: len(tally.numbers("written")) > n + 100)
-            old, new = order(ledger, seats, rng)
+            old, new = wait_for("one owner of each task", partial(order, ledger, rng), 3 * PATIENCE)
             time.sleep(rng.uniform(0, LONGEST))
             strike(seat_storm, role, old, new)
         wait_for("one owner of each task", partial(settled, ledger), 3 * PATIENCE)
