@@ -15,6 +15,7 @@ from pyspark.sql import functions as fn
 
 import headgate_spark
 from headgate.control.loop import Control, Loop
+from headgate.errors import EngineError
 from headgate.model import Limits
 from headgate.plugins.host import PluginHost
 from headgate_spark.driver.gateway import running_gateway, state_coordinator, stream_execution
@@ -32,6 +33,20 @@ PATIENCE = 600.0
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 N = 6
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def stateless(spark, connection, folder):
+    """What is said of a query that keeps no state, and whether it goes on."""
+    rows = spark.readStream.format("rate").option("rowsPerSecond", 60).load()
+    writer = rows.repartition(N, "value").writeStream.format("noop")
+    query = writer.option("checkpointLocation", folder).start()
+    try:
+        connection.target(query)
+    except EngineError as error:
+        return {"said": str(error), "active": query.isActive}
+    finally:
+        query.stop()
+    return {"said": "", "active": True}
 
 
 def turn(shift):
@@ -262,6 +277,7 @@ def main():
                 "batches": lambda: batches(spark, f"{folder}/batches"),
                 "state": lambda: state(spark, connection, f"{folder}/state"),
                 "joined": lambda: joined(spark, connection, f"{folder}/joined"),
+                "stateless": lambda: stateless(spark, connection, f"{folder}/stateless"),
                 "chained": lambda: chained(spark, connection, f"{folder}/chained"),
             }.items():
                 found[name] = part()

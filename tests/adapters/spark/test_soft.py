@@ -50,6 +50,10 @@ class TestSoft:
         assert [hits[1:] for hits in found["state"]["batches"]] == [[True, True]] * 3
         assert found["state"]["failures"] == []
 
+    def test_a_query_without_state_is_refused_and_goes_on(self, found):
+        assert "keeps no state, so level soft can place none of its stages" in found["stateless"]["said"]
+        assert found["stateless"]["active"]
+
     def test_each_of_two_stateful_stages_moves_its_own_state_and_hits_cost_no_call(self, found):
         chained = found["chained"]
         assert (chained["stages"], chained["numbers"]) == ([1, 2], [[], [1], [0]])
