@@ -1,4 +1,4 @@
-"""What this machine can do for nodes that are apart, asked of its kernel."""
+"""Abilities of this machine for nodes that are apart, asked of its kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INSTALL = "pip install 'headgate[apart]'"
 
 
 def network_problem() -> str:
-    """Why no node can have a network of its own here, "" if it can."""
+    """The reason for which no node can have a network of its own here, "" if it can."""
     if not sys.platform.startswith("linux"):
         return f"network namespaces are Linux's, and this is {sys.platform}"
     if importlib.util.find_spec("pyroute2") is None:
@@ -27,7 +27,7 @@ def network_problem() -> str:
 
 
 def bounds(groups: Groups | None = None) -> tuple[str, ...]:
-    """What nodes can be bounded in here beside their network.
+    """Resources in which nodes can be bounded here, beside their network.
 
     Args:
         groups: Where control groups are; looked for by default.

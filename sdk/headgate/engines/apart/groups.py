@@ -25,7 +25,7 @@ GONE = 5.0
 
 @attrs.frozen
 class Groups:
-    """Where control groups are on this machine.
+    """Folders of this machine in which control groups are made.
 
     Attributes:
         cpu: Folder below which a group with a share of the processor is made; None if there is none.

@@ -1,4 +1,4 @@
-"""What a node that is apart may use, and how people write it."""
+"""Bounds of a node that is apart, and how people write them."""
 
 from __future__ import annotations
 

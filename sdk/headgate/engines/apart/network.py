@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headgate.engines.apart.limits import NodeLimits
 
 NAMESPACES = Path("/run/netns")
-"""Where namespaces have names, as for `ip netns`."""
+"""Folder in which namespaces have names, as for `ip netns`."""
 SUBNETS = tuple(f"198.{18 + index // 256}.{index % 256}" for index in range(512))
 """Networks of 256 addresses for benchmarks of networks (RFC 2544), of which no host on the Internet has one."""
 FIRST = 11
@@ -29,7 +29,7 @@ INTERFACE = "eth0"
 BURST = 64 * 1024
 """Bytes that pass at full speed after a pause; with less, segments of TCP are dropped at once."""
 DELAY = "100ms"
-"""How long a packet may wait for its turn; with more, queues grow before TCP slows down."""
+"""Time that a packet may wait for its turn; with more, queues grow before TCP slows down."""
 ROOT = 0xFFFFFFFF
 """Parent of the first queue of an interface."""
 

@@ -1,4 +1,4 @@
-"""What ended clusters left behind, found by its name and by who is in it, and removed."""
+"""Remains of clusters that have ended, found by their names and by who is in them, and removed."""
 
 from __future__ import annotations
 
