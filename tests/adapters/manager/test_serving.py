@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -24,41 +23,12 @@ from headgate_manager.opening import Stores
 from headgate_manager.store import Store
 from headgate_manager.web import LARGEST_BODY, Routes, application
 from manager_databases import check_consistent
+from manager_served import Served, serving
 from patience import PATIENCE
 from shell import gone, headgate, running
 
 PAGE = (Path(__file__).parents[3] / "docs" / "manager.md").read_text()
 TRIGGER = {"topology": "t", "on": True, "source": "detect-3", "sequence": 7}
-
-
-class Served:
-    """A manager that listens, and what it is asked with."""
-
-    def __init__(self, url, token):
-        self.address, self.token = (url.rpartition("/")[2].partition(":")[0], int(url.rpartition(":")[2])), token
-
-    def ask(self, method, path, body=None, token=None, raw=None):
-        """The status and the document of an answer."""
-        text = json.dumps(body) if raw is None else raw
-        head = {"Authorization": f"Bearer {self.token if token is None else token}"}
-        with closing(http.client.HTTPConnection(*self.address, timeout=PATIENCE)) as connection:
-            connection.request(method, path, None if method == "GET" else text, head)
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-
-    def connect(self):
-        return socket.create_connection(self.address, timeout=PATIENCE)
-
-
-@contextmanager
-def serving(folder, *words):
-    """A manager on a port of the system's, with a database and a token in a folder."""
-    more = ("--listen", "127.0.0.1:0", "--database", folder / "p.sqlite", "--token", folder / "token", "--json", *words)
-    with running("manager", "serve", *more, folder=folder) as (process, mark):
-        told = json.loads(process.stdout.readline())
-        served = Served(told["url"], Path(told["token"]).read_text().strip())
-        served.process, served.mark = process, mark
-        yield served
 
 
 @pytest.fixture(scope="module")
