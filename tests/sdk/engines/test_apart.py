@@ -235,6 +235,14 @@ def test_nodes_in_which_a_process_lives_stay_when_their_owner_is_gone(able):
     assert not (NAMESPACES / nodes.name(1)).exists()
 
 
+def test_a_machine_that_cannot_do_it_says_why_and_makes_nothing(monkeypatch):
+    monkeypatch.setattr("headgate.engines.apart.ability.importlib.util.find_spec", lambda name: None)
+    before = namespaces()
+    with pytest.raises(EngineError, match=r"nodes cannot be apart: .*; without --apart the cluster starts as ever"):
+        ApartNodes.make([NodeLimits()])
+    assert namespaces() == before
+
+
 def test_a_host_that_is_no_node_is_named(two):
     with pytest.raises(EngineError, match=r"198\.51\.100\.1 is no node that is apart: 198\.18\."):
         two.set_rate("198.51.100.1", 1e6)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import attrs
 from filelock import FileLock
 
+from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.groups import Groups, find_groups
 from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.network import NodeNetwork, namespaces
+from headgate.engines.apart.network import NAMESPACES, NodeNetwork, namespaces
 from headgate.engines.apart.sweep import remove, sweep
-from headgate.engines.cache import cache_folder
 from headgate.errors import EngineError
 from headgate.interrupts import held
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
+
+LOCK = NAMESPACES.parent / "headgate-apart.lock"
+"""One for the machine, as subnets are; who may make namespaces may write there."""
 
 
 @attrs.define(eq=False)
@@ -52,8 +55,7 @@ class ApartNodes:
         made = cls(tuple(limits), NodeNetwork(ClusterName.new()), groups)
         _check(groups, made.limits)
         try:
-            cache_folder().mkdir(parents=True, exist_ok=True)
-            with FileLock(cache_folder() / "apart.lock"):  # two that start at once would choose the same subnet
+            with FileLock(LOCK):  # two that start at once would choose the same subnet
                 sweep()
                 with held():
                     made.network.make(made.limits)
@@ -181,7 +183,9 @@ def within(namespace: str, call: Callable[[], T]) -> T:
 
 
 def _check(groups: Groups, limits: Sequence[NodeLimits]) -> None:
-    """Say before anything is made that a bound cannot be kept."""
+    """Say before anything is made that this machine cannot do it."""
+    if problem := network_problem():
+        raise EngineError(f"nodes cannot be apart: {problem}; without --apart the cluster starts as ever")
     if groups.cpu is None and any(each.cores is not None for each in limits):
         raise EngineError("this machine lets no control group for processor time be made: leave out --nodes")
     if groups.memory is None and any(each.memory_mb is not None for each in limits):
