@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
 import traceback
+from typing import TYPE_CHECKING
 
 import click
 
 from headgate.errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ENVIRONMENT = "HEADGATE_LOG"
 """Environment variable: the level of the log, as `--log-level` takes it."""
@@ -41,7 +46,7 @@ class _OnStderr(logging.Handler):
 
 
 def show_logs(level: str, *, tracebacks: bool) -> None:
-    """Write Headgate's log to stderr from now on, once.
+    """Write Headgate's log to stderr until the command has ended, once.
 
     Args:
         level: Least level of what is written, one of `LEVELS`; "" for the one in `HEADGATE_LOG`, else warnings.
@@ -56,11 +61,24 @@ def show_logs(level: str, *, tracebacks: bool) -> None:
     if not (level or tracebacks):
         return
     if level:
-        logging.getLogger("headgate").setLevel(level.upper())
+        _set_level("headgate", level.upper())
     if tracebacks:
-        logging.getLogger(PLUGINS).setLevel(logging.DEBUG)
+        _set_level(PLUGINS, "DEBUG")
     root = logging.getLogger()
     if not any(isinstance(each, _OnStderr) for each in root.handlers):
         handler = _OnStderr()
         handler.addFilter(logging.Filter("headgate"))
         root.addHandler(handler)
+        _at_end(lambda: root.removeHandler(handler))
+
+
+def _set_level(name: str, level: str) -> None:
+    logger = logging.getLogger(name)
+    _at_end(functools.partial(logger.setLevel, logger.level))
+    logger.setLevel(level)
+
+
+def _at_end(undo: Callable[[], object]) -> None:
+    """Have something undone when the command has ended: the process may run others, as tests and programs do."""
+    if context := click.get_current_context(silent=True):
+        context.find_root().call_on_close(undo)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 
 import pytest
+from click.testing import CliRunner
 
+from headgate.cli.main import headgate as command
 from headgate.documents import dumps
 from plugin_folder import install
 from shell import HEADGATE, headgate
@@ -87,3 +90,11 @@ def test_a_simulation_says_why_its_rounds_were_held(broken):
     (reason,) = [line for line in done.stderr.splitlines() if " x held: " in line]
     assert reason.startswith("broken: 2 x held: broken raised IndexError")
     assert LINE in reason
+
+
+def test_what_a_command_shows_ends_with_it():
+    root, logger = logging.getLogger(), logging.getLogger("headgate.plugins")
+    before = [*root.handlers], logger.level
+    done = CliRunner().invoke(command, ["--traceback", "plugins"])
+    assert done.exit_code == 0, done.output
+    assert ([*root.handlers], logger.level) == before

@@ -27,6 +27,7 @@ COMMANDS = {
     "run": ["run", "--engine", "sim", "-s", "even", "--rounds", "1", "--window", "1", "--json", "{request}"],
     "schema": ["schema", "request"],
     "why": ["why", "-", "words/split/0", "-s", "even"],
+    "workloads": ["workloads"],
 }
 
 
