@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from contextlib import closing
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -30,11 +31,12 @@ def send(broker, topic, values, **more):
 def receive(broker, topic, count):
     """The first messages of the only partition of a topic, when there are so many."""
     conf = {"bootstrap.servers": broker.bootstrap, "group.id": "test", "enable.auto.commit": False}
-    found = []
+    found, deadline = [], time.monotonic() + PATIENCE
     with closing(Consumer(conf, logger=SILENT)) as consumer:
         consumer.assign([TopicPartition(topic, 0, 0)])
         while len(found) < count:
-            found += consumer.consume(count - len(found), PATIENCE)
+            assert time.monotonic() < deadline, f"{len(found)} of {count} messages in {topic}"
+            found += consumer.consume(count - len(found), 1.0)
     return found
 
 
