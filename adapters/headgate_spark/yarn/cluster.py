@@ -15,6 +15,7 @@ import attrs
 
 from headgate.engines.java import find_java
 from headgate.engines.lifetime import lifetime
+from headgate.engines.maven import resolve_locked
 from headgate.engines.ports import Ports
 from headgate.engines.process import Daemon, LocalCluster, check_addresses, end, end_group, patience
 from headgate.errors import EngineError
@@ -30,8 +31,13 @@ from headgate_spark.yarn.conf import (
     write_manager,
     write_node,
 )
-from headgate_spark.yarn.hadoop import JAVA, yarn_jars
 
+HADOOP = "3.5.0"
+"""The release of Apache Hadoop whose YARN runs; clients of other releases of Hadoop 3 speak to it, too."""
+LOCK = Path(__file__).with_name(f"hadoop-{HADOOP}.txt")
+"""Lock file: coordinates and SHA-256 of each jar of the daemons' class path."""
+JAVA = 17
+"""Major version of Java that they need."""
 MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 """Main class of the ResourceManager."""
 NODE = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
@@ -94,7 +100,7 @@ class LocalYarn(LocalCluster):
         """
         home, self._java = spark_home(), find_java(JAVA).program
         check_addresses((MANAGER_HOST, *(each.host for each in self.nodes)))
-        self._jars = yarn_jars()
+        self._jars = resolve_locked(LOCK)
         self._work = (self.folder or lifetime().scratch("headgate-yarn-")).resolve()
         try:
             ports = self._ports.take(len(SERVICES))

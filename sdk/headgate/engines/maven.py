@@ -54,6 +54,23 @@ def resolve_all(digests: Sequence[tuple[Artefact, str]], cache: Path | None = No
         return list(pool.map(lambda each: resolve(each[0], cache, sha256=each[1]), digests))
 
 
+def resolve_locked(lock: Path, cache: Path | None = None) -> tuple[Path, ...]:
+    """Find the jars of a lock file, or download those that are missing.
+
+    Args:
+        lock: A text file with the coordinates and the SHA-256 of a jar on each line; `#` begins a comment.
+        cache: The local repository, see `resolve`.
+
+    Returns:
+        The jars in the order of the lines, such as a class path.
+
+    Raises:
+        EngineError: A jar cannot be had, or differs from the lock file.
+    """
+    rows = [line.split() for line in lock.read_text().splitlines() if not line.startswith("#")]
+    return tuple(resolve_all([(Artefact(*coordinates.split(":")), digest) for coordinates, digest in rows], cache))
+
+
 def resolve(artefact: Artefact, cache: Path | None = None, *, sha256: str = "") -> Path:
     """Find a file in the local Maven repository, or download it there.
 

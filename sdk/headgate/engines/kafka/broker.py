@@ -14,13 +14,19 @@ from typing import Self
 import attrs
 
 from headgate.engines.java import find_java
-from headgate.engines.kafka.jars import JAVA, kafka_jars
 from headgate.engines.lifetime import lifetime
+from headgate.engines.maven import resolve_locked
 from headgate.engines.ports import Ports
 from headgate.engines.process import Daemon, LocalCluster, check_addresses, end, end_group, patience
 from headgate.errors import EngineError
 from headgate.interrupts import held
 
+KAFKA = "4.3.1"
+"""The release of Apache Kafka whose broker runs; clients of other releases speak to it, too."""
+LOCK = Path(__file__).with_name(f"kafka-{KAFKA}.txt")
+"""Lock file: coordinates and SHA-256 of each jar of a broker's class path."""
+JAVA = 17
+"""Major version of Java that it needs."""
 MAIN = "kafka.Kafka"
 """Main class of a broker."""
 JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -89,7 +95,7 @@ class LocalKafka(LocalCluster):
         """
         self._java = find_java(JAVA).program
         check_addresses((self.host,))
-        self._jars = kafka_jars()
+        self._jars = resolve_locked(LOCK)
         self._work = (self.folder or lifetime().scratch("headgate-kafka-")).resolve()
         try:
             self.port, controller = self._ports.take(2)
