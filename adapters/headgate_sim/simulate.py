@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headgate.cli.control import bad_rounds
 from headgate.cli.host import plugins
 from headgate.cli.output import emit, json_option, say, table
 from headgate.cli.request import REQUEST_HELP, SCHEDULER, option_option, request_argument, scheduler_names
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 ROWS = 20
 """Rows of the table over time. With more, it does not fit a terminal."""
-BAD = ("failed", "held")
-"""Outcomes of rounds after which the command ends with exit code 1."""
 REASONS = 3
 """Reasons of such rounds that are said. With more, a scheduler that fails in many ways fills the screen."""
 
@@ -90,7 +89,7 @@ def simulate(
     emit(unstructure(found), *shown, as_json=as_json)
     if html is not None:
         _write_page(html, request, found, story)
-    context.exit(1 if any(summary.rounds.get(each) for summary in found for each in BAD) else 0)
+    context.exit(1 if any(bad_rounds(summary.rounds) for summary in found) else 0)
 
 
 def _options(given: Mapping[str, str], names: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -131,11 +130,13 @@ def _run(
         knowledge=settings["knowledge"],
         host=host,
         keep=ObservationWriter(folder, f"{name}:{seed}").keep if folder else None,
-        on_round=lambda done, _: bad.append(f"{done.outcome}: {done.message}") if done.outcome in BAD else None,
+        on_round=lambda done, _: (
+            bad.append(f"{done.outcome}: {done.message}") if bad_rounds({done.outcome: 1}) else None
+        ),
     )
     rounds = ", ".join(f"{count} {outcome}" for outcome, count in summary.rounds.items())
     say(f"{name}: {summary.duration:,.0f} simulated seconds; rounds: {rounds}")
-    for reason, count in Counter(bad).most_common(REASONS):
+    for reason, count in Counter(bad if bad_rounds(summary.rounds) else ()).most_common(REASONS):
         say(f"{name}: {count} x {reason}")
     return summary
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from headgate.errors import printable
 from headgate.interrupts import check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from headgate.control.journal import Journal
     from headgate.control.loop import Loop
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 BAD = ("failed", "held")
 """Outcomes after which a command ends with exit code 1."""
+LOST = ("vetoed", "missed", "rolled-back")
+"""Outcomes of plans that did not come to be. A later round may make that good: alone they are exit code 1."""
+GOOD = ("executed", "unchanged", "asserted", "answered")
+"""Outcomes after which tasks were seen where a plan wants them, or are going there."""
 
 journal_option = click.option(
     "--journal", type=click.Path(dir_okay=False, path_type=Path), help="Append every round to this file."
@@ -56,7 +61,7 @@ def run_rounds(
     wait: Callable[[float], None] = time.sleep,
     show: Callable[[Round], None] | None = None,
 ) -> int:
-    """Run and show rounds until there were enough or the application ended; the number of bad ones.
+    """Run and show rounds until there were enough or the application ended; the number of bad ones (`bad_rounds`).
 
     Args:
         loop: Is run.
@@ -65,9 +70,9 @@ def run_rounds(
         wait: Lets the seconds between two rounds pass: an engine may have a clock of its own.
         show: Shows each in another way.
     """
-    count = bad = 0
-    while pace.rounds is None or count < pace.rounds:
-        if count:
+    outcomes: Counter[str] = Counter()
+    while pace.rounds is None or outcomes.total() < pace.rounds:
+        if outcomes:
             wait(pace.interval)
         done = loop.round(replan=pace.replan)
         check()
@@ -75,11 +80,20 @@ def run_rounds(
             show_round(done, as_json=as_json)
         else:
             show(done)
-        bad += done.outcome in BAD
-        count += 1
+        outcomes[done.outcome] += 1
         if done.outcome == "ended":
             break
-    return bad
+    return bad_rounds(outcomes)
+
+
+def bad_rounds(outcomes: Mapping[str, int]) -> int:
+    """Count the rounds that are a reason for exit code 1: those that broke, and lost plans where no plan came to be.
+
+    Args:
+        outcomes: The number of rounds with each outcome.
+    """
+    made = any(outcomes.get(each) for each in GOOD)
+    return sum(outcomes.get(each, 0) for each in (BAD if made else (*BAD, *LOST)))
 
 
 def show_round(done: Round, *, as_json: bool) -> None:

@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import attrs
 import pytest
 from click.testing import CliRunner
 
+from headgate.cli.control import bad_rounds
 from headgate.cli.main import headgate
 from headgate.control.journal import read_journal
-from headgate.control.round import Round
+from headgate.control.round import Outcome, Round
 from headgate.documents import loads
 from headgate.model import Metrics, Observation, TaskSample
 from headgate.plugins.host import PluginHost
 from headgate.samples.store import read_states
-from memory_engine import Engine, Judge, Machine
+from memory_engine import Engine, Judge, Machine, Reviewer
 from small_requests import component, node, request, topology
 
 
@@ -101,3 +103,31 @@ def test_the_loop_ends_with_the_application(machine):
     machine.over = True
     done = invoke()
     assert (done.exit_code, done.stderr) == (0, "round 1: ended: no query runs any more\n")
+
+
+@pytest.mark.parametrize("outcome", ["vetoed", "missed", "rolled-back"])
+def test_plans_of_which_none_came_to_be_are_exit_code_1(machine, monkeypatch, outcome):
+    machine.deaf, machine.refuses = outcome == "missed", outcome == "rolled-back"
+    reviewer = Reviewer("not on a Friday" if outcome == "vetoed" else "")
+    host = PluginHost.load().with_plugin("reviewer", reviewer) if outcome == "vetoed" else PluginHost.load()
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
+    done = invoke("--rounds", "2", "--cooldown", "0")
+    assert [line.split(":")[1] for line in done.stderr.splitlines() if line.startswith("round")] == [f" {outcome}"] * 2
+    assert done.exit_code == 1
+
+
+def test_a_lost_plan_that_a_later_round_made_good_is_exit_code_0(machine, monkeypatch):
+    machine.deaf = True
+    monkeypatch.setattr("headgate.cli.run.time.sleep", lambda _seconds: setattr(machine, "deaf", False))
+    done = invoke("--rounds", "2", "--cooldown", "0")
+    rounds = [line.split(":")[1] for line in done.stderr.splitlines() if line.startswith("round")]
+    assert rounds == [" missed", " asserted"]
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize("outcome", get_args(Outcome))
+def test_each_outcome_is_good_bad_or_neither(outcome):
+    alone = {"failed": 1, "held": 1, "vetoed": 1, "missed": 1, "rolled-back": 1}
+    beside_a_good_one = {"failed": 1, "held": 1}
+    assert bad_rounds({outcome: 1}) == alone.get(outcome, 0)
+    assert bad_rounds({outcome: 1, "answered": 3}) == beside_a_good_one.get(outcome, 0)
