@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -11,6 +12,7 @@ from headgate.hooks import COMMANDS
 from headgate.plugins.loading import Quarantined, found, imported, set_aside, shadowed, twice
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from importlib.metadata import EntryPoint
 
 
@@ -22,16 +24,20 @@ def names() -> set[str]:
 def find(name: str) -> click.Command | None:
     """The command of a name with its subcommands, imported now; None if there is none.
 
-    One that is set aside stays a command, which says why when it is called: the others work on.
+    One that is set aside stays a command, which says why when it is called: the others work on. A command that a group
+    has of itself cannot be replaced.
     """
     entries = {words: each for words, each in sorted(found(COMMANDS).items()) if words.partition(".")[0] == name}
     if not entries:
         return None
     group = _command(name, entries[name]) if name in entries else click.Group(name)
-    for words, each in entries.items():
-        if words != name and isinstance(group, click.Group):
-            group.add_command(_command(words, each), words.partition(".")[2])
-    return group
+    if not isinstance(group, click.Group):
+        return group
+    below = {words.partition(".")[2]: words for words in entries if words != name}
+    added = {last: _command(words, entries[words]) for last, words in below.items() if last not in group.commands}
+    joined = copy.copy(group)
+    joined.commands = {**group.commands, **added}
+    return joined
 
 
 def quarantined(taken: frozenset[str]) -> tuple[Quarantined, ...]:
@@ -40,8 +46,26 @@ def quarantined(taken: frozenset[str]) -> tuple[Quarantined, ...]:
     Args:
         taken: Names of the commands of the core.
     """
-    every = (_fit(words, entries, taken) for words, entries in sorted(found(COMMANDS).items()))
+    named = found(COMMANDS)
+    every = (
+        _below(words, entries, named, taken) or _fit(words, entries, taken) for words, entries in sorted(named.items())
+    )
     return (*(each for each in every if isinstance(each, Quarantined)), *shadowed(COMMANDS))
+
+
+def _below(
+    words: str, entries: tuple[EntryPoint, ...], named: Mapping[str, tuple[EntryPoint, ...]], taken: frozenset[str]
+) -> Quarantined | None:
+    """A command that is to be in a group which has one of that name, or that is none."""
+    name, _, below = words.partition(".")
+    if not below or (name not in taken and name not in named):
+        return None
+    group = None if name in taken else _command(name, named[name])
+    if not isinstance(group, click.Group | SetAside):
+        return set_aside(words, entries, f"headgate {name} takes no commands")
+    if isinstance(group, click.Group) and below in group.commands:
+        return set_aside(words, entries, f"headgate {name} has a command of that name already")
+    return None
 
 
 def _command(words: str, entries: tuple[EntryPoint, ...]) -> click.Command:

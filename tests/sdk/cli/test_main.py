@@ -193,6 +193,48 @@ def test_a_command_that_cannot_be_had_stops_no_other_and_says_why(tmp_path, monk
     assert "strange_raising.py:1); see `headgate doctor`" in str(done.exception)
 
 
+def doctor_says(subject):
+    doctor = json.loads(CliRunner().invoke(headgate, ["doctor", "--json"]).stdout)
+    return next((each["status"], each["detail"]) for each in doctor if each["subject"] == subject)
+
+
+def test_a_stranger_cannot_switch_off_a_built_in_command(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"serve": COMMAND}, commands="serve = strange_serve:plugin")
+    monkeypatch.syspath_prepend(tmp_path)
+    done = CliRunner().invoke(headgate, ["serve", "storm", "--help"])
+    assert (done.exit_code, "--endpoint" in done.output) == (0, True)
+    assert "strange_serve" not in sys.modules
+    status, detail = doctor_says("command serve")
+    assert (status, "a built-in one has this name; give it another" in detail) == ("broken", True)
+
+
+INSIDE = {
+    "serve.storm": "headgate serve has a command of that name already",
+    "demo.storm": "a built-in one has this name; give it another",
+    "plan.more": "headgate plan takes no commands",
+    "simulate.more": "headgate simulate takes no commands",
+}
+
+
+@pytest.mark.parametrize("words", INSIDE)
+def test_a_stranger_cannot_switch_off_a_command_in_a_group(words, tmp_path, monkeypatch):
+    name = words.replace(".", "_")
+    install(tmp_path, "strange", {name: COMMAND}, commands=f"{words} = strange_{name}:plugin")
+    monkeypatch.syspath_prepend(tmp_path)
+    ours = CliRunner().invoke(headgate, [*words.removesuffix(".more").split("."), "--help"])
+    assert (ours.exit_code, "Do something." in ours.output) == (0, False)
+    assert f"strange_{name}" not in sys.modules
+    status, detail = doctor_says(f"command {words}")
+    assert (status, INSIDE[words] in detail) == ("broken", True)
+
+
+def test_a_stranger_joins_a_built_in_group(tmp_path, monkeypatch):
+    install(tmp_path, "strange", {"flink": COMMAND}, commands="serve.flink = strange_flink:plugin")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "Do something." in CliRunner().invoke(headgate, ["serve", "flink", "--help"]).output
+    assert "--endpoint" in CliRunner().invoke(headgate, ["serve", "storm", "--help"]).output
+
+
 def test_two_commands_of_one_name_are_both_set_aside(tmp_path, monkeypatch):
     for distribution in ("first", "second"):
         install(tmp_path, distribution, {"acme": COMMAND}, commands=f"acme = {distribution}_acme:plugin")
