@@ -11,13 +11,61 @@ from headgate.control.settings import read_toml
 from headgate.errors import DocumentError, known_names, pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 OPTIONS = "headgate.plugins.options"
 """In `Context.default_map`: options of schedulers; the callback of `--option` adds those of the command line."""
+BROKEN = "headgate.cli.broken"
+"""In `Context.meta`: the error of the file that was found, where a command may yet do without it."""
+DOCTOR = "doctor"
+"""The command that says what is wrong with the file, and needs nothing of it."""
 NO_KEYS = ("config", "help", "version")
 """Options of which a file says nothing."""
+
+
+def take(root: click.Context, path: Path, words: Sequence[str]) -> None:
+    """Take the values of the file that was found as defaults; one that is broken stops neither help nor `doctor`.
+
+    Args:
+        root: Context of the group of all commands.
+        path: The file.
+        words: What was typed, the name of the command first.
+
+    Raises:
+        DocumentError: It is broken, and the command may need it.
+    """
+    try:
+        root.default_map = defaults_of(root, path)
+    except DocumentError as error:
+        root.meta[BROKEN] = error
+        context = _called(root, words)
+        if set(words) & {"-h", "--help"}:
+            click.echo(f"headgate: {error}", err=True)
+            click.echo(context.get_help())
+            root.exit()
+        if words[0] != DOCTOR and not any("--config" in each.opts for each in context.command.get_params(context)):
+            raise
+
+
+def refuse_broken(context: click.Context) -> None:
+    """Refuse to go on with a broken file, unless another one was named.
+
+    Raises:
+        DocumentError: The file that was found is broken.
+    """
+    if isinstance(error := context.meta.get(BROKEN), DocumentError):
+        raise error
+
+
+def _called(context: click.Context, words: Sequence[str]) -> click.Context:
+    """Context of the command that words name, as far as they do."""
+    for word in words:
+        command = context.command.get_command(context, word) if isinstance(context.command, click.Group) else None
+        if command is None or isinstance(command, SetAside):
+            break
+        context = click.Context(command, info_name=word, parent=context)
+    return context
 
 
 def defaults_of(root: click.Context, path: Path) -> dict[str, Any]:

@@ -41,19 +41,21 @@ def command(context: click.Context, /, *, as_json: bool, **homes: Path | None) -
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headgate.documents import unstructure
 
-    findings = _findings({name.removeprefix("engine_"): home for name, home in homes.items() if home is not None})
+    findings = _findings(
+        context, {name.removeprefix("engine_"): home for name, home in homes.items() if home is not None}
+    )
     rows = [(MARK[each.status], each.subject, each.detail, each.fix) for each in findings]
     emit(unstructure(findings), table("", ("", "what", "found", "fix"), rows), as_json=as_json)
     context.exit(3 if any(each.status == "broken" for each in findings) else 0)
 
 
-def _findings(homes: dict[str, Path]) -> Sequence[Finding]:
+def _findings(context: click.Context, homes: dict[str, Path]) -> Sequence[Finding]:
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headgate.cli.findings import examine
+    from headgate.cli.findings import examine, file_finding
     from headgate.cli.main import BUILT_IN
     from headgate.cli.plugin_commands import quarantined
 
     host = plugins()
     if not homes:
-        return examine(host, quarantined(frozenset(BUILT_IN)))
+        return (*file_finding(context.meta), *examine(host, quarantined(frozenset(BUILT_IN))))
     return [finding for name, home in homes.items() for finding in host.examine(name, home)]

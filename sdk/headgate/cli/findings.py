@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import platform
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from headgate.cli.defaults import BROKEN
 from headgate.engines.apart.ability import bounds, network_problem
 from headgate.hooks import Finding
 from headgate.plugins.collect import needs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from headgate.plugins.host import PluginHost
     from headgate.plugins.loading import Loaded, Quarantined
@@ -38,6 +39,18 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
         *(_broken("plugin", each) for each in host.quarantined),
         *(_broken("command", each) for each in commands),
     )
+
+
+def file_finding(meta: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """The fault of the file of options that holds in this folder, if it has one.
+
+    Args:
+        meta: What is known of the command that is run.
+    """
+    if (error := meta.get(BROKEN)) is None:
+        return ()
+    fix = "mend it, or go to another folder: but for help and this command, all that reads it is refused"
+    return (Finding(subject="headgate.toml", status="broken", detail=str(error), fix=fix),)
 
 
 def _apart() -> Finding:

@@ -36,6 +36,8 @@ BUILT_IN = {
 
 FILE = "headgate.toml"
 """Options that hold in a folder and below it: those of each command in a table."""
+WORDS = "headgate.cli.words"
+"""In `Context.meta`: what was typed, the name of the command first."""
 LOG = logging.getLogger("headgate.cli")
 
 LIMIT = 8.0
@@ -93,6 +95,7 @@ class Commands(click.Group):
         name = args[0]
         if not name.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, name) is None:
             raise click.UsageError(f"No such command {name!r}{known_names(name, self.list_commands(ctx))}", ctx)
+        ctx.meta[WORDS] = tuple(args)
         return super().resolve_command(ctx, args)
 
 
@@ -108,10 +111,10 @@ def headgate(context: click.Context, /, *, verbose: int, log_level: str | None, 
     show_logs(named, tracebacks=traceback)
     if (file := find_file(Path.cwd())) is not None:
         # What reads files costs 0.1 s, and most folders have none.
-        from headgate.cli.defaults import defaults_of
+        from headgate.cli.defaults import take
 
         LOG.info("options are those of %s", file)
-        context.default_map = defaults_of(context, file)
+        take(context, file, context.meta[WORDS])
 
 
 def find_file(folder: Path) -> Path | None:

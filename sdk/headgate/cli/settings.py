@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
-from headgate.cli.defaults import defaults_of, path_of
+from headgate.cli.defaults import BROKEN, defaults_of, path_of, refuse_broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,6 +44,21 @@ class Configured(click.Command):
         """The command's own parameters and its settings."""
         own = super().get_params(ctx)
         return [*own[:-1], *self._options, *own[-1:]]  # --help stays the last
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what was typed, unless the file that was found is broken and none was named instead.
+
+        Args:
+            ctx: Context of the command.
+            args: What was typed.
+        """
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError:
+            refuse_broken(ctx)  # what is missing may stand in the file
+            raise
+        refuse_broken(ctx)
+        return rest
 
 
 class _Value(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
@@ -90,3 +105,4 @@ def _read(context: click.Context, _parameter: click.Parameter, path: Path | None
     for name in path_of(context):
         found = found.get(name, {})
     context.default_map = found
+    context.meta.pop(BROKEN, None)

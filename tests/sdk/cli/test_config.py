@@ -145,3 +145,42 @@ def test_options_of_the_file_reach_a_command_that_takes_any(tmp_path, monkeypatc
     (tmp_path / "headgate.toml").write_text("[conform.options]\nspread = true\n")
     done = CliRunner().invoke(headgate, ["conform", "even"])
     assert "even: no option 'spread'" in str(done.exception)
+
+
+BROKEN = {"no TOML": ("[plan", "cannot be read"), "unknown key": ("[run]\nwindw = 1", "/run/windw: unknown key")}
+
+
+@pytest.fixture(params=BROKEN)
+def broken(request, tmp_path, monkeypatch):
+    """What is wrong with the file of the working folder."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "request.json", word_count())
+    text, reason = BROKEN[request.param]
+    (tmp_path / "headgate.toml").write_text(text)
+    return reason
+
+
+@pytest.mark.parametrize("words", ["", "plan", "run", "serve", "serve storm", "spark up", "schema", "doctor"])
+def test_a_broken_file_stops_no_help(broken, words):
+    done = CliRunner().invoke(headgate, [*words.split(), "--help"])
+    assert (done.exit_code, done.stdout.startswith(f"Usage: headgate {words}".strip())) == (0, True)
+    assert (broken in done.stderr) == bool(words)
+
+
+def test_the_doctor_says_what_is_wrong_with_a_broken_file(broken):
+    done = CliRunner().invoke(headgate, ["doctor", "--json"])
+    found = next(each for each in json.loads(done.stdout) if each["subject"] == "headgate.toml")
+    assert (done.exit_code, found["status"], broken in found["detail"]) == (3, "broken", True)
+
+
+@pytest.mark.parametrize("words", ["plan request.json", "plan", "schema", "run app.py", "serve storm", "spark status"])
+def test_a_broken_file_is_refused_by_what_may_need_it(broken, words):
+    done = CliRunner().invoke(headgate, words.split())
+    assert isinstance(done.exception, DocumentError), done.output
+    assert (broken in str(done.exception), done.stdout) == (True, "")
+
+
+def test_a_file_that_is_named_stands_for_one_that_is_broken(broken, tmp_path):
+    (tmp_path / "other.toml").write_text("[plan]\nscheduler = 'isolation'\n")
+    done = CliRunner().invoke(headgate, ["plan", "request.json", "--json", "--config", "other.toml"])
+    assert json.loads(done.stdout)["provenance"]["scheduler"] == "isolation"
