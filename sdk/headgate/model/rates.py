@@ -26,6 +26,8 @@ def stream_rates(topology: Topology, where: str = "") -> tuple[float, ...]:
     Raises:
         DocumentError: A cycle of streams has no stated rate.
     """
+    if not topology.streams:  # as of the many empty topologies that a document may have
+        return ()
     output = _outputs(topology, where)
     splits: dict[str, int] = defaultdict(int)
     for stream in topology.streams:
