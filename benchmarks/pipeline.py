@@ -90,7 +90,7 @@ def main() -> None:
             count = rows // PLANT.rows * PLANT.rows
             if not samples.exists():
                 PLANT.write(samples, windows=rows // PLANT.rows)
-            run = [str(PROGRAM), "pipeline", "run", str(samples), "--json", "-o"]
+            run = [str(PROGRAM), "pipeline", "run", str(samples), "--json", "-O"]
             parts = {
                 "duckdb": duck(samples),
                 "backend": [*run, f"{folder}/backend", "--backend", "duckdb", "--driver-memory", asked.driver_memory],

@@ -56,7 +56,7 @@ _BACKEND = click.option(
 )
 samples_argument = click.argument("samples", type=click.Path(exists=True, file_okay=False, path_type=Path))
 output_option = click.option(
-    "-o",
+    "-O",
     "--output",
     default="headgate-pipeline",
     show_default=True,
@@ -86,7 +86,7 @@ def pipeline() -> None:
 @pipeline.command("run")
 @click.argument("samples", type=Place(exists=True))
 @click.option(
-    "-o",
+    "-O",
     "--output",
     default="headgate-pipeline",
     show_default=True,

@@ -1,6 +1,6 @@
 """The program for `spark-submit`: `headgate pipeline run` in the session that it is given.
 
-    spark-submit --master yarn --deploy-mode client FILE SAMPLES -o DIR [OPTIONS]
+    spark-submit --master yarn --deploy-mode client FILE SAMPLES -O DIR [OPTIONS]
 
 FILE is this file; the options are those of `headgate pipeline run`, but that master, memory and packages are those of
 spark-submit.

@@ -58,7 +58,7 @@ def _counts(_context: click.Context, _parameter: click.Parameter, value: str) ->
 )
 @click.option("--engine", default="sim", show_default=True, help="Plugin that simulates.")
 @click.option(
-    "-o",
+    "-O",
     "--output",
     default="headgate-sweep",
     show_default=True,

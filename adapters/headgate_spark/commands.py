@@ -62,7 +62,7 @@ def prepare(*, as_json: bool) -> None:
 
 @spark.command()
 @click.option(
-    "-o",
+    "-O",
     "--output",
     default=".",
     show_default=True,

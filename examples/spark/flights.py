@@ -3,7 +3,7 @@
 Placed, profiled and planned again from its own profile by three commands:
 
     headgate run --engine spark -s even -o rebalance=yes --slowdown 9 --samples samples --rounds 4 flights.py
-    headgate pipeline run samples -o learnt
+    headgate pipeline run samples -O learnt
     headgate plan learnt/request.json -s dstorm --slowdown 9
 """
 

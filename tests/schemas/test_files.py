@@ -1,4 +1,4 @@
-"""The schema files are what the classes say: `headgate schema -o schemas/headgate_schemas/v1` writes them."""
+"""The schema files are what the classes say: `headgate schema -O schemas/headgate_schemas/v1` writes them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ CORES = (4, 2, 1)
 @click.group("demo", invoke_without_command=True)
 @click.option("--load", default=0.8, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @click.option(
-    "-o",
+    "-O",
     "--output",
     default="headgate-demo",
     show_default=True,

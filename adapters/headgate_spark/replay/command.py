@@ -29,7 +29,7 @@ SCHEDULERS = ("resource-aware", "dstorm")
 @click.option("--query", help="Name or id of a query; by default the one with most task time.")
 @click.option("--executors", multiple=True, type=click.IntRange(min=1), help="A number to compute, repeatable.")
 @click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler to ask, repeatable.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the request here.")
+@click.option("-O", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the request here.")
 @json_option
 @click.pass_context
 def command(

@@ -59,7 +59,7 @@ def _machines(_context: click.Context, _parameter: click.Parameter, value: tuple
 @click.option("--text", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The text that is read.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @click.option(
-    "-o",
+    "-O",
     "--output",
     default="knowledge.json",
     show_default=True,

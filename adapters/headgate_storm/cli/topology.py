@@ -232,7 +232,7 @@ def kill(name: str, wait: int | None, home: Path | None, *, as_json: bool) -> No
 
 
 @storm.command()
-@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder.")
+@click.option("-O", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder.")
 @json_option
 def jar(output: Path, *, as_json: bool) -> None:
     """Write the jar for a cluster: into extlib-daemon of Nimbus, and into extlib of supervisors for the monitor."""

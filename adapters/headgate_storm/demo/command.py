@@ -18,7 +18,7 @@ from headgate_storm.release.artefacts import STORM
 @click.option("--load", default=0.7, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @click.option(
-    "-o",
+    "-O",
     "--output",
     default="headgate-demo",
     show_default=True,

@@ -29,7 +29,7 @@ OLDEST, NEWEST = (2, 6), (2, 8)
 """Releases that the jar is tested with, the patch level left out."""
 MEMBER = "headgate/storm/HeadgateScheduler.class"
 """The class by which a jar is known for Headgate's, whatever its name."""
-REFUSED = "headgate storm jar -o {folder}, and remove the others"
+REFUSED = "headgate storm jar -O {folder}, and remove the others"
 SECONDS = 2.0
 """Seconds that a connection may take. With less, a far collector looks dead; with more, the command seems to hang."""
 
@@ -112,7 +112,7 @@ def _holds(jar: Path) -> bool:
 
 def _jar(subject: str, found: tuple[Path, ...], folder: Path, *, needed: bool) -> Finding:
     if not found:
-        fix = f"headgate storm jar -o {folder}"
+        fix = f"headgate storm jar -O {folder}"
         said = f"no jar of Headgate is in {folder}"
         return _bad(subject, said, fix) if needed else _lacking(subject, f"{said}: nothing is measured", fix)
     # Two jars of one content do no harm; of two that differ, the order on the class path decides which classes load.

@@ -150,7 +150,7 @@ def examine_workers(
         yield Finding(subject="topologies", status="ok", detail=detail)
     if jar or not supervisor:
         return
-    fix = f"headgate storm jar -o {folder}"
+    fix = f"headgate storm jar -O {folder}"
     if hooked:
         yield Finding(
             subject="topologies",

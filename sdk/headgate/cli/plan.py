@@ -25,7 +25,7 @@ from headgate.cli.settings import Configured
 @scheduler_option
 @option_option
 @click.option("--seed", type=int, help="Seed of a scheduler that draws lots.")
-@click.option("-w", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan document here.")
+@click.option("-O", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan document here.")
 @json_option
 @click.pass_context
 def command(

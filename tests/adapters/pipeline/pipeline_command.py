@@ -10,13 +10,13 @@ LOCAL = ("--master", "local[2]", "--driver-memory", "700m")
 
 def pipeline_here(samples, output, *words):
     """Run `headgate pipeline run` to its end, without a JVM."""
-    done = headgate("pipeline", "run", samples, "-o", output, "--backend", "duckdb", "--json", *words)
+    done = headgate("pipeline", "run", samples, "-O", output, "--backend", "duckdb", "--json", *words)
     assert done.returncode == 0, done.stderr
     return done
 
 
 def pipeline(samples, output, *words):
     """Run `headgate pipeline run` to its end."""
-    done = headgate("pipeline", "run", samples, "-o", output, *LOCAL, "--json", *words, timeout=PATIENCE)
+    done = headgate("pipeline", "run", samples, "-O", output, *LOCAL, "--json", *words, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done

@@ -227,7 +227,7 @@ def test_duckdb_takes_rows_from_any_files(raw, by_duckdb):
 
 
 def test_the_command_needs_no_java(raw, tmp_path):
-    words = ("pipeline", "run", raw, "-o", tmp_path / "out", "--json", "--max-rejected", 50)
+    words = ("pipeline", "run", raw, "-O", tmp_path / "out", "--json", "--max-rejected", 50)
     done = headgate(*words, JAVA_HOME="/nowhere", PATH="/nowhere")
     assert done.returncode == 0, done.stderr
     assert {"knowledge", "rows"} <= json.loads(done.stdout).keys()
@@ -238,7 +238,7 @@ def test_the_command_needs_no_java(raw, tmp_path):
 
 
 def test_memory_that_is_none_is_an_error(raw, tmp_path):
-    done = headgate("pipeline", "run", raw, "-o", tmp_path, "--backend", "duckdb", "--driver-memory", "much")
+    done = headgate("pipeline", "run", raw, "-O", tmp_path, "--backend", "duckdb", "--driver-memory", "much")
     assert done.returncode == 4
     assert "'much' is no amount of memory" in done.stderr
 

@@ -32,7 +32,7 @@ def completed(cluster):
 
 def test_the_job_learns_the_same(cluster, folder, made, tmp_path):
     out = tmp_path / "out"
-    done = headgate("pipeline", "run", folder / "raw", "-o", out, *on(cluster), "--json", timeout=PATIENCE)
+    done = headgate("pipeline", "run", folder / "raw", "-O", out, *on(cluster), "--json", timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert "headgate pipeline" in completed(cluster)
     assert json.loads(done.stdout)["rows"] == made["rows"]
@@ -43,7 +43,7 @@ def test_a_sweep_finds_the_same(cluster, tmp_path):
     before = len(completed(cluster))
     found = []
     for name, place in (("cluster", on(cluster)), ("alone", ("--one-process",))):
-        done = headgate("sweep", *SWEEP, "-o", tmp_path / name, *place, "--json", timeout=PATIENCE)
+        done = headgate("sweep", *SWEEP, "-O", tmp_path / name, *place, "--json", timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         found.append((json.loads(done.stdout), sorted((tmp_path / name / "results.jsonl").read_text().splitlines())))
     assert found[0] == found[1]

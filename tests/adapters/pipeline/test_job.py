@@ -166,9 +166,9 @@ def test_the_documents_are_written_and_a_plan_is_made_from_them(knowledge, folde
 
 
 def test_show_prints_what_is_known_without_spark(made, folder):
-    shown = headgate("pipeline", "show", "-o", folder / "out", "--json")
+    shown = headgate("pipeline", "show", "-O", folder / "out", "--json")
     assert json.loads(shown.stdout) == made["knowledge"]
-    text = headgate("pipeline", "show", "-o", folder / "out")
+    text = headgate("pipeline", "show", "-O", folder / "out")
     assert text.returncode == 0
     assert "half-written file" in text.stdout
 
@@ -181,7 +181,7 @@ def test_documents_can_be_made_again_without_spark(made, folder):
 
 def test_profile_prints_the_profiles_and_makes_no_hour_again(made, folder):
     before = sorted((folder / "out" / "manifests").iterdir())
-    words = ("profile", folder / "raw", "-o", folder / "out", *LOCAL, "--json")
+    words = ("profile", folder / "raw", "-O", folder / "out", *LOCAL, "--json")
     # No JVM is started: there is none to be found.
     done = headgate(*words, timeout=PATIENCE, JAVA_HOME="/nowhere")
     assert done.returncode == 0, done.stderr

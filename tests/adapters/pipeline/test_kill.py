@@ -47,7 +47,7 @@ def test_a_run_that_is_told_to_end_ends_without_a_traceback(folder, made, tmp_pa
 def end_halfway(folder, number):
     """Start a run, and send a signal to all its processes when tables are half written; exit code and errors."""
     end = time.monotonic() + PATIENCE
-    with running("pipeline", "run", "raw", "-o", "out", *LOCAL, folder=folder) as (process, mark):
+    with running("pipeline", "run", "raw", "-O", "out", *LOCAL, folder=folder) as (process, mark):
         while process.poll() is None and not half_written(folder / "out") and time.monotonic() < end:
             time.sleep(0.01)
         os.killpg(process.pid, number)

@@ -36,7 +36,7 @@ def contents(out):
 @pytest.mark.spark
 def test_an_empty_folder_is_an_error_and_every_table_stays(results):
     before = contents(results / "out")
-    done = headgate("pipeline", "run", results / "raw", "-o", results / "out")
+    done = headgate("pipeline", "run", results / "raw", "-O", results / "out")
     assert (done.returncode, contents(results / "out")) == (2, before)
     assert "has no samples: is it mounted" in done.stderr
     assert "the results of 2 hours" in done.stderr
@@ -86,7 +86,7 @@ def test_an_hour_that_lost_some_of_its_files_stays_whole_until_it_is_forgotten(f
     with store.locked():
         assert update(None, survey(results / "raw", store), store) == Update(lost=("2026-01-05T00",))
     assert contents(results / "out") == before
-    forgotten = headgate("pipeline", "forget", "-o", results / "out", "2026-01-05T00", "--json")
+    forgotten = headgate("pipeline", "forget", "-O", results / "out", "2026-01-05T00", "--json")
     assert forgotten.returncode == 0, forgotten.stderr
     assert json.loads(forgotten.stdout) == {"hours": ["2026-01-05T00"]}
     assert list(store.manifest().hours) == ["2026-01-05T01"]
@@ -97,7 +97,7 @@ def test_an_hour_that_lost_some_of_its_files_stays_whole_until_it_is_forgotten(f
 
 
 def test_an_hour_without_tables_cannot_be_forgotten(tmp_path):
-    done = headgate("pipeline", "forget", "-o", tmp_path, "2026-01-05T00", "--before", "2026-01-01T00")
+    done = headgate("pipeline", "forget", "-O", tmp_path, "2026-01-05T00", "--before", "2026-01-01T00")
     assert done.returncode == 2
     assert "has no tables of 2026-01-05T00" in done.stderr
 

@@ -41,7 +41,7 @@ def download(client, prefix, folder):
 
 
 def run(tmp_path, name="s3://results/learnt", cache="cache"):
-    words = ("pipeline", "run", "s3://results/raw", "-o", name, "--cache", tmp_path / cache, "--json")
+    words = ("pipeline", "run", "s3://results/raw", "-O", name, "--cache", tmp_path / cache, "--json")
     return headgate(*words)
 
 
@@ -50,7 +50,7 @@ def test_the_tables_in_a_bucket_are_those_of_a_folder(s3, tmp_path):
     upload(s3, tmp_path / "raw", "raw")
     done = run(tmp_path)
     assert done.returncode == 0, done.stderr
-    here = headgate("pipeline", "run", tmp_path / "raw", "-o", tmp_path / "here")
+    here = headgate("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
     assert here.returncode == 0, here.stderr
     there = download(s3, "learnt/", tmp_path / "there")
     for table in ("cells", "levels", "sums", "windows"):
@@ -103,6 +103,6 @@ def test_a_bucket_that_is_not_there_is_an_error(s3, tmp_path):
 )
 def test_an_option_that_is_for_folders_is_told_before_anything_is_asked(tmp_path, option):
     for samples, output in (("s3://none/raw", tmp_path / "out"), (tmp_path, "s3://none/learnt")):
-        done = CliRunner().invoke(command, ["pipeline", "run", str(samples), "-o", str(output), *option])
+        done = CliRunner().invoke(command, ["pipeline", "run", str(samples), "-O", str(output), *option])
         assert done.exit_code == 2
         assert f"is no folder, for which {option[0]} is: leave out {option[0]}" in " ".join(done.output.split())

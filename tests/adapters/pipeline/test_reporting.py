@@ -139,7 +139,7 @@ def test_a_run_reports(made, folder, tmp_path):
 
 def test_an_hour_in_quarantine_ends_a_run_with_exit_code_1(tmp_path):
     write(tmp_path / "raw" / FIRST / "a.parquet", [task_row(number, cpu=-1.0) for number in range(9)])
-    words = ("pipeline", "run", tmp_path / "raw", "-o", tmp_path / "out")
+    words = ("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "out")
     done = headgate(*words)
     assert done.returncode == 1
     assert "threshold broken: 2026-01-05T00: 9 of 9 rows are not used (100 %, at most 5 % may be)" in done.stderr

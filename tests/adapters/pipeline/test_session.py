@@ -52,7 +52,7 @@ def test_spark_submit_runs_the_pipeline(tmp_path):
         f"spark.eventLog.dir={log.as_uri()}",
         submit.__file__,
         tmp_path / "raw",
-        "-o",
+        "-O",
         tmp_path / "out",
     )
     done = subprocess.run(

@@ -29,7 +29,7 @@ MANY = "from headgate_pipeline.tables import on_spark; on_spark.FEW = 0; from he
 def test_a_stream_learns_what_batches_learn(folder, made, tmp_path):
     shutil.copytree(folder / "raw", tmp_path / "raw")
     out = tmp_path / "out"
-    words = ("pipeline", "run", "raw", "-o", "out", *LOCAL, "--follow", "1", "--json")
+    words = ("pipeline", "run", "raw", "-O", "out", *LOCAL, "--follow", "1", "--json")
     with running(*words, folder=tmp_path) as (process, mark):
         rows = wait_for(process, out, sum(made["rows"].values()))
         assert rows == made["rows"]
@@ -42,7 +42,7 @@ def test_a_stream_learns_what_batches_learn(folder, made, tmp_path):
         assert gone(mark) == []
     assert process.returncode == 130
     assert "Traceback" not in errors
-    at_once = ("pipeline", "run", str(tmp_path / "raw"), "-o", str(tmp_path / "once"), *LOCAL, "--available")
+    at_once = ("pipeline", "run", str(tmp_path / "raw"), "-O", str(tmp_path / "once"), *LOCAL, "--available")
     subprocess.run([sys.executable, "-c", MANY, *at_once], check=True, timeout=PATIENCE)
     assert same(tmp_path / "once", out)
     assert not list(tmp_path.glob("once/**/judged"))

@@ -79,7 +79,7 @@ def test_means_are_over_seeds_and_in_the_page(found):
 
 def test_the_command_tells_and_writes(tmp_path):
     words = ["sweep", "-w", "dstorm:linear", "-s", "even", "--seeds", "2", "--seconds", "20", "--one-process"]
-    done = CliRunner().invoke(headgate, [*words, "-o", str(tmp_path), "--json"])
+    done = CliRunner().invoke(headgate, [*words, "-O", str(tmp_path), "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)[0]["runs"] == 2
     assert "2 of 2 experiments" in done.stderr
@@ -88,7 +88,7 @@ def test_the_command_tells_and_writes(tmp_path):
 
 @pytest.mark.parametrize("words", [["-w", "dstorm:linear", "-s", "nobody"], ["-w", "x", "-s", "even"], ["-s", "even"]])
 def test_a_wrong_name_is_told_at_once(words, tmp_path):
-    done = CliRunner().invoke(headgate, ["sweep", *words, "-o", str(tmp_path / "new")], standalone_mode=True)
+    done = CliRunner().invoke(headgate, ["sweep", *words, "-O", str(tmp_path / "new")], standalone_mode=True)
     assert done.exit_code != 0
     assert not (tmp_path / "new").exists()
 
@@ -97,7 +97,7 @@ def test_a_scheduler_that_raises_is_told_with_its_line_and_is_exit_code_1(tmp_pa
     raising = GOOD.replace("return problem.plan([-1] * problem.n)", "raise ValueError('boom')")
     install(tmp_path, "strange", {"raising": raising})
     words = ["-w", "dstorm:linear", "-s", "raising", "--seeds", "1", "--seconds", "10", "--one-process"]
-    done = shell.headgate("sweep", *words, "-o", tmp_path / "out", PYTHONPATH=str(tmp_path))
+    done = shell.headgate("sweep", *words, "-O", tmp_path / "out", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert "failed: raising: 1 of 1 rounds held: raising raised ValueError: boom (" in done.stderr
     assert "strange_raising.py:11)" in done.stderr

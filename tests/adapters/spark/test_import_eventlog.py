@@ -85,7 +85,7 @@ def test_figures_are_those_of_the_lines_of_the_log():
 
 def test_a_request_is_planned_where_the_log_was_never_heard_of(tmp_path):
     file = tmp_path / "request.json"
-    run(RECORDED, "-o", file)
+    run(RECORDED, "-O", file)
     asked = read(file, Request)
     assert {node.id: node.capacity.cpu for node in asked.cluster.nodes} == {
         "127.0.0.2": 400.0,

@@ -95,7 +95,7 @@ def test_either_compiler_makes_a_jar_that_places_and_spark_submit_takes_it(jar: 
     (cache / "classes").symlink_to(cache_folder() / "classes")  # as prepared as all tests
     tests = str(Path(__file__).parents[2])
     env = os.environ | {"XDG_CACHE_HOME": str(cache.parent), "PYTHONPATH": tests}
-    made = CliRunner().invoke(headgate, ["spark", "jar", "-o", str(tmp_path / "jars"), "--json"], env=env)
+    made = CliRunner().invoke(headgate, ["spark", "jar", "-O", str(tmp_path / "jars"), "--json"], env=env)
     written = json.loads(made.stdout)
     assert Path(written["jar"]).read_bytes() == jar.read_bytes()
     submit = [

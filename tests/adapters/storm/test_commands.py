@@ -24,7 +24,7 @@ def run(*args):
 
 def test_a_document_is_written_and_its_figures_printed(jar, tmp_path):
     out = tmp_path / "out"
-    result = run("--jar", jar, "-o", out, "largeCluster03", "--json")
+    result = run("--jar", jar, "-O", out, "largeCluster03", "--json")
     assert result.exit_code == 0, result.output
     (row,) = json.loads(result.stdout)
     assert row["file"] == str(out / "largeCluster03.json")
@@ -35,7 +35,7 @@ def test_a_document_is_written_and_its_figures_printed(jar, tmp_path):
 
 
 def test_a_table_is_printed_by_default(jar, tmp_path):
-    result = run("--jar", jar, "-o", tmp_path, "largeCluster03")
+    result = run("--jar", jar, "-O", tmp_path, "largeCluster03")
     assert result.exit_code == 0, result.output
     cells = [line.split() for line in result.stdout.splitlines()]
     assert ["executors", "5"] in cells

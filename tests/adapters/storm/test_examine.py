@@ -76,8 +76,8 @@ def test_no_jar_is_broken_for_nimbus_and_missing_for_workers(home: Path) -> None
     put(home / "extlib" / "other.jar").unlink()
     nimbus, workers = jars(home)
     assert (nimbus.status, workers.status) == ("broken", "missing")
-    assert nimbus.fix == f"headgate storm jar -o {home / 'extlib-daemon'}"
-    assert workers.fix == f"headgate storm jar -o {home / 'extlib'}"
+    assert nimbus.fix == f"headgate storm jar -O {home / 'extlib-daemon'}"
+    assert workers.fix == f"headgate storm jar -O {home / 'extlib'}"
 
 
 def test_a_jar_of_another_headgate_and_two_that_differ_are_broken(home: Path) -> None:
@@ -165,7 +165,7 @@ def test_hooks_without_the_jar_are_broken_whoever_names_them(home: Path) -> None
         found = settings_of(home, conf, nimbus)["hooks"]
         assert found.status == "broken"
         assert "will not start here" in found.detail
-        assert f"headgate storm jar -o {home / 'extlib'}" in found.fix
+        assert f"headgate storm jar -O {home / 'extlib'}" in found.fix
     assert "hooks" not in settings_of(home, {}, {})
     put(home / "extlib" / "a.jar")
     assert "hooks" not in settings_of(home, dict(HOOKS), dict(HOOKS))

@@ -104,18 +104,18 @@ def test_without_a_cluster_the_ways_to_one_are_told(monkeypatch: pytest.MonkeyPa
 
 def test_the_jar_is_handed_out(tmp_path: Path) -> None:
     pytest.importorskip("py4j")
-    shown = json.loads(run("jar", "-o", tmp_path / "new", "--json").stdout)
+    shown = json.loads(run("jar", "-O", tmp_path / "new", "--json").stdout)
     assert Path(shown["jar"]).read_bytes() == bridge_jar().read_bytes()
     assert [each.name for each in (tmp_path / "new").iterdir()] == [bridge_jar().name]
     older, other = tmp_path / "new" / "headgate-storm-0123456789ab.jar", tmp_path / "new" / "headgate-storm-own.jar"
     older.write_text("older")
     other.write_text("an operator's")
     with older.open() as daemon:
-        run("jar", "-o", tmp_path / "new")
+        run("jar", "-O", tmp_path / "new")
         assert daemon.read() == "older"
     assert {each.name for each in (tmp_path / "new").iterdir()} == {bridge_jar().name, other.name}
     (tmp_path / "file").touch()
-    refused = run("jar", "-o", tmp_path / "file" / "below")
+    refused = run("jar", "-O", tmp_path / "file" / "below")
     assert isinstance(refused.exception, EngineError)
     assert "cannot be written" in str(refused.exception)
 

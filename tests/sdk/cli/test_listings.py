@@ -169,7 +169,7 @@ def test_schemas_are_named_printed_and_written(tmp_path):
     assert json.loads(invoke("schema", "--json").stdout) == names
     for name in names:
         assert json.loads(invoke("schema", name).stdout) == json.loads(headgate_schemas.read(name))
-    done = invoke("schema", "-o", str(tmp_path / "new"))
+    done = invoke("schema", "-O", str(tmp_path / "new"))
     assert (done.exit_code, done.stdout) == (0, "")
     assert {each.name: each.read_text() for each in (tmp_path / "new").iterdir()} == {
         f"{name}.json": headgate_schemas.read(name) for name in names

@@ -41,7 +41,7 @@ def test_a_person_reads_a_table_and_a_program_json(place):
 
 
 def test_the_plan_is_written_where_it_was_asked(place, tmp_path):
-    done = invoke(place, "-s", "even", "-w", tmp_path / "new" / "plan.json")
+    done = invoke(place, "-s", "even", "-O", tmp_path / "new" / "plan.json")
     assert (done.exit_code, done.stderr) == (0, f"wrote {tmp_path / 'new' / 'plan.json'}\n")
     assert read(tmp_path / "new" / "plan.json", Plan).status == "ok"
 
@@ -87,8 +87,8 @@ MISTAKES = {
     "negative limit": (["{place}", "--max-moves", "-1"], 2, "max-moves"),
     "unknown workload": (["even:nothing"], 2, "no workload 'nothing'"),
     "long workload": (["even:" + "x" * 300], 2, "no workload"),
-    "output in a file": (["{place}", "-s", "even", "-w", "{place}/plan.json"], 2, "cannot be written"),
-    "output is a folder": (["{place}", "-s", "even", "-w", "/"], 2, "directory"),
+    "output in a file": (["{place}", "-s", "even", "-O", "{place}/plan.json"], 2, "cannot be written"),
+    "output is a folder": (["{place}", "-s", "even", "-O", "/"], 2, "directory"),
 }
 
 
