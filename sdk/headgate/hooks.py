@@ -263,7 +263,8 @@ class PrioritySpec:
     ) -> Receipt:
         """Carry out a change step by step: pause its topologies, wait until they are empty, change, resume. Optional.
 
-        `--drain` asks for it. Nothing but `change.topologies` is paused, and of them only what is active. The
+        `--drain` asks for it. Nothing but `change.topologies` is paused, and of them only what is active; a topology
+        whose tasks move live is not among them, and a change of such topologies alone is carried out at once. The
         receipt is done if the change was carried out. If not, the assignment is `change.before` again. In both
         cases every topology that was paused is active again when the hook returns, or raises; what could not be done
         is remembered at `address` for `headgate_recover`.

@@ -9,7 +9,7 @@ from headgate.model import Change, Drain, FrozenMap, Steering
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from headgate.model import Intake, Receipt, Slot
+    from headgate.model import Intake, Receipt, Request, Slot
     from headgate.plugins.host import PluginHost
 
 
@@ -25,17 +25,21 @@ def changed_topologies(before: Mapping[str, Slot], after: Mapping[str, Slot]) ->
     return tuple(sorted({task.rsplit("/", 2)[0] for task, slot in before.items() if after.get(task, slot) != slot}))
 
 
-def change_of(before: Mapping[str, Slot], after: Mapping[str, Slot], execute: Callable[[], Receipt]) -> Change:
-    """The change from one assignment to another: the topologies whose running tasks it moves, and their old slots.
+def change_of(request: Request, after: Mapping[str, Slot], execute: Callable[[], Receipt]) -> Change:
+    """The change from what runs to another assignment: the topologies to pause for it, and all old slots.
+
+    Topologies whose tasks move while their workers run are not paused; their slots are among the old ones.
 
     Args:
-        before: Slots of running tasks, by task id.
+        request: What runs.
         after: Slots that are asked for.
         execute: Carries it out.
     """
-    names = changed_topologies(before, after)
-    own = {task: slot for task, slot in before.items() if task.rsplit("/", 2)[0] in names}
-    return Change(topologies=names, before=FrozenMap(own), execute=execute)
+    names = changed_topologies(request.assignment, after)
+    own = {task: slot for task, slot in request.assignment.items() if task.rsplit("/", 2)[0] in names}
+    live = {each.id for each in request.topologies if each.live}
+    paused = tuple(name for name in names if name not in live)
+    return Change(topologies=paused, before=FrozenMap(own), execute=execute)
 
 
 class Draining:
@@ -80,18 +84,18 @@ class Draining:
         )
         return said
 
-    def execute(self, before: Mapping[str, Slot], after: Mapping[str, Slot], execute: Callable[[], Receipt]) -> Receipt:
+    def execute(self, request: Request, after: Mapping[str, Slot], execute: Callable[[], Receipt]) -> Receipt:
         """Carry a change out.
 
         Args:
-            before: Slots of running tasks, by task id.
+            request: What runs.
             after: Slots that are asked for.
             execute: Carries it out.
 
         Raises:
             HeadgateError: The priority manager or the engine failed.
         """
-        change = change_of(before, after, execute)
+        change = change_of(request, after, execute)
         if self._drain is None or not change.topologies:
             return execute()
         steering = self._steering()

@@ -6,6 +6,7 @@ for what a plugin or an engine did: it says so in its record, and what runs goes
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -285,10 +286,10 @@ class Loop:
     def _take_back(self, request: Request, why: str) -> Round:
         trial = self._memory.trial
         receipt = Receipt(undo=trial.undo if trial else FrozenMap())
-        before, after = request.assignment, {**request.assignment, **receipt.undo}
+        after = {**request.assignment, **receipt.undo}
         host, engine, target = self._host, self._control.engine, self._target
         try:
-            undone = self._draining.execute(before, after, lambda: host.rollback(engine, target, receipt))
+            undone = self._draining.execute(request, after, lambda: host.rollback(engine, target, receipt))
         except Exception as error:  # noqa: BLE001 - an executor
             return self._end("failed", f"{why}; and taking it back failed: {_say(error)}", request=request)
         return self._end("undone" if undone.done else "failed", why, request=request, receipt=undone)
@@ -318,8 +319,8 @@ class Loop:
         engine, host, target = self._control.engine, self._host, self._target
         try:
             warnings = tuple(host.preflight(engine, target, plan))
-            before = seen["request"].assignment
-            receipt = self._draining.execute(before, plan.assignment, lambda: host.execute(engine, target, plan))
+            act = functools.partial(host.execute, engine, target, plan)
+            receipt = self._draining.execute(seen["request"], plan.assignment, act)
         except Exception as error:  # noqa: BLE001 - and an executor
             return self._end("failed", f"{engine} could not carry the plan out: {_say(error)}", **seen)
         seen = {**seen, "warnings": warnings, "receipt": receipt}

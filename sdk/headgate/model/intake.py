@@ -78,8 +78,8 @@ class Change:
     """A change of the assignment that is to be carried out while its topologies are empty.
 
     Attributes:
-        topologies: Ids of the topologies whose running tasks it moves.
-        before: Slots of their tasks before it, by task id.
+        topologies: Ids of the topologies whose running tasks it moves, without those whose tasks move live.
+        before: Slots before it of all tasks of the topologies that it changes, those that move live too, by task id.
         execute: Carries it out; a step that fails is in the receipt.
     """
 

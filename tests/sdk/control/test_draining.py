@@ -69,9 +69,14 @@ class Manager:
         return change.execute()
 
 
-def machine():
-    topologies = [topology("t", component("c", 2)), topology("u", component("c", 1))]
-    made = request([node("a"), node("b")], topologies, RUNNING)
+def small(*live):
+    names = {"t": 2, "u": 1}
+    topologies = [topology(name, component("c", tasks), live=name in live) for name, tasks in names.items()]
+    return request([node("a"), node("b")], topologies, RUNNING)
+
+
+def machine(*live):
+    made = small(*live)
     return Machine(Observation(cluster=made.cluster, topologies=made.topologies, assignment=made.assignment))
 
 
@@ -103,7 +108,20 @@ def test_a_topology_without_running_tasks_needs_no_pause():
     assert changed_topologies({}, {"t/c/0": slot}) == ()
     assert changed_topologies({"t/c/0": slot}, {}) == ()
     assert changed_topologies({"t/c/0": slot}, {"t/c/0": Slot("a", 2)}) == ("t",)
-    assert change_of({"t/c/0": slot}, {"t/c/0": slot}, Receipt).before == FrozenMap()
+    assert change_of(small(), small().assignment, Receipt).before == FrozenMap()
+
+
+def test_tasks_that_move_live_pause_nothing():
+    manager, target = Manager(), machine("t")
+    done = round_of(manager, target)
+    assert (done.outcome, manager.changes) == ("executed", [])
+    assert target.calls == ["observe", "preflight", "execute", "observe"]
+
+
+def test_topologies_that_move_live_beside_others_are_in_what_is_undone_alone():
+    after = {"t/c/0": Slot("b", 1), "u/c/0": Slot("a", 1)}
+    change = change_of(small("t"), after, Receipt)
+    assert (change.topologies, set(change.before)) == (("u",), {"t/c/0", "t/c/1", "u/c/0"})
 
 
 def test_what_the_manager_undid_is_not_undone_again():
