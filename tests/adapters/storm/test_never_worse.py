@@ -6,6 +6,7 @@ Storm's own placement constraints.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
 import random
@@ -15,12 +16,12 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from contextlib import contextmanager
 
 import attrs
 import pytest
 
 from headgate.control.journal import read_journal
+from headgate.engines.process import command_line
 from headgate.engines.secret import read_or_make_secret
 from headgate_storm.nimbus.bridge import Endpoint
 from headgate_storm.service import HOOKS, SCHEDULER
@@ -47,15 +48,20 @@ ROUNDS = 3
 
 @attrs.frozen
 class Seen:
-    """Processes and places: Nimbus, the slots of each topology, the worker processes with their host and topology."""
+    """Processes and places: Nimbus, the slots of each topology, the worker processes by pid, host, port and topology.
+
+    `forgotten` are those that were ended on the way here, because their supervisor had forgotten them.
+    """
 
     nimbus: frozenset
     slots: dict
     workers: frozenset
+    forgotten: frozenset = frozenset()
 
 
 def look(cluster):
-    workers = frozenset((each.pid, each.host, each.topology) for each in cluster.storm.workers() if each.pid)
+    running = [each for each in cluster.storm.workers() if each.pid]
+    workers = frozenset((each.pid, each.host, each.port, each.topology) for each in running)
     nimbus = frozenset(each.pid for each in cluster.storm.daemons if each.name == "nimbus" and each.alive)
     slots = {name: cluster.storm.gateway.assignment(name).slots for name in (cluster.name, GUARDED)}
     return Seen(nimbus, slots, workers)
@@ -63,24 +69,50 @@ def look(cluster):
 
 def settled(cluster):
     """What is seen once a worker process on every slot reports, and nothing has changed for a while."""
-    earlier = None
+    earlier, lost, ended = None, frozenset(), frozenset()
 
     def found():
-        nonlocal earlier
+        nonlocal earlier, lost, ended
         cluster.storm.restart_halted()
+        known, lost = lost, forgotten(cluster)
+        ended |= end_all(known & lost)
         seen, before, uptimes = look(cluster), earlier, heard(cluster)
-        hosts = Counter(host for _, host, _ in seen.workers)
-        wanted = Counter(host_of(cluster, slot[0]) for slots in seen.slots.values() for slot in set(slots.values()))
+        there = Counter((host, port) for _, host, port, _ in seen.workers)
+        used = (slot for slots in seen.slots.values() for slot in set(slots.values()))
         same = before and before[0] == seen
         earlier = (seen, *(before[1:] if same else (time.monotonic(), uptimes)))
-        whole = all(seen.slots.values()) and hosts == wanted
+        whole = all(seen.slots.values()) and there == Counter((host_of(cluster, node), port) for node, port in used)
         alive = len(uptimes) == len(earlier[2]) and all(map(operator.gt, uptimes, earlier[2]))
-        return seen if whole and alive and time.monotonic() - earlier[1] > ROUNDS else None
+        if whole and alive and time.monotonic() - earlier[1] > ROUNDS:
+            return attrs.evolve(seen, forgotten=ended)
+        return None
 
     try:
         return wait_for("every executor placed, and a process on every slot", found)
     except AssertionError as error:
         raise AssertionError(f"{error}; last seen {earlier}; {cluster.story()}") from None
+
+
+def forgotten(cluster):
+    """Pids and ids of workers that run, and that their supervisor has forgotten.
+
+    Storm's supervisor looks for the pids that a worker wrote down when it is to end it. One that is still starting has
+    written none: it counts as dead, what the supervisor knows of it is removed, and it runs on in a slot that is free.
+    """
+    found = set()
+    for each in cluster.storm.workers():
+        known = cluster.storm.home.parent / f"supervisor-{each.host}" / "state" / "workers-users"
+        if (command := command_line(each.pid)) and not (known / command[-1]).exists():
+            found.add((each.pid, command[-1]))
+    return frozenset(found)
+
+
+def end_all(workers):
+    """End workers, as an operator has to end those that their supervisor has forgotten."""
+    for pid, _ in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return workers
 
 
 def heard(cluster):
@@ -154,7 +186,7 @@ def free_address():
         return "{}:{}".format(*probe.getsockname())
 
 
-@contextmanager
+@contextlib.contextmanager
 def cluster_under(scheduler, folder):
     """Two topologies; the process beside Nimbus if Headgate schedules, None else."""
     collector, token = free_address(), folder / "token"
@@ -193,12 +225,13 @@ def deaths(cluster, served, kind, seeded):
     return frozenset([host])
 
 
-def tell(kind, number, before, after):
+def tell(cluster, kind, number, before, after):
     """Say which executors have no slot after a death, or have one again, for whoever looks into a failure."""
     for name, slots in after.slots.items():
         changes = sorted(before.slots[name].keys() - slots.keys()), sorted(slots.keys() - before.slots[name].keys())
         if any(changes):
-            sys.stdout.write(f"{kind} {number}: {name} lost {changes[0]}, has again {changes[1]}\n")
+            said = cluster.storm.gateway.topology(name).scheduling
+            sys.stdout.write(f"{kind} {number}: {name} lost {changes[0]}, has again {changes[1]}: {said}\n")
 
 
 @pytest.mark.parametrize("scheduler", ["storm", "headgate"])
@@ -217,7 +250,8 @@ def test_deaths_restart_no_worker_elsewhere_and_lose_nothing(java, tmp_path, rec
                 lost = {each for each in before.workers - after.workers if each[1] not in hosts}
                 found[f"restarts elsewhere at deaths of {kind}"] += len(lost)
                 found["constraints broken"] += len(broken(cluster, after))
-                tell(kind, found[f"deaths of {kind}"], before, after)
+                found["deaths of workers that supervisors had forgotten"] += len(after.forgotten)
+                tell(cluster, kind, found[f"deaths of {kind}"], before, after)
                 before = after
         found["running workers changed by answers"] = served.changed() if served else 0
         sys.stdout.write(f"{scheduler}: {dict(found)}\n")
