@@ -13,7 +13,7 @@ import attrs
 
 from headgate.documents.convert import converter
 from headgate.documents.schema import schema_id
-from headgate.documents.strict_json import parse
+from headgate.documents.strict_json import decoded, parse
 from headgate.errors import DocumentError
 from headgate.model import Constraint, Flow, FrozenMap, Observation, Profile, Request, Stream, StreamSample
 from headgate.model.validate import check_places, check_request
@@ -51,11 +51,19 @@ def read(path: str | Path, kind: type[T]) -> T:
     Raises:
         DocumentError: The file cannot be read, or is none of that kind.
     """
+    return loads(_text(path), kind, source=str(path))
+
+
+def _text(path: str | Path) -> str:
+    """All that a file holds; its bytes are let go before they are read as JSON, which takes room of its own."""
     try:
-        text = Path(path).read_bytes()
+        found = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise DocumentError("", f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
-    return loads(text, kind, source=str(path))
+    try:
+        return decoded(found)
+    except DocumentError as error:
+        raise DocumentError("", error.message, str(path)) from None
 
 
 def structure(data: Any, kind: type[T]) -> T:

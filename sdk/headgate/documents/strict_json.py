@@ -13,6 +13,22 @@ _Faults = dict[int, tuple[Any, tuple[str, ...], str]]
 the whole text is read."""
 
 
+def decoded(text: bytes) -> str:
+    """UTF-8 as text, without the mark that some editors put before it.
+
+    Raises:
+        DocumentError: It is no UTF-8.
+    """
+    try:
+        return text.decode("utf-8-sig")
+    except ValueError as error:
+        raise _no_json(error) from None
+
+
+def _no_json(error: Exception) -> DocumentError:
+    return DocumentError("", f"this is no JSON in UTF-8: {error}")
+
+
 def parse(text: str | bytes) -> Any:
     """Read JSON in UTF-8.
 
@@ -33,13 +49,13 @@ def parse(text: str | bytes) -> Any:
         faults[id(made)] = made, (), f"{name} is not an amount; leave out what is not known"
         return made
 
+    plain = decoded(text) if isinstance(text, bytes) else text
     try:
-        plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         data = json.loads(plain, object_pairs_hook=pairs, parse_constant=constant)
         if not faults and "\\u" in plain:
             json.dumps(data, ensure_ascii=False).encode()  # refuses half of a surrogate pair
     except (ValueError, RecursionError) as error:
-        raise DocumentError("", f"this is no JSON in UTF-8: {error}") from None
+        raise _no_json(error) from None
     if faults:
         raise _first(data, faults)
     return data

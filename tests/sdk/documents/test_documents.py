@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import attrs
@@ -251,3 +252,17 @@ def test_streams_and_flows_that_differ_only_in_their_figures_have_one_order():
         random.Random(seed).shuffle(twins)
         texts.add(canonical(attrs.evolve(word_count(), topologies=(attrs.evolve(made, streams=tuple(twins)),))))
     assert len(texts) == 1
+
+
+def test_a_large_file_of_wrong_numbers_is_refused_without_much_more_memory_than_its_text_and_its_list(tmp_path):
+    numbers = 1_000_000
+    place = tmp_path / "numbers.json"
+    place.write_text('{"cluster": {"nodes": [' + "0," * numbers + "0]}}")
+    loads('{"cluster": {"nodes": []}, "topologies": []}', Request)  # what reading itself needs is there
+    tracemalloc.start()
+    with pytest.raises(DocumentError, match="0 is not an object") as caught:
+        read(place, Request)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert caught.value.pointer == "/cluster/nodes/0"
+    assert peak < 11.5 * numbers  # 2 bytes of text and 8 of the list each, and a ninth for its growth
