@@ -21,7 +21,8 @@ from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.local.cluster import LocalSpark
 from headgate_spark.placement.lease import Lease
 from headgate_spark.placement.table import PlacementTable
-from headgate_spark.target import SparkTarget
+from headgate_spark.queries import SparkQueries
+from headgate_spark.target import ExecutorTotal, SparkTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,11 +36,11 @@ if smaller, one that prepares its data first is given up."""
 
 
 @contextlib.contextmanager
-def open_application(application: Sequence[str], address: str | None) -> Iterator[SparkTarget]:
-    """Run a Python file that starts a streaming query, and yield the target for that query.
+def open_application(application: Sequence[str], address: str | None) -> Iterator[SparkQueries]:
+    """Run a Python file that starts streaming queries, and yield the target for all of them.
 
     The file gets the session that is prepared here from `SparkSession.builder.getOrCreate()`. When the context
-    ends, its query, the session, and a cluster that was started here are stopped.
+    ends, its queries, the session, and a cluster that was started here are stopped.
 
     Args:
         application: The file, then its arguments.
@@ -60,14 +61,23 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
             spark = session(address, Path(application[0]).stem)
         stack.callback(spark.stop)
         recorder = stack.enter_context(EventRecorder(spark))
-        query = _start(application, spark)
-        stack.callback(query.stop)
-        # Callbacks run backwards: the query ends before the recorder, the session, and the cluster.
+        # Callbacks run backwards: queries end before the recorder, the session, and the cluster.
+        stack.callback(_stop, spark)
+        first = _start(application, spark)
+        refuse_mode(first)
+        queries = _queries(spark, recorder, cluster)
+        stack.callback(queries.close)
+        queries.begin(patience(trigger_of(first).seconds))
+        yield queries
+
+
+def _queries(spark: SparkSession, recorder: EventRecorder, cluster: LocalSpark | None) -> SparkQueries:
+    table, total = PlacementTable.of(spark), ExecutorTotal()
+
+    def join(query: StreamingQuery, name: str, lease: Lease) -> SparkTarget:
         refuse_mode(query)
-        lease = Lease(PlacementTable.of(spark), str(query.runId))
-        stack.callback(lease.close)
-        found = discover(recorder, str(query.id), query.name or "query", timeout=patience(trigger_of(query).seconds))
-        yield SparkTarget(
+        found = discover(recorder, str(query.id), name, timeout=0.0)
+        return SparkTarget(
             spark=spark,
             topology=found.topology,
             scope=str(query.id),
@@ -78,7 +88,15 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
             recorder=recorder,
             query=query,
             cluster=cluster,
+            total=total,
         )
+
+    return SparkQueries(spark, lambda query: Lease(table, str(query.runId)), join)
+
+
+def _stop(spark: SparkSession) -> None:
+    for query in spark.streams.active:
+        query.stop()
 
 
 def _start(application: Sequence[str], spark: SparkSession) -> StreamingQuery:

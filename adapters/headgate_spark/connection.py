@@ -17,6 +17,7 @@ from headgate_spark.placement.lease import Lease
 from headgate_spark.placement.soft_level import SoftLevel
 from headgate_spark.placement.state import stateful_stages
 from headgate_spark.placement.table import PlacementTable
+from headgate_spark.queries import NAMELESS, SparkQueries
 from headgate_spark.target import SparkTarget
 
 if TYPE_CHECKING:
@@ -84,10 +85,10 @@ class Connection:
             return Lease(PlacementTable.of(self.spark), run, healthy=healthy)
         return Lease(self._soft.acquire(), run, healthy=healthy, on_close=self._soft.release)
 
-    def _handle(self, query: StreamingQuery, lease: Lease, timeout: float) -> SparkTarget:
+    def _handle(self, query: StreamingQuery, lease: Lease, timeout: float, name: str = "") -> SparkTarget:
         scope = str(query.id)
         refuse_mode(query)
-        name = query.name or "query"
+        name = name or query.name or NAMELESS
         try:
             found = discover(self.recorder, scope, name, timeout=timeout)
         except NoBatchError as error:
@@ -117,7 +118,7 @@ class Connection:
         on_round: Callable[[Round], None] | None = None,
         samples: Path | None = None,
         journal: Path | None = None,
-    ) -> Follower:
+    ) -> Follower[Lease]:
         """Run the control loop on a query in the background, until it ends or the connection is closed.
 
         Args:
@@ -137,6 +138,42 @@ class Connection:
         self._stack.callback(follower.stop)
         return follower
 
+    def follow_all(
+        self,
+        control: Control,
+        *,
+        interval: float = 60.0,
+        on_round: Callable[[Round], None] | None = None,
+        samples: Path | None = None,
+        journal: Path | None = None,
+    ) -> Follower[SparkQueries]:
+        """Run one control loop on all streaming queries of the session, later ones too, until none is active.
+
+        One round shares the nodes among the queries: by `control.priorities`, where it names a priority manager, which
+        knows each query by its name. A query without a name is called `query`.
+
+        Args:
+            control: Scheduler, options, limits and guards; its `engine` has to be "spark".
+            interval: Seconds from the end of a round to the next.
+            on_round: Called with every round, in the follower's thread.
+            samples: Folder that what is measured is written to, as Parquet for the pipeline; None keeps nothing.
+            journal: File that every round is written to; None keeps none.
+
+        Raises:
+            DocumentError: The journal cannot be written.
+            EngineError: pyarrow is missing, which writes samples.
+        """
+
+        def places(healthy: Callable[[], bool]) -> SparkQueries:
+            return SparkQueries(self.spark, partial(self._lease, healthy=healthy), self._join)
+
+        follower = Follower(places, _begun, control, interval, on_round, samples, journal)
+        self._stack.callback(follower.stop)
+        return follower
+
+    def _join(self, query: StreamingQuery, name: str, lease: Lease) -> SparkTarget:
+        return self._handle(query, lease, 0.0, name)
+
     def close(self) -> None:
         """Leave every task to Spark. Idempotent."""
         self._stack.close()
@@ -146,3 +183,8 @@ class Connection:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
+
+
+def _begun(queries: SparkQueries, timeout: float) -> SparkQueries:
+    queries.begin(timeout)
+    return queries

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.errors import EngineError
-from headgate.model import FrozenMap, Receipt, Step
+from headgate.model import STARVED, FrozenMap, Receipt, Step
 from headgate.model.rescale import rescale_differences, rescale_refusals
 from headgate_spark.driver.advice import warnings
 from headgate_spark.driver.session import HARD, executors, level_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from headgate.model import Plan, Slot
+    from headgate.model import Plan
     from headgate_spark.target import SparkTarget
 
 
@@ -28,7 +28,7 @@ def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
         level = level_of(target.spark)
         return (f"tasks cannot be placed at level {level}: make the session with headgate_spark.session(...)",)
     rescales = rescale_differences(plan, (target.topology,))
-    soft = () if target.placement.level == HARD else ("level soft: places are wishes, which Spark may miss",)
+    soft = () if target.placement.level == HARD else tuple(_soft(target, plan))
     weak = warnings(target.spark, target.placement.level)
     return (*rescales, *soft, *weak, *target.notes, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
 
@@ -42,15 +42,18 @@ def keeps(target: SparkTarget, plan: Plan) -> bool:
     """
     if target.placement is None:
         return True
+    if starves(target, plan) and target.placement.level == HARD:
+        return target.held
     known = target.tasks()
     wanted = {task: slot.node for task, slot in plan.assignment.items() if task in known}
-    return wanted == {task: slot.node for task, slot in target.asked().items()}
+    return not target.held and wanted == {task: slot.node for task, slot in target.asked().items()}
 
 
 def execute(target: SparkTarget, plan: Plan) -> Receipt:
     """Ask for the plan's assignment: all of it at once, from the next stage or micro-batch on.
 
-    A task of the topology that the plan leaves out is left to Spark. The steps are the plan's moves of this
+    A task of the topology that the plan leaves out is left to Spark; a topology that the plan starves on purpose waits,
+    stage by stage, at level hard. The steps are the plan's moves of this
     topology, in order; whether tasks then ran there is for the monitor to say. A plan for other numbers of tasks is
     refused: Spark's are its partitions.
 
@@ -68,13 +71,21 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
     moves = [move for move in plan.moves if move.task in known]
     # Read before the table is replaced: a rollback asks for exactly this.
     undo = FrozenMap(target.asked())
-    message = _try_ask(target, plan.assignment)
+    starving = starves(target, plan)
+    message = _try(target.hold if starving else lambda: target.ask(plan.assignment))
+    waits = starving and target.held
     steps = tuple(
         Step(
-            action=move.kind, subject=move.task, done=not message, message=message or f"at {move.target or 'any host'}"
+            action=move.kind,
+            subject=move.task,
+            done=not message,
+            message=message or ("nowhere" if waits else f"at {move.target or 'any host'}"),
         )
         for move in moves
     )
+    if starving:
+        where = "waits" if waits else "left to Spark"
+        steps += (Step(action="hold", subject=target.topology.id, done=not message, message=message or where),)
     return Receipt(done=not message, level=level, steps=steps, undo=undo)
 
 
@@ -89,18 +100,34 @@ def rollback(target: SparkTarget, receipt: Receipt) -> Receipt:
     if not receipt.done:
         return Receipt(level=level)
     undo = FrozenMap(target.asked())
-    message = _try_ask(target, receipt.undo)
+    message = _try(lambda: target.ask(receipt.undo))
     step = Step(action="restore", subject=target.scope, done=not message, message=message)
     return Receipt(done=not message, level=level, steps=(step,), undo=undo)
 
 
-def _try_ask(target: SparkTarget, assignment: Mapping[str, Slot]) -> str:
-    """Ask for an assignment; the reason why it could not be, "" if it was."""
+def starves(target: SparkTarget, plan: Plan) -> bool:
+    """True if a plan leaves this topology without a node on purpose.
+
+    Args:
+        target: The application.
+        plan: A plan of any topologies.
+    """
+    return any(each.code == STARVED and each.subject == target.topology.id for each in plan.reasons)
+
+
+def _try(act: Callable[[], None]) -> str:
+    """Ask for something; the reason why it could not be, "" if it was."""
     try:
-        target.ask(assignment)
+        act()
     except EngineError as error:
         return str(error)
     return ""
+
+
+def _soft(target: SparkTarget, plan: Plan) -> Iterator[str]:
+    yield "level soft: places are wishes, which Spark may miss"
+    if starves(target, plan):
+        yield f"level soft: {target.topology.id!r} gets no node, and is left to Spark, on any"
 
 
 def _unknown_stages(target: SparkTarget, plan: Plan) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""The control loop on one query of an existing application, in the background."""
+"""The control loop on one query of an existing application, or on all of them, in the background."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from headgate.control.journal import LARGEST, FileJournal
 from headgate.control.loop import Loop
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from headgate.control.loop import Control
     from headgate.control.round import Round
-    from headgate_spark.placement.lease import Lease
-    from headgate_spark.target import SparkTarget
+    from headgate_spark.several import Target
 
 LOG = logging.getLogger("headgate.spark")
 """The adapter's logger; what fails beside a user's query goes here and nowhere else."""
@@ -33,16 +32,26 @@ LOOK = 5.0
 """Seconds between two looks for the end of a query whose first batch is waited for: if larger, it is noticed later."""
 
 
-class Follower:
-    """The control loop on one query, in a daemon thread; what fails there is logged and stays there.
+class Places(Protocol):
+    """The right to place tasks, until it is closed."""
 
-    When it ends, for whatever reason, the query's tasks are left to Spark.
+    def close(self) -> None:
+        """Leave every task to Spark. Idempotent."""
+
+
+P = TypeVar("P", bound=Places)
+
+
+class Follower(Generic[P]):
+    """The control loop on one query, or all of them, in a daemon thread; what fails there is logged and stays there.
+
+    When it ends, for whatever reason, all tasks are left to Spark.
     """
 
     def __init__(
         self,
-        lease: Callable[[Callable[[], bool]], Lease],
-        target: Callable[[Lease, float], SparkTarget],
+        lease: Callable[[Callable[[], bool]], P],
+        target: Callable[[P, float], Target],
         control: Control,
         interval: float,
         on_round: Callable[[Round], None] | None,
@@ -52,8 +61,8 @@ class Follower:
         """Begin, in a thread of its own.
 
         Args:
-            lease: Makes the right to place the query, given whether its holder is well.
-            target: Makes the handle of the query; waits for a batch with data, as many seconds as it is given.
+            lease: Makes the right to place, given whether its holder is well.
+            target: Makes the handle of what is placed; waits for a batch with data, as many seconds as it is given.
             control: Scheduler, options, limits and guards.
             interval: Seconds from the end of a round to the next.
             on_round: Called with every round, in that thread.
@@ -84,7 +93,7 @@ class Follower:
         return self._thread.is_alive() and not self._ended.is_set()
 
     def stop(self, timeout: float = 60.0) -> None:
-        """End after the round that runs, and leave every task of the query to Spark. Idempotent.
+        """End after the round that runs, and leave every task to Spark. Idempotent.
 
         A hanging plugin is waited for `timeout` seconds; what it decides later is not carried out.
         """
@@ -95,7 +104,7 @@ class Follower:
     def _in_time(self) -> bool:
         return time.monotonic() - self._began < max(HANGS, 5 * self._longest)
 
-    def _run(self, target: Callable[[Lease, float], SparkTarget], control: Control) -> None:
+    def _run(self, target: Callable[[P, float], Target], control: Control) -> None:
         try:
             # The application has no host of its own; here, its plugins are imported off the user's thread.
             with isolated(PluginHost.load(), wanted=control.isolation != "thread") as host:
@@ -108,7 +117,7 @@ class Follower:
         finally:
             self._lease.close()
 
-    def _wait(self, target: Callable[[Lease, float], SparkTarget]) -> SparkTarget | None:
+    def _wait(self, target: Callable[[P, float], Target]) -> Target | None:
         """The handle of the query as soon as it has ended a batch with data, however late; None if it is stopped."""
         while not self._ended.is_set():
             try:
@@ -117,7 +126,7 @@ class Follower:
                 LOG.info("%s", error)
         return None
 
-    def _go_round(self, loop: Loop, target: SparkTarget) -> None:
+    def _go_round(self, loop: Loop, target: Target) -> None:
         while not self._ended.is_set() and not target.is_outdated():
             self._began = time.monotonic()
             done: Any = loop.round()

@@ -22,7 +22,7 @@ from headgate.model import (
 )
 from headgate_spark.driver.session import executors
 from headgate_spark.driver.trigger import trigger_of
-from headgate_spark.driver.usage import node_usage, read_usage
+from headgate_spark.driver.usage import read_usage, with_usage
 from headgate_spark.events.flows import exchanges, flows, stream
 from headgate_spark.events.intake import intake
 from headgate_spark.events.sizes import state_of
@@ -34,6 +34,7 @@ from headgate_spark.target import PORT, with_measured
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from headgate_spark.driver.usage import Usage
     from headgate_spark.events.event import QueryProgress, TaskEnd
     from headgate_spark.events.history import Job
     from headgate_spark.target import SparkTarget
@@ -59,18 +60,43 @@ def observe(target: SparkTarget, window: float) -> Observation:
         EngineEndedError: The query has ended, or its places were given back.
         EngineError: Nothing listens to the session.
     """
-    opened = time.time()
-    recorder = _recorder(target)
-    _refuse_ended(target)
-    target.total.see(len(executors(target.spark)))
-    before = read_usage()
+    refuse_ended(target)
+    opened, before = begin_window(target)
     time.sleep(window)
-    jobs = _measurable(target, opened)
+    return with_usage(watched(target, opened), before, executors(target.spark))
+
+
+def begin_window(target: SparkTarget) -> tuple[float, Mapping[str, Usage]]:
+    """The time, and what executors have used so far; executors that are there belong to the application.
+
+    Args:
+        target: The application, or one of several on the same session.
+    """
+    opened = time.time()
+    target.total.see(len(executors(target.spark)))
+    return opened, read_usage()
+
+
+def watched(target: SparkTarget, opened: float, *, patience: float | None = None) -> Observation:
+    """Tell what a window shows, at its end, as `observe` does; no batch is waited for of what waits by a plan.
+
+    Args:
+        target: The application.
+        opened: Time at which the window began.
+        patience: Seconds to wait for a batch where none ended; by default two triggers, or the query's own batches.
+
+    Raises:
+        EngineEndedError: A batch was waited for, and the query has ended, or its places were given back.
+        EngineError: Nothing listens to the session.
+    """
+    recorder = _recorder(target)
+    if target.held:  # it wants what its last batch did, else it might fit on no node again
+        known, note = _latest(target)[1], f"{target.topology.id} has no node, and waits"
+        return Observation(cluster=known.cluster, topologies=known.topologies, notes=(note,))
+    jobs = _measurable(target, opened, patience)
     first = jobs[0].start.time if jobs else opened
     earlier = [job.end.time for job in recorder.jobs(target.scope) if job.end.time <= first]
     seen = observation(target, jobs, begin=max(earlier, default=None))
-    if used := node_usage(before, read_usage(), executors(target.spark)):
-        seen = attrs.evolve(seen, metrics=attrs.evolve(seen.metrics, nodes=used))
     if not jobs:
         note = f"{target.topology.id} ended no batch in {time.time() - opened:.0f} s"
         if target.is_outdated():
@@ -82,10 +108,11 @@ def observe(target: SparkTarget, window: float) -> Observation:
     return attrs.evolve(seen, notes=(*late, *batch_notes(target, jobs)))
 
 
-def _measurable(target: SparkTarget, opened: float) -> tuple[Job, ...]:
+def _measurable(target: SparkTarget, opened: float, patience: float | None) -> tuple[Job, ...]:
     """Batches that measure what runs now; waits for one if there is none."""
     recorder, since = _recorder(target), target.changed()
-    deadline = time.monotonic() + budget(trigger_of(target.query).seconds, recorder.jobs(target.scope))
+    own = budget(trigger_of(target.query).seconds, recorder.jobs(target.scope))
+    deadline = time.monotonic() + (own if patience is None else min(patience, own))
     while True:
         alive = set(executors(target.spark).values())
         heard = recorder.jobs(target.scope)
@@ -100,7 +127,7 @@ def _measurable(target: SparkTarget, opened: float) -> tuple[Job, ...]:
         if left <= 0 or target.is_outdated():
             return ()
         # A query that ended meanwhile is over, and not one without data.
-        _refuse_ended(target)
+        refuse_ended(target)
         recorder.wait(target.scope, 1, since=time.time(), timeout=min(left, LOOK))
 
 
@@ -112,16 +139,31 @@ def _late(target: SparkTarget, job: Job, opened: float) -> Iterator[str]:
 
 def _last(target: SparkTarget, seen: Observation) -> Observation:
     """The observation with the last batch that ended, measured if all of it ran as is asked now."""
-    earlier, last = _recorder(target).jobs(target.scope)[-2:-1], _recorder(target).jobs(target.scope)[-1:]
+    last, measured = _latest(target)
     done = totals(target, last, target.asked())
     if not last or done.hits < done.asked:
         return attrs.evolve(seen, assignment=_seen(target, last))
-    measured = observation(target, last, begin=max((job.end.time for job in earlier), default=None))
     return attrs.evolve(measured, metrics=attrs.evolve(measured.metrics, nodes=seen.metrics.nodes))
 
 
-def _refuse_ended(target: SparkTarget) -> None:
-    """Say so when there is nothing left to watch, or nobody who may place it."""
+def _latest(target: SparkTarget) -> tuple[tuple[Job, ...], Observation]:
+    """The last batch that ended, if any did, and what it measures."""
+    jobs = _recorder(target).jobs(target.scope)
+    begin = max((job.end.time for job in jobs[-2:-1]), default=None)
+    return jobs[-1:], observation(target, jobs[-1:], begin=begin)
+
+
+def refuse_ended(target: SparkTarget) -> None:
+    """Say so when there is nothing left to watch, or nobody who may place it.
+
+    Args:
+        target: The application.
+
+    Raises:
+        EngineEndedError: The query has ended, or its places were given back.
+        EngineError: Nothing listens to the session.
+    """
+    _recorder(target)
     query = target.query
     if target.given_back:
         raise EngineEndedError(f"the tasks of {target.topology.id!r} were left to Spark")

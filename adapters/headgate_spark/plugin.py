@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from headgate.engines.java import java_finding
 from headgate.hooks import Description, Finding, hookimpl
 from headgate_spark.application import open_application
-from headgate_spark.elastic import scale
-from headgate_spark.executor import execute, keeps, preflight, rollback
-from headgate_spark.monitor import observe
+from headgate_spark.several import execute, keeps, observe, preflight, rollback, scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from headgate.model import Observation, Plan, Receipt
-    from headgate_spark.target import SparkTarget
+    from headgate_spark.several import Target
 
 PACKAGES = {
     "pyspark": "the Spark engine: pip install 'headgate[spark]'",
@@ -44,38 +42,38 @@ class Spark:
         return java_finding(), *(Finding.of_package(name, fix) for name, fix in PACKAGES.items())
 
     @hookimpl
-    def headgate_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[SparkTarget]:
+    def headgate_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[Target]:
         """See `headgate_spark.application.open_application`."""
         return open_application(application, address)
 
     @hookimpl
-    def headgate_observe(self, target: SparkTarget, window: float) -> Observation:
-        """See `headgate_spark.monitor.observe`."""
+    def headgate_observe(self, target: Target, window: float) -> Observation:
+        """See `headgate_spark.several.observe`."""
         return observe(target, window)
 
     @hookimpl
-    def headgate_preflight(self, target: SparkTarget, plan: Plan) -> Sequence[str]:
-        """See `headgate_spark.executor.preflight`."""
+    def headgate_preflight(self, target: Target, plan: Plan) -> Sequence[str]:
+        """See `headgate_spark.several.preflight`."""
         return preflight(target, plan)
 
     @hookimpl
-    def headgate_keeps(self, target: SparkTarget, plan: Plan) -> bool:
-        """See `headgate_spark.executor.keeps`."""
+    def headgate_keeps(self, target: Target, plan: Plan) -> bool:
+        """See `headgate_spark.several.keeps`."""
         return keeps(target, plan)
 
     @hookimpl
-    def headgate_execute(self, target: SparkTarget, plan: Plan) -> Receipt:
-        """See `headgate_spark.executor.execute`."""
+    def headgate_execute(self, target: Target, plan: Plan) -> Receipt:
+        """See `headgate_spark.several.execute`."""
         return execute(target, plan)
 
     @hookimpl
-    def headgate_rollback(self, target: SparkTarget, receipt: Receipt) -> Receipt:
-        """See `headgate_spark.executor.rollback`."""
+    def headgate_rollback(self, target: Target, receipt: Receipt) -> Receipt:
+        """See `headgate_spark.several.rollback`."""
         return rollback(target, receipt)
 
     @hookimpl
-    def headgate_scale(self, target: SparkTarget, add: int, drain: Sequence[str]) -> Receipt:
-        """See `headgate_spark.elastic.scale`."""
+    def headgate_scale(self, target: Target, add: int, drain: Sequence[str]) -> Receipt:
+        """See `headgate_spark.several.scale`."""
         return scale(target, add, drain)
 
 

@@ -124,6 +124,11 @@ class SparkTarget:
         return self.placement.changed(self.scope) if self.placement else 0.0
 
     @property
+    def held(self) -> bool:
+        """True while each of its stages waits before it begins, as a plan leaves it without a node."""
+        return self.placement is not None and self.placement.held(self.scope)
+
+    @property
     def given_back(self) -> bool:
         """True if its tasks were left to Spark for good: the connection or the follower has ended."""
         return isinstance(self.placement, Lease) and self.placement.closed
@@ -197,8 +202,19 @@ class SparkTarget:
         Raises:
             EngineError: The session cannot place tasks.
         """
+        placement, places = self._placeable(), self.tasks()
+        hosts = {places[task]: slot.node for task, slot in assignment.items() if task in places}
+        placement.push(self.scope, hosts, self.signatures)
+
+    def hold(self) -> None:
+        """Have each of its stages wait before it begins, at level hard; at level soft leave its tasks to Spark.
+
+        Raises:
+            EngineError: The session cannot place tasks.
+        """
+        self._placeable().hold(self.scope)
+
+    def _placeable(self) -> PlacementTable | StatePlacement | Lease:
         if self.placement is None:
             raise EngineError(f"tasks of {self.topology.id!r} cannot be placed: SparkTarget.placement is None")
-        places = self.tasks()
-        hosts = {places[task]: slot.node for task, slot in assignment.items() if task in places}
-        self.placement.push(self.scope, hosts, self.signatures)
+        return self.placement

@@ -16,6 +16,8 @@ from headgate_spark.driver.gateway import running_gateway
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from headgate.model import Observation
+
 PLUGIN = "headgate.spark.UsagePlugin"
 """The SparkPlugin of the jar, whose executor side sends its figures to the driver."""
 SOURCE = "processes"
@@ -78,3 +80,15 @@ def node_usage(
             cpu[host] += 100.0 * (last.cpu - first.cpu) / (last.time - first.time)
             memory[host] += last.memory
     return tuple(NodeSample(node=host, cpu=cpu[host], memory=memory[host], source=SOURCE) for host in sorted(cpu))
+
+
+def with_usage(seen: Observation, before: Mapping[str, Usage], hosts: Mapping[str, str]) -> Observation:
+    """The observation with what executors used since a reading, where they say it.
+
+    Args:
+        seen: An observation.
+        before: The reading.
+        hosts: Host of each live executor, by executor id.
+    """
+    used = node_usage(before, read_usage(), hosts)
+    return attrs.evolve(seen, metrics=attrs.evolve(seen.metrics, nodes=used)) if used else seen

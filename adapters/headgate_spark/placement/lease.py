@@ -42,6 +42,12 @@ class Placement(Protocol):
             signatures: Signature of the stage that is meant, by ordinal (`JobStart.signature`).
         """
 
+    def hold(self, scope: str) -> None:
+        """Have each stage of a scope wait before it begins, where the level can; else leave it to Spark."""
+
+    def held(self, scope: str) -> bool:
+        """True while the stages of a scope wait."""
+
     def read(self, scope: str) -> dict[Place, str]:
         """The table of a scope."""
 
@@ -153,10 +159,31 @@ class Lease:
         Raises:
             EngineError: The lease is closed, or the query cannot be placed.
         """
+        self._ask(scope, lambda: self._placement.push(scope, hosts, signatures))
+
+    def hold(self, scope: str) -> None:
+        """Have each stage of a scope wait before it begins, in place of its table, until this lease lapses or ends.
+
+        At level soft nothing can wait, and the scope is left to Spark.
+
+        Args:
+            scope: Id of the streaming query.
+
+        Raises:
+            EngineError: The lease is closed.
+        """
+        self._ask(scope, lambda: self._placement.hold(scope))
+
+    def held(self, scope: str) -> bool:
+        """True while the stages of a scope wait."""
+        return self._placement.held(scope) and self._placement.holds(scope, self._run)
+
+    def _ask(self, scope: str, act: Callable[[], None]) -> None:
+        """Change the table of a scope, which is this lease's from then on."""
         with self._lock:
             if self._closed.is_set():
                 raise EngineError(f"the tasks of {scope} were left to Spark: connect to the session again")
-            self._placement.push(scope, hosts, signatures)
+            act()
             self._placement.grant(scope, self._holder, self._run, self._seconds)
             self._scopes.add(scope)
             if self._thread is None:

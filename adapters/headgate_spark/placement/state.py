@@ -142,6 +142,14 @@ class StatePlacement:
             self._tables = {**self._tables, scope: _Told(str(query.runId), dict(hosts))}
         self._assert(scope, {})
 
+    def hold(self, scope: str) -> None:
+        """Leave the tasks of a query to Spark: preferred locations keep no task from starting."""
+        self.clear(scope)
+
+    def held(self, scope: str) -> bool:  # noqa: ARG002 - see `Placement`
+        """False: nothing waits here."""
+        return False
+
     def read(self, scope: str) -> dict[Place, str]:
         """The table of a query, empty if it has none."""
         told = self._tables.get(scope)

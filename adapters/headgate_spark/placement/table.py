@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+HELD = "! held"
+"""Table of a scope whose stages wait."""
 Place = tuple[int, int]
 """(stage ordinal, partition): the ordinal is the rank of the stage among those of its job (`JobStart.in_order`)."""
 
@@ -69,6 +71,19 @@ class PlacementTable:
         self._table.replace(scope, "\n".join([*meant, *rows]))
         self._changed[scope] = time.time()
 
+    def hold(self, scope: str) -> None:
+        """Have each stage of a scope wait before it begins, `spark.headgate.hold` at most, in place of its table.
+
+        Args:
+            scope: Id of a streaming query, job group, or local property `headgate.scope`.
+        """
+        self._table.replace(scope, HELD)
+        self._changed[scope] = time.time()
+
+    def held(self, scope: str) -> bool:
+        """True while the stages of a scope wait."""
+        return bool(self._table.held(scope))
+
     def changed(self, scope: str) -> float:
         """Time at which the table of a scope was last replaced here, seconds since the epoch; 0.0 if it never was."""
         return self._changed.get(scope, 0.0)
@@ -82,7 +97,8 @@ class PlacementTable:
         """Tasks of a scope that were not run where asked, by reason, since it has a table.
 
         `failed`: an attempt failed there, and the next ones went elsewhere; `gone`: no executor was there that may run
-        it (dead, leaving, excluded, or of another resource profile); `busy`: its host took no task of the stage for
+        it (dead, leaving, excluded, or of another resource profile); `held`: it was to wait, and did so for longer than
+        `spark.headgate.hold`; `busy`: its host took no task of the stage for
         longer than `spark.headgate.wait`; `barrier`: all tasks of a barrier stage have to start at once;
         `shape`: it was another stage than the one that was planned, by its signature.
         """

@@ -27,7 +27,8 @@ import scala.Tuple3;
  * one at first.
  *
  * A task leaves that queue for Spark's when no executor that may run it is left on its host, and when its host took
- * no task of this stage for longer than the bound. A task that failed on its host waits for any other one.
+ * no task of this stage for longer than the bound. A task that failed on its host waits for any other one. While the
+ * scope is held, tasks wait for no host, until they have a place, are left to Spark, or waited for long enough.
  */
 final class PlacedTaskSet extends TaskSetManager {
     /** Milliseconds between two looks at all tasks that wait: if larger, a bound is noticed later. */
@@ -36,6 +37,7 @@ final class PlacedTaskSet extends TaskSetManager {
     /** Null while the constructor of the superclass runs. */
     private final Placement placement;
     private final String scope;
+    private final StageSignature found;
     private final int stage;
     private final WaitingTasks waiting = new WaitingTasks();
     private final Map<Integer, Set<String>> failedOn = new HashMap<Integer, Set<String>>();
@@ -49,11 +51,12 @@ final class PlacedTaskSet extends TaskSetManager {
     private final Set<String> said = new HashSet<String>();
     private long reviewed = 0;
 
-    PlacedTaskSet(Placement placement, TaskSet set, int maxTaskFailures, String scope, int stage) {
+    PlacedTaskSet(Placement placement, TaskSet set, int maxTaskFailures, String scope, StageSignature found) {
         super(placement.scheduler(), set, maxTaskFailures, placement.scheduler().healthTrackerOpt(), new SystemClock());
         this.placement = placement;
         this.scope = scope;
-        this.stage = stage;
+        this.found = found;
+        this.stage = found.ordinal;
         countHolders();
         // Backwards, as Spark does: its queues are taken from at their end.
         for (int i = numTasks() - 1; i >= 0; i--) {
@@ -134,7 +137,13 @@ final class PlacedTaskSet extends TaskSetManager {
 
     /** Queue a task for its place; false if it has none, or nobody there may run it. */
     private boolean await(int index) {
-        String asked = PlacementTable.host(scope, stage, tasks()[index].partitionId());
+        if (held() && !isZombie()) {
+            waiting.add(index, Collections.<String>emptyList(), null, now());
+            return true;
+        }
+        // The scope may have been held when this set was made, and so any stage was taken.
+        String asked = PlacementTable.fits(scope, found)
+            ? PlacementTable.host(scope, stage, tasks()[index].partitionId()) : null;
         if (asked == null || isZombie()) {
             return false;
         }
@@ -218,8 +227,13 @@ final class PlacedTaskSet extends TaskSetManager {
         boolean taken = !PlacementTable.has(scope);
         int gone = 0;
         int busy = 0;
+        int let = 0;
         int[] all = waiting.indices();
         for (int i = 0; i < all.length; i++) {
+            if (waiting.hosts(all[i]).isEmpty()) {
+                let += letGo(all[i], now) ? 1 : 0;
+                continue;
+            }
             boolean alive = mayRun(all[i], waiting.hosts(all[i]));
             if (taken || !alive || now - waitsSince(all[i]) >= bound) {
                 gone += taken || alive ? 0 : 1;
@@ -232,9 +246,28 @@ final class PlacedTaskSet extends TaskSetManager {
         }
         say("gone", gone, "lost the last executor that may run them, left to Spark");
         say("busy", busy, "waited " + bound + " ms for busy nodes (spark.headgate.wait), left to Spark");
-        if (taken || gone + busy > 0) {
+        if (taken || gone + busy + let > 0) {
             super.recomputeLocality();
         }
+    }
+
+    /** True while the scope is to wait, and whoever said so renews that. */
+    private boolean held() {
+        return PlacementTable.held(scope) && Placement.holds(scope, taskSet().properties());
+    }
+
+    /** Queue a task that was held, if it is no more, or for too long; false if it waits on. */
+    private boolean letGo(int index, long now) {
+        boolean held = held();
+        if (held && now - waiting.since(index) < placement.hold()) {
+            return false;
+        }
+        waiting.remove(index);
+        say("held", held ? 1 : 0, "waited " + placement.hold() + " ms without any node (spark.headgate.hold), left to Spark");
+        if (held || !await(index)) {
+            super.addPendingTask(index, true, false);
+        }
+        return true;
     }
 
     /** True if the executor of a task is gone, or took no task of this stage for as long as Spark waits for one. */

@@ -47,11 +47,12 @@ public final class Placement {
         StageSignature found = StageSignature.of(scheduler.dagScheduler(), set);
         // All tasks of a barrier stage start at once or none does: to wait for places would be to wait for ever.
         String reason = set.tasks()[0].isBarrier() ? "barrier" : "shape";
-        if (reason.equals("barrier") || !PlacementTable.fits(scope, found)) {
+        boolean meant = PlacementTable.held(scope) || PlacementTable.fits(scope, found);
+        if (reason.equals("barrier") || !meant) {
             leave(set, scope, reason, found);
             return null;
         }
-        return new PlacedTaskSet(this, set, maxTaskFailures, scope, found.ordinal);
+        return new PlacedTaskSet(this, set, maxTaskFailures, scope, found);
     }
 
     /** Count the tasks of a set that have places and are left to Spark, and log it once for a kind of stage. */
@@ -143,6 +144,11 @@ public final class Placement {
         return median == null ? wait : Math.max(wait, 2 * median.longValue());
     }
 
+    /** Milliseconds that a task of a scope that is held waits at most. */
+    long hold() {
+        return scheduler.conf().getTimeAsMs("spark.headgate.hold", "10min");
+    }
+
     /** Milliseconds that a task waits for one executor of its host before any of them will do: Spark's own setting. */
     long executorWait() {
         return scheduler.conf().getTimeAsMs("spark.locality.wait.process", scheduler.conf().get("spark.locality.wait", "3s"));
@@ -154,6 +160,11 @@ public final class Placement {
         for (int i = 0; properties != null && scope == null && i < SCOPE.length; i++) {
             scope = properties.getProperty(SCOPE[i]);
         }
-        return scope != null && TableLease.holds(scope, properties.getProperty(GROUP)) ? scope : null;
+        return scope != null && holds(scope, properties) ? scope : null;
+    }
+
+    /** True unless the table of a scope has lapsed, or is that of another job group. */
+    static boolean holds(String scope, Properties properties) {
+        return TableLease.holds(scope, properties.getProperty(GROUP));
     }
 }

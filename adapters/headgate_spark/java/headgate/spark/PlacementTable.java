@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * types: Janino compiles this source too.
  */
 public final class PlacementTable {
+    private static final String HELD = "!";
     private static final Map<String, Map<String, String>> SCOPES =
         new ConcurrentHashMap<String, Map<String, String>>();
 
@@ -21,7 +22,8 @@ public final class PlacementTable {
 
     /**
      * Replace the table of a scope by lines of "stage partition host"; no line removes the table. A line "#stage
-     * SIGNATURE" says which stage is meant (`StageSignature.text`): another one in its place is left to Spark.
+     * SIGNATURE" says which stage is meant (`StageSignature.text`): another one in its place is left to Spark. The line
+     * "! held" alone has each stage of the scope wait before it begins.
      */
     public static void replace(String scope, String lines) {
         if (lines.isEmpty()) {
@@ -44,8 +46,9 @@ public final class PlacementTable {
         Iterator<?> rows = of(scope).entrySet().iterator();
         while (rows.hasNext()) {
             Map.Entry<?, ?> row = (Map.Entry<?, ?>) rows.next();
-            if (!((String) row.getKey()).startsWith("#")) {
-                lines.append(row.getKey()).append(' ').append(row.getValue()).append('\n');
+            String key = (String) row.getKey();
+            if (!key.startsWith("#") && !key.equals(HELD)) {
+                lines.append(key).append(' ').append(row.getValue()).append('\n');
             }
         }
         return lines.toString();
@@ -53,6 +56,11 @@ public final class PlacementTable {
 
     static boolean has(String scope) {
         return scope != null && SCOPES.containsKey(scope);
+    }
+
+    /** True if the stages of a scope wait until another table takes the place of this one. */
+    public static boolean held(String scope) {
+        return of(scope).containsKey(HELD);
     }
 
     static String host(String scope, int stage, int partition) {
