@@ -24,7 +24,7 @@ def logical_metrics(metrics: Metrics, before: Snapshot, after: Snapshot) -> Metr
         before: That round.
         after: The same round by other names: tasks in place of seats.
     """
-    names = _names(before, after)
+    names = logical_names(before, after)
     tasks: dict[str, TaskSample] = {}
     for each in (attrs.evolve(each, task=names.get(each.task, each.task)) for each in metrics.tasks):
         tasks[each.task] = _sum(tasks[each.task], each) if each.task in tasks else each
@@ -40,8 +40,13 @@ def logical_metrics(metrics: Metrics, before: Snapshot, after: Snapshot) -> Metr
     )
 
 
-def _names(before: Snapshot, after: Snapshot) -> Mapping[str, str]:
-    """New name by old name, where two rounds differ: by the ids of Storm's tasks, of which a task has several."""
+def logical_names(before: Snapshot, after: Snapshot) -> Mapping[str, str]:
+    """New name by old name, where two rounds differ: by the ids of Storm's tasks, of which a task has several.
+
+    Args:
+        before: A round.
+        after: The same round by other names.
+    """
     found: dict[str, str] = {}
     for old, new in zip(before.scheduled, after.scheduled, strict=True):
         if old is not new:

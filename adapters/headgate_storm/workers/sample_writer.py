@@ -8,8 +8,10 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from headgate.samples.store import Keeper, arrow_schema
+from headgate_storm.nimbus.seat_view import logical
 from headgate_storm.workers.clock import steady
 from headgate_storm.workers.samples import ENGINE, write_samples
+from headgate_storm.workers.seat_samples import homes, lived_in, owners
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +47,7 @@ class SampleWriter:
         self._seconds = seconds
         self._states = Keeper(folder, ENGINE)
         self._since = steady()
+        self._homes: dict[tuple[str, int], int] = {}
         self.lost = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headgate-archive", daemon=True)
@@ -77,8 +80,10 @@ class SampleWriter:
         since, self._since = self._since, steady()
         reports = [each for each in self._collector.recent(self._since - since) if each.received <= self._since]
         try:
-            self._states.keep_state(snapshot.observation(), time.time())
-            write_samples(self._folder, reports, snapshot)
+            self._homes = homes(reports, snapshot, self._homes)
+            placed = logical(snapshot, owners(snapshot, self._homes))
+            self._states.keep_state(placed.observation(), time.time())
+            write_samples(self._folder, lived_in(reports, snapshot, self._homes), snapshot, placed)
         except Exception as error:  # noqa: BLE001 - whatever a minute's reports do, those of the next are written
             self.lost += len(reports)
             LOG.warning("%d reports are not written: %s: %s", len(reports), type(error).__name__, error)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.model import Cluster, Observation
+from headgate.model import Cluster, FrozenMap, Observation
 from headgate.samples.rows import rows_of
 from headgate.samples.store import write_rows
+from headgate_storm.nimbus.seat_metrics import logical_metrics, logical_names
 from headgate_storm.workers.measures import metrics_of, seen
 
 if TYPE_CHECKING:
@@ -26,13 +27,16 @@ ENGINE = "storm"
 """The engine's name in every row."""
 
 
-def write_samples(folder: Path, reports: Iterable[Report], snapshot: Snapshot) -> tuple[Path, ...]:
+def write_samples(
+    folder: Path, reports: Iterable[Report], snapshot: Snapshot, placed: Snapshot | None = None
+) -> tuple[Path, ...]:
     """Add reports to a folder of samples: one file for each hour in them, whole or not at all.
 
     Args:
         folder: Where `day=.../hour=...` are.
         reports: What workers reported.
         snapshot: The round of Nimbus that names their tasks.
+        placed: The same round with tasks in place of their seats; None where it has no seats.
 
     Returns:
         The files.
@@ -40,24 +44,28 @@ def write_samples(folder: Path, reports: Iterable[Report], snapshot: Snapshot) -
     Raises:
         EngineError: pyarrow is missing, or a file cannot be written.
     """
-    return write_rows(folder, (row for report in reports for row in sample_rows(report, snapshot)))
+    return write_rows(folder, (row for report in reports for row in sample_rows(report, snapshot, placed)))
 
 
-def sample_rows(report: Report, snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+def sample_rows(report: Report, snapshot: Snapshot, placed: Snapshot | None = None) -> Iterator[dict[str, Any]]:
     """The rows of a report. Its key is the life of the worker (`origin`) and the number of the report in it.
 
     Args:
         report: What one worker did in one window.
         snapshot: The round of Nimbus that names its tasks; topologies but the worker's are left out.
+        placed: The same round with tasks in place of their seats; None where it has no seats.
     """
-    own = attrs.evolve(
-        snapshot, scheduled=tuple(each for each in snapshot.scheduled if each.topology.id == report.topology)
-    )
+    own, named = _only(report.topology, snapshot), _only(report.topology, placed or snapshot)
+    names = logical_names(own, named)
     observation = Observation(
         cluster=Cluster(nodes=snapshot.nodes),
-        topologies=tuple(each.topology for each in own.scheduled),
-        assignment=seen([report], own),
-        metrics=metrics_of([report], own, report.window),
+        topologies=tuple(each.topology for each in named.scheduled),
+        assignment=FrozenMap({names.get(task, task): slot for task, slot in seen([report], own).items()}),
+        metrics=logical_metrics(metrics_of([report], own, report.window), own, named),
     )
     origin = ":".join(map(str, report.process))
     return rows_of(observation, engine=ENGINE, origin=origin, number=report.number, end=report.time, share=report.port)
+
+
+def _only(topology: str, snapshot: Snapshot) -> Snapshot:
+    return attrs.evolve(snapshot, scheduled=tuple(each for each in snapshot.scheduled if each.topology.id == topology))

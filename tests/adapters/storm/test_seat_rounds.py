@@ -16,6 +16,9 @@ from headgate_storm.nimbus.seat_view import logical
 from headgate_storm.nimbus.snapshot import read_snapshot
 from headgate_storm.seat_plan import carry_out
 from headgate_storm.target import StormTarget
+from headgate_storm.workers.samples import sample_rows
+from headgate_storm.workers.seat_samples import NOWHERE, homes, lived_in, owners
+from storm_reports import report
 from storm_rounds import component, round_text, supervisor, topology, word_count
 
 HOST = PluginHost.load()
@@ -253,3 +256,43 @@ def test_seats_of_a_worker_that_is_gone_get_a_slot_of_their_own_and_the_others_s
     taken = snapshot(seated(slots=(A,), assignment=(0, *[0, -1] * 3, -1)), supervisors=("s1",), ports=(6700,))
     assert deal(taken, {}).slots == {}
     assert set(deal(taken, {}).lacking) == {"wc"}
+
+
+def said(node, busy, number=1, received=1000.0):
+    """What the worker on a node reports: all seats there, of which those did ten tuples each."""
+    seats = (3, 5, 7) if node == "s1" else (4, 6, 8)
+    rows = [[seat, 10 * (seat in busy), 0, 0, 0, 0, 0] for seat in seats]
+    return report(received, supervisor=node, number=number, tasks=rows, flows=[], executors=[])
+
+
+def sampled(reports, before=()):
+    """Rows of tasks by name, node and rate, and where the tasks live."""
+    seen = snapshot(seated())
+    home = homes(reports, seen, dict(before))
+    placed = logical(seen, owners(seen, home))
+    rows = [row for each in lived_in(reports, seen, home) for row in sample_rows(each, seen, placed)]
+    tasks = sorted((row["task"], row["node"], row["received"]) for row in rows if row["kind"] == "task")
+    return tasks, home, placed.assignment
+
+
+def test_samples_are_of_tasks_from_the_seats_in_which_they_live():
+    tasks, home, places = sampled([said("s1", {3, 7}), said("s2", {6})])
+    assert tasks == [("wc/count/0", "s1", 2.0), ("wc/count/1", "s2", 2.0), ("wc/count/2", "s1", 2.0)]
+    assert {task: places[task] for task in LIVE} == LIVE
+    again, _, places = sampled([said("s1", ()), said("s2", ())], home)  # nobody does anything now
+    assert again == [(task, node, 0.0) for task, node, _ in tasks]
+    assert {task: places[task] for task in LIVE} == LIVE
+
+
+def test_a_task_that_moves_is_sampled_where_it_was_and_where_it_is_and_no_idle_seat_is():
+    minute = [said("s1", {3}), said("s2", ()), said("s1", (), 2, 1005.0), said("s2", {4}, 2, 1005.0)]
+    tasks, home, places = sampled(minute)
+    assert tasks == [("wc/count/0", "s1", 2.0), ("wc/count/0", "s2", 2.0)]
+    assert (home, places["wc/count/0"]) == ({("wc", 3): 4}, B)
+
+
+def test_a_task_that_did_nothing_yet_has_no_place_and_one_of_a_topology_that_is_gone_is_forgotten():
+    tasks, home, places = sampled([said("s1", ())], {("gone", 1): 2})
+    assert (tasks, home) == ([], {})
+    assert not places.keys() & LIVE.keys()
+    assert owners(snapshot(seated()), home) == {"wc": {"count": [NOWHERE] * 3}}
