@@ -219,7 +219,9 @@ class Others:
         found: dict[Slot, set[str]] = defaultdict(set)
         for at in self._of_topology:
             if slot := assignment.get(name := self.problem.task_ids[at]):
-                found[slot] |= set() if at == self.task else {name}
+                tasks = found[slot]  # empty for the worker of the task alone
+                if at != self.task:
+                    tasks.add(name)
         return found
 
     def _slow(self, slot: Slot) -> Iterator[Reason]:
