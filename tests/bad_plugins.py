@@ -6,6 +6,7 @@ from headgate import hooks
 from headgate.hooks import Description, hookimpl
 from headgate.model import Observation, Plan, Receipt
 from headgate.plugins.collect import documents_of, needs_of
+from headgate.plugins.opening import bench_of
 from memory_engine import Machine
 from small_requests import component, node, request, topology
 
@@ -21,6 +22,7 @@ HOOKS = {
     "headgate_documents": documents_of,
     "headgate_needs": needs_of,
     "headgate_examine": lambda host: host.examine("bad", None),
+    "headgate_bench": lambda host: bench_of(host, "bad").__enter__(),
     "headgate_experiment": lambda host: host.experiment("bad", None, "even", seed=1, seconds=1.0),
     "headgate_analyse": lambda host: host.analyse("bad", Observation()),
     "headgate_intake": lambda host: host.call("bad", "headgate_intake", target=object()),

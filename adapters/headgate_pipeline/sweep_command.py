@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,6 +14,7 @@ from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import emit, json_option, say
 from headgate.cli.output import table as text_table
 from headgate.cli.request import scheduler_names
+from headgate.engines.apart.limits import parse_rate
 from headgate.errors import EngineError
 from headgate_pipeline.commands import place_options
 
@@ -30,6 +31,13 @@ def _counts(_context: click.Context, _parameter: click.Parameter, value: str) ->
     return counts
 
 
+def _networks(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[float, ...]:
+    try:
+        return tuple(0.0 if each == "own" else parse_rate(each) for each in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 @click.command()
 @click.option(
     *("-w", "--workload", "workloads"),
@@ -43,20 +51,25 @@ def _counts(_context: click.Context, _parameter: click.Parameter, value: str) ->
     multiple=True,
     required=True,
     shell_complete=scheduler_names,
-    help="Name of a scheduler.",
+    help="Name of a scheduler; that of a real engine is the one it has without Headgate.",
 )
 @click.option("--nodes", default="own", show_default=True, callback=_counts, help="Numbers of nodes, such as own,8,16.")
 @click.option(
-    "--seeds", default=10, show_default=True, type=click.IntRange(min=1), help="Runs of each, with seeds 0 on."
+    "--network",
+    default="own",
+    show_default=True,
+    callback=_networks,
+    help="Rates of the nodes' networks: own,2mbit,20mbit.",
 )
+@click.option("--seeds", type=click.IntRange(min=1), help="Runs of each, with seeds 0 on: 10, or 3 on a real engine.")
 @click.option(
     "--seconds",
-    default=300.0,
-    show_default=True,
     type=FiniteRange(min=0, min_open=True),
-    help="Simulated seconds.",
+    help="Simulated seconds, 300 by default, or those that a real engine is measured, 20.",
 )
-@click.option("--engine", default="sim", show_default=True, help="Plugin that simulates.")
+@click.option(
+    "--engine", default="sim", show_default=True, help="Plugin that runs them, such as sim; storm is a real cluster."
+)
 @click.option(
     "-O",
     "--output",
@@ -76,48 +89,75 @@ def sweep(
     workloads: tuple[str, ...],
     schedulers: tuple[str, ...],
     nodes: tuple[int, ...],
-    seeds: int,
-    seconds: float,
+    network: tuple[float, ...],
+    seeds: int | None,
+    seconds: float | None,
     engine: str,
     output: Path,
     one_process: bool,
     as_json: bool,
     **place: Any,
 ) -> None:
-    """Run experiments on a simulated engine: every scheduler on every workload, cluster and seed.
+    """Run experiments: every scheduler on every workload, cluster, network and seed.
 
-    They are spread over the cores of Spark, or of its cluster; without Spark they run one after the other. Writes
+    On a simulator they are spread over the cores of Spark, or of its cluster, and without Spark run one after the
+    other. On a real engine they run one after the other on local clusters, in an order that is drawn. Writes
     results.jsonl, one experiment a line, and sweep.html with one table and the charts.
     """
     # The reports and the plugins' host cost 0.3 s, which a list of commands, which imports this module, does not need.
     from headgate.documents import unstructure, write_text
-    from headgate_pipeline.sweeps.charts import sweep_page
+    from headgate.plugins.opening import BENCH, bench_of
+    from headgate_pipeline.sweeps.charts import SHARED, shared, sweep_page
     from headgate_pipeline.sweeps.experiments import Sweep
     from headgate_pipeline.sweeps.sweep import summary
     from headgate_pipeline.sweeps.sweep import sweep as run
 
-    asked = Sweep(workloads=workloads, schedulers=schedulers, nodes=nodes, seeds=seeds, seconds=seconds, engine=engine)
-    _check(asked)
+    real = plugins().has(engine, BENCH)
+    asked = Sweep(
+        workloads=workloads,
+        schedulers=schedulers,
+        nodes=nodes,
+        seeds=seeds or (SEEDS.real if real else SEEDS.simulated),
+        seconds=seconds or (SECONDS.real if real else SECONDS.simulated),
+        engine=engine,
+        networks=network,
+    )
+    _check(asked, real=real)
     with contextlib.ExitStack() as stack:
-        spark = None if one_process else _spark(stack, place, output)
-        outcomes = run(asked, output, spark, _teller())
+        bench = stack.enter_context(bench_of(plugins(), engine))
+        spark = None if one_process or real else _spark(stack, place, output)
+        outcomes = run(asked, output, spark, _teller(), bench)
     cells = summary(outcomes)
-    write_text(output / "sweep.html", sweep_page(cells, seconds))
+    write_text(output / "sweep.html", sweep_page(cells, asked.seconds))
     emit(unstructure(cells), *([] if as_json else [_table(cells)]), as_json=as_json)
     for error in sorted({each.error for each in outcomes if each.error}):
         say(f"failed: {error}")
+    if shared(cells):
+        say(SHARED)
     say(f"wrote {output / 'sweep.html'}")
     context.exit(1 if any(each.error for each in outcomes) else 0)
 
 
-def _check(asked: Any) -> None:
+class Default(NamedTuple):
+    """A default that hangs on the engine."""
+
+    simulated: Any
+    real: Any
+
+
+SEEDS, SECONDS = Default(10, 3), Default(300.0, 20.0)
+"""Runs of each experiment, and the seconds of a run. With more, intervals are narrower, and real sweeps take hours."""
+
+
+def _check(asked: Any, *, real: bool) -> None:
     """Refuse a wrong name before anything is started."""
     # numpy and the core cost 0.3 s, which a list of commands does not need.
     from headgate.api import find_request
 
     host = plugins()
     for scheduler in asked.schedulers:
-        host.options(scheduler)
+        if not (real and scheduler == asked.engine):
+            host.options(scheduler)
     for workload in asked.workloads:
         find_request(workload, host)
     host.require(asked.engine, "headgate_experiment")
@@ -154,11 +194,9 @@ def _teller() -> Callable[[int, int], None]:
 
 def _table(cells: Sequence[Cell]) -> Any:
     # The reports cost 0.2 s, which a list of commands does not need.
-    from headgate_pipeline.sweeps.charts import SHOWN, mean, nodes_text
+    from headgate_pipeline.sweeps.charts import PLACE, middle, place, shown
 
-    columns = ("workload", "nodes", "scheduler", "runs", *SHOWN)
-    rows = [
-        (cell.workload, nodes_text(cell.nodes), cell.scheduler, cell.runs, *(mean(cell, name) for name in SHOWN))
-        for cell in cells
-    ]
-    return text_table("means over seeds", columns, rows, numbers=columns[3:])
+    names = shown(cells)
+    rows = [(*place(cell), cell.runs, *(middle(cell, name) for name in names)) for cell in cells]
+    columns = (*PLACE, "runs", *names)
+    return text_table("medians over seeds, and their 95 % intervals", columns, rows, numbers=columns[4:])

@@ -16,9 +16,11 @@ from headgate_storm.workload.catalogue import workloads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from headgate.model import Intake, Observation, Plan, Receipt
+    from headgate.model import Intake, Observation, Plan, Receipt, Request
+    from headgate_storm.experiments.bench import StormBench
     from headgate_storm.target import StormTarget
 
 PACKAGES = {
@@ -99,6 +101,29 @@ class Storm:
             receipt: Of the plan.
         """
         return rollback(target, receipt)
+
+    @hookimpl
+    def headgate_bench(self) -> AbstractContextManager[StormBench]:
+        """Make room for clusters on this machine; see `headgate_storm.experiments.bench`."""
+        # psutil and the service cost 0.2 s, which no other hook needs.
+        from headgate_storm.experiments.bench import StormBench
+
+        return StormBench()
+
+    @hookimpl
+    def headgate_experiment(
+        self, request: Request, scheduler: str, seed: int, seconds: float, bench: StormBench
+    ) -> Mapping[str, float]:
+        """Run an experiment on a real cluster; see `headgate_storm.experiments.bench.StormBench.run`.
+
+        Args:
+            request: Cluster and topologies.
+            scheduler: Name of the scheduler, `storm` for Storm's own.
+            seed: Seed of the scheduler.
+            seconds: Length of the window.
+            bench: Where the cluster is.
+        """
+        return bench.run(request, scheduler, seed, seconds)
 
     @hookimpl
     def headgate_evidence(self) -> Evidence:

@@ -322,16 +322,26 @@ class ExecutorSpec:
 
 
 class ExperimentSpec:
-    """Hooks of a simulator."""
+    """Hooks of an engine on which experiments run: a simulator, or a real one on a bench."""
+
+    @hookspec
+    def headgate_bench(self) -> AbstractContextManager[Any]:  # type: ignore[empty-body]
+        """Yield what experiments on a real engine run on, one after the other, such as a place for a cluster.
+
+        Optional: an engine without it is a simulator, whose experiments need nothing and may run at the same time.
+        What is started for the first experiment may serve the next; all of it ends when the context is left.
+        """
 
     @hookspec
     def headgate_experiment(  # type: ignore[empty-body]
-        self, request: Request, scheduler: str, seed: int, seconds: float
+        self, request: Request, scheduler: str, seed: int, seconds: float, bench: Any
     ) -> Mapping[str, float]:
-        """Run one experiment on a simulated engine, and say what became of it: an amount a figure, by name.
+        """Run one experiment, and say what became of it: an amount a figure, by name.
 
-        `seconds` are simulated. The same arguments give the same figures, in any process. Figures without a value
-        are left out. Raises a `HeadgateError` when the request or the scheduler does not fit.
+        `bench` is what `headgate_bench` yields, None for a simulator, whose `seconds` are simulated: the same arguments
+        give the same figures, in any process. A real engine measures for so many seconds once it is warm, and takes
+        its own name for the scheduler that it has without Headgate. Figures without a value are left out. Raises a
+        `HeadgateError` when the request or the scheduler does not fit.
         """
 
 

@@ -15,45 +15,85 @@ if TYPE_CHECKING:
     from headgate_pipeline.sweeps.sweep import Cell
 
 SHOWN = ("throughput", "latency", "inter_node", "nodes", "moves", "stopped")
-"""Figures with charts, in order; the table has all that the simulator names."""
+"""Figures of a simulator with charts, in order; the table has all that it names."""
+MEASURED = (
+    *("throughput", "offered", "latency_p50", "latency_p95", "latency_p99", "bytes_between", "inter_node", "nodes"),
+    *("restarts", "degraded"),
+)
+"""Figures of a real engine with charts, in order."""
 UNITS = {
     "throughput": "tuples/s completed",
+    "offered": "tuples/s that came in",
     "latency": "ms, source to completion",
+    "latency_p50": "ms, source to completion, half of the tuples",
+    "latency_p95": "ms, source to completion, 95 % of the tuples",
+    "latency_p99": "ms, source to completion, 99 % of the tuples",
+    "bytes_between": "bytes/s from node to node, by the counters of their interfaces",
     "inter_node": "share of tuples that crossed nodes",
     "nodes": "nodes used",
     "moves": "tasks moved",
+    "restarts": "worker processes that ended in the window",
     "stopped": "s without any output",
+    "degraded": "s with less than 40 % of the load completed",
 }
-"""Unit of each figure in `SHOWN`."""
+"""Unit of each figure in `SHOWN` and `MEASURED`."""
+APART = "apart"
+"""Figure that is 1 where nodes had networks and processor time of their own: a note, and no column."""
+SHARED = "nodes shared this machine's network and cores: bytes compare, times do not"
 WIDTH, HEIGHT, LEFT, TOP, GAP = 520.0, 180.0, 60.0, 24.0, 14.0
 """Measures of a chart in units of SVG: the whole width, the height of the bars, the room for the axis, and for a title,
 and the space between groups of bars."""
 
 
 def sweep_page(cells: Sequence[Cell], seconds: float) -> str:
-    """The page; charts show means over seeds, whiskers a standard deviation to each side.
+    """The page; charts show medians over seeds, whiskers their 95 % intervals.
 
     Args:
         cells: Rows of the table.
-        seconds: Simulated seconds of each experiment.
+        seconds: Seconds of each experiment.
     """
     runs = sum(cell.runs for cell in cells)
+    real = sorted({cell.engine for cell in cells if is_real(cell)})
+    kind = f"experiments on real clusters ({', '.join(real)})" if real else "simulated experiments"
     intro = [
-        f"{runs:,} simulated experiments of {seconds:g} s. Bars are means over seeds, whiskers standard deviations."
+        f"{runs:,} {kind} of {seconds:g} s. Bars are medians over seeds, whiskers 95 % intervals of the median.",
+        *([SHARED] if shared(cells) else []),
     ]
     return page("Headgate: a sweep", intro, [table(cells), *_panels(cells)])
 
 
+def is_real(cell: Cell) -> bool:
+    """True if a row is of a real engine, which says whether its nodes were apart."""
+    return APART in cell.means
+
+
+def shared(cells: Sequence[Cell]) -> bool:
+    """True if any row is of a real engine whose nodes were not apart."""
+    return any(cell.means.get(APART, 1.0) < 1 for cell in cells)
+
+
+def shown(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Names of the figures that are shown first, in order."""
+    names = MEASURED if any(map(is_real, cells)) else SHOWN
+    return tuple(name for name in names if any(name in cell.means for cell in cells))
+
+
 def table(cells: Sequence[Cell]) -> Table:
-    """Table of the means of every figure, with the units below it."""
+    """Table of the medians of every figure, with the units below it."""
     names = _names(cells)
-    rows = tuple(
-        (cell.workload, nodes_text(cell.nodes), cell.scheduler, cell.runs, cell.failed, *(mean(cell, n) for n in names))
-        for cell in cells
-    )
-    columns = ("workload", "nodes", "scheduler", "runs", "failed", *names)
+    rows = tuple((*place(cell), cell.runs, cell.failed, *(middle(cell, name) for name in names)) for cell in cells)
+    columns = (*PLACE, "runs", "failed", *names)
     units = "; ".join(f"{name}: {UNITS[name]}" for name in names if name in UNITS)
-    return Table(columns=columns, rows=rows, notes=(units,))
+    return Table(columns=columns, rows=rows, notes=(units, *([SHARED] if shared(cells) else [])))
+
+
+PLACE = ("workload", "nodes", "network", "scheduler")
+"""Columns by which a row is told from others."""
+
+
+def place(cell: Cell) -> tuple[str, str, str, str]:
+    """Texts of the columns `PLACE`."""
+    return cell.workload, nodes_text(cell.nodes), network_text(cell.network), cell.scheduler
 
 
 def nodes_text(nodes: int) -> str:
@@ -61,8 +101,13 @@ def nodes_text(nodes: int) -> str:
     return "own" if nodes == OWN else str(nodes)
 
 
-def mean(cell: Cell, name: str) -> str:
-    """A mean in few digits, without an exponent for large ones.
+def network_text(network: float) -> str:
+    """Text of the rate of a network; "own" for those of the workload itself."""
+    return "own" if network == OWN else f"{network / 1e6:g} Mbit/s"
+
+
+def middle(cell: Cell, name: str) -> str:
+    """A median in few digits, and its 95 % interval where it has one.
 
     Args:
         cell: A row.
@@ -71,42 +116,53 @@ def mean(cell: Cell, name: str) -> str:
     Returns:
         "" if the row lacks the figure.
     """
-    value = cell.means.get(name)
-    return "" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    found = cell.intervals.get(name)
+    if found is None:
+        return ""
+    if found.low is None or found.high is None or found.low == found.high:
+        return _digits(found.median)
+    return f"{_digits(found.median)} [{_digits(found.low)}, {_digits(found.high)}]"
+
+
+def _digits(value: float) -> str:
+    """An amount without an exponent for large ones."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _names(cells: Sequence[Cell]) -> list[str]:
-    there = {name for cell in cells for name in cell.means}
-    return [name for name in SHOWN if name in there] + sorted(there - set(SHOWN))
+    there, first = {name for cell in cells for name in cell.means}, shown(cells)
+    return [*first, *sorted(there - {*first, APART})]
 
 
 def _panels(cells: Sequence[Cell]) -> Iterator[Panel]:
     for workload in dict.fromkeys(cell.workload for cell in cells):
         own = [cell for cell in cells if cell.workload == workload]
-        for name in (each for each in SHOWN if any(each in cell.means for cell in own)):
+        for name in shown(own):
             yield Panel(title=f"{workload}: {name}", svg=bars(own, name), caption=UNITS[name])
 
 
 def bars(cells: Sequence[Cell], name: str) -> str:
-    """SVG chart of one figure: a group of bars for each number of nodes, a colour for each scheduler.
+    """SVG chart of one figure: a group of bars for each number of nodes and network, a colour for each scheduler.
 
     Args:
         cells: Rows of one workload.
         name: Name of the figure.
     """
     schedulers = list(dict.fromkeys(cell.scheduler for cell in cells))
-    groups = list(dict.fromkeys(cell.nodes for cell in cells))
+    groups = list(dict.fromkeys((cell.nodes, cell.network) for cell in cells))
     # The scale holds the highest whisker; 1 where all bars are zero, so that nothing is divided by it.
-    top = max((cell.means.get(name, 0.0) + cell.deviations.get(name, 0.0) for cell in cells), default=0.0) or 1.0
+    known = [cell.intervals[name] for cell in cells if name in cell.intervals]
+    top = max((each.median if each.high is None else each.high for each in known), default=0.0) or 1.0
     group = (WIDTH - LEFT) / max(len(groups), 1)
     wide = min(40.0, (group - GAP) / max(len(schedulers), 1))
     parts = list(_axis(top))
     for cell in cells:
-        if name in cell.means:
-            x = LEFT + groups.index(cell.nodes) * group + schedulers.index(cell.scheduler) * wide
+        if name in cell.intervals:
+            x = LEFT + groups.index((cell.nodes, cell.network)) * group + schedulers.index(cell.scheduler) * wide
             parts += _bar(cell, name, x, wide, top, COLOURS[schedulers.index(cell.scheduler) % len(COLOURS)])
-    for index, nodes in enumerate(groups):
-        parts.append(_text(LEFT + index * group, TOP + HEIGHT + 16, f"{nodes_text(nodes)} nodes"))
+    for index, (nodes, network) in enumerate(groups):
+        label = f"{nodes_text(nodes)} nodes" if network == OWN else network_text(network)
+        parts.append(_text(LEFT + index * group, TOP + HEIGHT + 16, label))
     for index, scheduler in enumerate(schedulers):
         y = TOP + HEIGHT + 30 + 16 * index
         parts.append(f'<rect x="{LEFT}" y="{y}" width="11" height="11" fill="{COLOURS[index % len(COLOURS)]}"/>')
@@ -127,17 +183,17 @@ def _axis(top: float) -> Iterator[str]:
 
 
 def _bar(cell: Cell, name: str, x: float, wide: float, top: float, colour: str) -> Iterator[str]:
-    amount, deviation = cell.means[name], cell.deviations.get(name, 0.0)
-    high = HEIGHT * amount / top
-    title = escape(f"{cell.scheduler}: {amount:.4g} ± {deviation:.2g}")
+    found = cell.intervals[name]
+    high = HEIGHT * found.median / top
+    title = escape(f"{cell.scheduler}: {middle(cell, name)}")
     yield (
         f'<g><title>{title}</title><rect x="{x:g}" y="{TOP + HEIGHT - high:g}" width="{wide - 2:g}" '
         f'height="{high:g}" fill="{colour}"/></g>'
     )
-    if deviation:
-        low, up = (TOP + HEIGHT * (1 - max(amount + sign * deviation, 0.0) / top) for sign in (-1, 1))
-        middle = x + wide / 2 - 1
-        yield f'<line x1="{middle:g}" y1="{low:g}" x2="{middle:g}" y2="{up:g}" stroke="currentColor"/>'
+    if found.low is not None and found.high is not None and found.low < found.high:
+        low, up = (TOP + HEIGHT * (1 - max(end, 0.0) / top) for end in (found.low, found.high))
+        centre = x + wide / 2 - 1
+        yield f'<line x1="{centre:g}" y1="{low:g}" x2="{centre:g}" y2="{up:g}" stroke="currentColor"/>'
 
 
 def _text(x: float, y: float, text: str) -> str:

@@ -1,10 +1,11 @@
-"""Experiments of a sweep: scheduler x workload x cluster x seed, their outcomes, and the file that keeps them."""
+"""Experiments of a sweep: scheduler x workload x cluster x network x seed, their outcomes, and their file."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from headgate.model import Request
 
 OWN = 0
-"""Stands for the number of nodes that the workload itself has."""
+"""Stands for the number of nodes, or the rate of their networks, that the workload itself has."""
+BITS = 8
+"""Bits of a byte: networks have rates in bits, nodes of a request a bandwidth in bytes."""
 
 
 @attrs.frozen(kw_only=True, order=True)
@@ -33,9 +36,10 @@ class Experiment:
         workload: PLUGIN:NAME, or a request document.
         nodes: Number of nodes; `OWN` for those of the workload.
         scheduler: Name of the scheduler.
-        seed: Seed of the simulator.
-        seconds: Simulated seconds.
-        engine: Plugin that simulates.
+        seed: Seed of a simulator and of the scheduler; on a real engine the number of the repetition.
+        seconds: Simulated seconds, or those that a real engine is measured.
+        engine: Plugin that runs it.
+        network: Bits per second to each node, and from it; `OWN` for those of the workload.
     """
 
     workload: str
@@ -44,6 +48,7 @@ class Experiment:
     seed: int = 0
     seconds: float = 300.0
     engine: str = "sim"
+    network: float = OWN
 
     @property
     def id(self) -> str:
@@ -53,15 +58,16 @@ class Experiment:
 
 @attrs.frozen(kw_only=True)
 class Sweep:
-    """The product of workloads, numbers of nodes, schedulers and seeds.
+    """The product of workloads, numbers of nodes, networks, schedulers and seeds.
 
     Attributes:
         workloads: PLUGIN:NAME, or request documents.
         schedulers: Names of schedulers.
         nodes: Numbers of nodes; `OWN` for those of the workload.
         seeds: Runs of each combination, with seeds 0 on.
-        seconds: Simulated seconds of each.
-        engine: Plugin that simulates.
+        seconds: Seconds of each.
+        engine: Plugin that runs them.
+        networks: Bits per second to each node, and from it; `OWN` for those of the workload.
     """
 
     workloads: tuple[str, ...]
@@ -70,10 +76,11 @@ class Sweep:
     seeds: int = 1
     seconds: float = 300.0
     engine: str = "sim"
+    networks: tuple[float, ...] = (OWN,)
 
     def experiments(self) -> tuple[Experiment, ...]:
         """All experiments, in order."""
-        every = itertools.product(self.workloads, self.nodes, self.schedulers, range(self.seeds))
+        every = itertools.product(self.workloads, self.nodes, self.networks, self.schedulers, range(self.seeds))
         return tuple(
             Experiment(
                 workload=workload,
@@ -82,9 +89,30 @@ class Sweep:
                 seed=seed,
                 seconds=self.seconds,
                 engine=self.engine,
+                network=network,
             )
-            for workload, nodes, scheduler, seed in every
+            for workload, nodes, network, scheduler, seed in every
         )
+
+
+def drawn(experiments: Iterable[Experiment]) -> list[Experiment]:
+    """The order in which experiments run on a real engine: one workload and cluster after another, seed by seed.
+
+    All experiments of a seed are a block, whose order is drawn by the seed: what changes slowly on a machine, as its
+    load does, meets every scheduler alike.
+
+    Args:
+        experiments: In any order.
+    """
+    blocks: dict[tuple[str, int, int], list[Experiment]] = {}
+    for each in experiments:
+        blocks.setdefault((each.workload, each.nodes, each.seed), []).append(each)
+    order: list[Experiment] = []
+    for key in sorted(blocks):
+        block = sorted(blocks[key])
+        random.Random(" ".join(map(str, key))).shuffle(block)
+        order += block
+    return order
 
 
 @attrs.frozen(kw_only=True)
@@ -100,12 +128,22 @@ class ExperimentOutcome:
         return {"id": self.experiment.id, "figures": dict(self.figures), "error": self.error}
 
 
-def try_out(experiment: Experiment) -> ExperimentOutcome:
-    """Run one experiment; what goes wrong is its outcome."""
+def try_out(experiment: Experiment, bench: Any = None) -> ExperimentOutcome:
+    """Run one experiment; what goes wrong is its outcome.
+
+    Args:
+        experiment: The experiment.
+        bench: What a real engine runs it on.
+    """
     try:
-        request = sized(_request(experiment.workload), experiment.nodes)
+        request = connected(sized(_request(experiment.workload), experiment.nodes), experiment.network)
         found = _host().experiment(
-            experiment.engine, request, experiment.scheduler, seed=experiment.seed, seconds=experiment.seconds
+            experiment.engine,
+            request,
+            experiment.scheduler,
+            seed=experiment.seed,
+            seconds=experiment.seconds,
+            bench=bench,
         )
     except HeadgateError as error:
         return ExperimentOutcome(experiment=experiment, error=str(error))
@@ -156,6 +194,19 @@ def sized(request: Request, nodes: int) -> Request:
         assignment=running,
         metrics=attrs.evolve(request.metrics, nodes=seen),
     )
+
+
+def connected(request: Request, network: float) -> Request:
+    """The request whose nodes have networks of a rate.
+
+    Args:
+        request: The request.
+        network: Bits per second; `OWN` changes nothing.
+    """
+    if network == OWN:
+        return request
+    nodes = tuple(attrs.evolve(node, bandwidth=network / BITS) for node in request.cluster.nodes)
+    return attrs.evolve(request, cluster=Cluster(nodes=nodes))
 
 
 def read_outcomes(file: Path, experiments: Iterable[Experiment]) -> dict[str, ExperimentOutcome]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from headgate.engines.apart.limits import NodeLimits
     from headgate_storm.local.cluster import SupervisorSpec
     from headgate_storm.nimbus.snapshot import Scheduled
 
@@ -301,13 +302,14 @@ class ServedCluster:
             time.sleep(0.5)
 
     def _rates(self, begin: float, end: float) -> tuple[float, ...]:
-        (scheduled,) = self._scheduled()
+        (scheduled,) = self.scheduled()
         assert self.service.collector is not None
         reports = self.service.collector.recent(steady() - begin + LATE)
         own = [each for each in reports if each.topology == scheduled.topology.id]
         return series(own, sinks(scheduled), begin, end)
 
-    def _scheduled(self) -> tuple[Scheduled, ...]:
+    def scheduled(self) -> tuple[Scheduled, ...]:
+        """The topologies of Nimbus's newest round."""
         return self.service.target.rounds.latest(PATIENCE).scheduled
 
 
@@ -320,6 +322,7 @@ def experiment(
     fill: str,
     conf: Mapping[str, Any] | None = None,
     version: str = STORM,
+    apart: tuple[NodeLimits, ...] | None = None,
 ) -> Iterator[ServedCluster]:
     """Start a cluster of these supervisors, served by this process; all that was started ends with the block.
 
@@ -330,22 +333,26 @@ def experiment(
         fill: The scheduler that places executors whose worker died, once a plan was carried out.
         conf: Further settings for `storm.yaml`.
         version: Release of Storm.
+        apart: Bounds of the node of each supervisor, None if nodes are not apart.
 
     Raises:
         EngineError: The cluster does not start.
     """
-    started: list[LocalStorm] = []
-    settings = ServiceSettings(
-        endpoint=folder / "endpoint.json",
-        collector=("127.0.0.1", 0),
-        nimbus=lambda: attrs.evolve(started[0].gateway),
-    )
-    # The service first: its endpoint file and the collector's port are in the `storm.yaml` of the daemons.
-    with serve(host, fill, {}, settings, shadow=True) as service:
-        asked = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **(conf or {})}
-        with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version) as storm:
-            started.append(storm)
-            yield ServedCluster(host=host, storm=storm, service=service)
+    storm = LocalStorm(supervisors, extlib=(bridge_jar(),), version=version, apart=apart)
+    with contextlib.ExitStack() as stack:
+        # The addresses first, at one of which the collector listens; then the service: its endpoint file and the
+        # collector's port are in the `storm.yaml` of the daemons.
+        stack.callback(storm.stop)
+        storm.make_nodes()
+        settings = ServiceSettings(
+            endpoint=folder / "endpoint.json",
+            collector=(storm.nimbus_host, 0),
+            nimbus=lambda: attrs.evolve(storm.gateway),
+        )
+        service = stack.enter_context(serve(host, fill, {}, settings, shadow=True))
+        storm.conf = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **(conf or {})}
+        stack.enter_context(storm)
+        yield ServedCluster(host=host, storm=storm, service=service)
 
 
 def by_host(request: Request, assignment: Mapping[str, Slot]) -> tuple[Request, FrozenMap[str, Slot]]:

@@ -153,7 +153,7 @@ class LocalStorm(LocalCluster):
         self._work = self.folder or lifetime().scratch("headgate-storm-")
         self._home = StormHome(path=self._work / "home", distribution=jars, java=java.program)
         try:
-            self._make_nodes()
+            self.make_nodes()
             self._home.lay_out(extlib=self.extlib, extlib_daemon=self.extlib_daemon)
             self._configure()
             self._spawn("zookeeper")
@@ -182,6 +182,7 @@ class LocalStorm(LocalCluster):
             self._ports.release()
             if self.nodes:
                 self.nodes.remove()
+                self.nodes = None  # a later start makes others
             if self.folder is None and self._work:
                 shutil.rmtree(self._work, ignore_errors=True)
 
@@ -256,10 +257,18 @@ class LocalStorm(LocalCluster):
             if nimbuses > 1 and all(copies >= nimbuses for copies in self.gateway.blobs().values()):
                 return
 
-    def _make_nodes(self) -> None:
-        """Make the nodes that are apart, and give supervisors and Nimbus addresses on their network."""
+    def make_nodes(self) -> None:
+        """Make the nodes that are apart, and give supervisors and Nimbus addresses on their network; `start` does it.
+
+        Called before that by who listens for workers, at `nimbus_host`; `stop` removes the nodes then too.
+
+        Raises:
+            EngineError: This machine cannot do it, or an address is none of this machine.
+        """
         if self.apart is None:
             check_addresses(spec.host for spec in self.supervisors)
+            return
+        if self.nodes is not None:
             return
         if len(self.apart) != len(self.supervisors):
             raise EngineError(f"{len(self.apart)} nodes that are apart for {len(self.supervisors)} supervisors")

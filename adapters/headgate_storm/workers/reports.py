@@ -78,6 +78,14 @@ class PendingRow(NamedTuple):
     tuples: int
 
 
+class DelayRow(NamedTuple):
+    """Complete latencies of a spout's tuples in a window: so many of so many milliseconds, or of up to 6 % more."""
+
+    task: int
+    milliseconds: int
+    tuples: int
+
+
 @attrs.frozen(kw_only=True)
 class Report:
     """The report of one worker on one window of time.
@@ -99,6 +107,7 @@ class Report:
         executors: Those whose thread was found.
         sources: Of spouts that say something of theirs; reports of an older jar have none.
         pending: Of spouts whose tuples are acked; None of an older jar.
+        delays: Complete latencies of the tuples that were sampled; none of an older jar.
     """
 
     received: float
@@ -119,6 +128,7 @@ class Report:
     executors: tuple[ExecutorRow, ...]
     sources: tuple[SourceRow, ...] = ()
     pending: tuple[PendingRow, ...] | None = None
+    delays: tuple[DelayRow, ...] = ()
 
     @property
     def worker(self) -> tuple[str, str | None, int]:
@@ -180,6 +190,7 @@ def _report(data: dict[str, Any], received: float) -> Report:
         ),
         sources=_rows(SourceRow, data.get("sources", []), unknown=1),
         pending=_rows(PendingRow, data["pending"]) if "pending" in data else None,
+        delays=_rows(DelayRow, data.get("delays", [])),
     )
 
 

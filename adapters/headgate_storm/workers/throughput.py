@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from headgate_storm.workers.topologies import ends
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from headgate_storm.nimbus.snapshot import Scheduled
-    from headgate_storm.workers.reports import Report
+    from headgate_storm.workers.reports import Report, TaskRow
 
+RECEIVED: Callable[[TaskRow], int] = attrgetter("received")
+"""Tuples that a task received in a window."""
 REDUCED = 0.8
 """Throughput below this share of the usual counts as reduced. With more, noise counts; with less, only stalls do."""
 
@@ -19,12 +22,28 @@ REDUCED = 0.8
 def sinks(scheduled: Scheduled) -> frozenset[int]:
     """Storm's numbers of the tasks whose bolts send to no other bolt of the topology's own."""
     _, last = ends(scheduled)
-    pairs = (scheduled.executors[task] for task in last)
+    return _numbers(scheduled, last)
+
+
+def spout_tasks(scheduled: Scheduled) -> frozenset[int]:
+    """Storm's numbers of the tasks of a topology's spouts."""
+    first, _ = ends(scheduled)
+    return _numbers(scheduled, first)
+
+
+def _numbers(scheduled: Scheduled, tasks: Iterable[str]) -> frozenset[int]:
+    pairs = (scheduled.executors[task] for task in tasks)
     return frozenset(number for start, end in pairs for number in range(start, end + 1))
 
 
-def series(reports: Iterable[Report], tasks: Collection[int], begin: float, end: float) -> tuple[float, ...]:
-    """Tuples that tasks received in each whole second from `begin` on, seconds since 1970.
+def series(
+    reports: Iterable[Report],
+    tasks: Collection[int],
+    begin: float,
+    end: float,
+    count: Callable[[TaskRow], int] = RECEIVED,
+) -> tuple[float, ...]:
+    """Tuples of tasks, those that they received by default, in each whole second from `begin` on, seconds since 1970.
 
     A report's tuples are spread evenly over its window.
 
@@ -33,14 +52,15 @@ def series(reports: Iterable[Report], tasks: Collection[int], begin: float, end:
         tasks: Storm's numbers.
         begin: Start of the first second.
         end: What follows is left out.
+        count: Reads the tuples that count off a task's row.
     """
     bins = [0.0] * max(0, int(end - begin))
     for report in reports:
-        received = sum(row.received for row in report.tasks if row.task in tasks)
+        counted = sum(count(row) for row in report.tasks if row.task in tasks)
         start, stop = report.received - report.window - begin, report.received - begin
         for second in range(max(0, int(start)), min(len(bins), int(stop) + 1)):
             overlap = min(stop, second + 1) - max(start, second)
-            bins[second] += received * max(0.0, overlap) / report.window
+            bins[second] += counted * max(0.0, overlap) / report.window
     return tuple(bins)
 
 

@@ -10,7 +10,7 @@ from headgate.model import Cluster, Component, FrozenMap, Kind, Node, Request, R
 from headgate.model.evidence import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 ROLES = FrozenMap(
     {
@@ -112,16 +112,34 @@ def _tandem(name: str, components: tuple[Component, ...], groupings: tuple[str, 
     return Topology(id=name, components=components, streams=streams, workers=3)
 
 
+BUILDERS = (word_count, rolling_count, unique_visitors, url_converter, twitter_sentiment)
+"""Makers of the topologies."""
+
+
+def roles_of(topology: Topology) -> Mapping[str, str]:
+    """Roles of a topology's components; none if it is not one of this catalogue, whatever its name and its demands.
+
+    Args:
+        topology: The topology.
+    """
+    own = next((each for build in BUILDERS if (each := build()).id == topology.id), None)
+    same = own is not None and _shape(own) == _shape(topology)
+    return ROLES.get(topology.id, FrozenMap[str, str]()) if same else FrozenMap[str, str]()
+
+
+def _shape(topology: Topology) -> tuple[object, ...]:
+    return {(each.id, each.kind, each.selectivity) for each in topology.components}, topology.streams
+
+
 def workloads() -> Sequence[Workload]:
     """The workloads of this catalogue, each a request with one topology on the local cluster."""
-    builders = (word_count, rolling_count, unique_visitors, url_converter, twitter_sentiment)
     return tuple(
         Workload(
             name=build.__name__.replace("_", "-"),
             summary=(build.__doc__ or "").partition("\n")[0],
             build=partial(_request, build()),
         )
-        for build in builders
+        for build in BUILDERS
     )
 
 

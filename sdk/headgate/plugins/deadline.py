@@ -36,6 +36,7 @@ more engines are left to the reaper."""
 
 DEADLINES: Mapping[str, float] = {
     "headgate_analyse": 60.0,
+    "headgate_bench": 1800.0,
     "headgate_describe": LOADING,
     "headgate_documents": 60.0,
     "headgate_evidence": 60.0,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ONE: Mapping[str, type] = {
     "headgate_analyse": Verdict,
+    "headgate_bench": AbstractContextManager,
     "headgate_describe": Description,
     "headgate_documents": Mapping,
     "headgate_evidence": Evidence,

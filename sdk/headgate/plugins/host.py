@@ -223,7 +223,8 @@ class PluginHost:
             application: File to run there and its arguments; empty to attach.
             address: Address of the engine, None to start one on this machine.
         """
-        return opened(self._get(name, "headgate_open"), application, address)
+        plugin = self._get(name, "headgate_open")
+        return opened(plugin, "headgate_open", application=tuple(application), address=address)
 
     def observe(self, name: str, target: Any, window: float) -> Observation:
         """Measure an engine for a window of seconds.
@@ -305,8 +306,10 @@ class PluginHost:
         receipt: Receipt = self.call(name, "headgate_scale", target=target, add=add, drain=tuple(drain))
         return receipt
 
-    def experiment(self, name: str, request: Request, scheduler: str, *, seed: int, seconds: float) -> dict[str, float]:
-        """Run one experiment on a simulated engine.
+    def experiment(
+        self, name: str, request: Request, scheduler: str, *, seed: int, seconds: float, bench: Any = None
+    ) -> dict[str, float]:
+        """Run one experiment on an engine.
 
         Args:
             name: Name of the plugin.
@@ -314,10 +317,10 @@ class PluginHost:
             scheduler: Name of the scheduler.
             seed: Seed of every random choice.
             seconds: Length of the experiment.
+            bench: What `headgate.plugins.opening.bench_of` yields.
         """
-        return dict(
-            self.call(name, "headgate_experiment", request=request, scheduler=scheduler, seed=seed, seconds=seconds)
-        )
+        asked = {"request": request, "scheduler": scheduler, "seed": seed, "seconds": seconds, "bench": bench}
+        return dict(self.call(name, "headgate_experiment", **asked))
 
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
         """Objections of every plugin that reviews plans, each with its name.

@@ -10,33 +10,44 @@ from headgate.plugins.deadline import LEAVING, cut_off, deadline_of
 from headgate.plugins.guard import checked, guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from headgate.plugins.host import PluginHost
     from headgate.plugins.loading import Loaded
 
-OPEN = "headgate_open"
+BENCH = "headgate_bench"
 
 
 @contextlib.contextmanager
-def opened(plugin: Loaded, application: Sequence[str], address: str | None) -> Iterator[Any]:
-    """Reach an engine; yields the target that the other hooks take.
+def opened(plugin: Loaded, hook: str, **arguments: Any) -> Iterator[Any]:
+    """Reach an engine, or start what experiments run on; yields what the other hooks take.
 
     Args:
-        plugin: The engine's plugin, which has `headgate_open`.
-        application: File to run there and its arguments; empty to attach.
-        address: Address of the engine, None to start one on this machine.
+        plugin: The engine's plugin, which has the hook.
+        hook: `headgate_open` or `headgate_bench`.
+        **arguments: Its arguments.
 
     Raises:
         PluginError: It failed as it was entered or left, or took too long.
     """
-    name, seconds = plugin.name, deadline_of(OPEN, plugin.description.deadlines)
+    name, seconds = plugin.name, deadline_of(hook, plugin.description.deadlines)
     with contextlib.ExitStack() as stack:
-        with guarded(name, OPEN, silent=False), cut_off(seconds or LEAVING):
-            answer = plugin.caller.headgate_open(application=tuple(application), address=address)
-            reached: AbstractContextManager[Any] = checked(name, OPEN, answer)
+        with guarded(name, hook, silent=False), cut_off(seconds or LEAVING):
+            answer = getattr(plugin.caller, hook)(**arguments)
+            reached: AbstractContextManager[Any] = checked(name, hook, answer)
             target = stack.enter_context(reached)
         yield target
         # What happens between is not the plugin's, what it raises as it leaves is.
         leaving = stack.pop_all()
-        with guarded(name, OPEN, silent=False), cut_off(LEAVING):
+        with guarded(name, hook, silent=False), cut_off(LEAVING):
             leaving.close()
+
+
+def bench_of(host: PluginHost, name: str) -> AbstractContextManager[Any]:
+    """Start what experiments on an engine run on; the context yields None for a simulator.
+
+    Args:
+        host: The plugins.
+        name: Name of the engine's plugin.
+    """
+    return opened(host.plugin(name), BENCH) if host.has(name, BENCH) else contextlib.nullcontext()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from html import escape
+from random import Random
 
 import pytest
 from click.testing import CliRunner
 
 import shell
 from headgate.cli.main import headgate
-from headgate_pipeline.sweeps.charts import sweep_page
-from headgate_pipeline.sweeps.experiments import Experiment, Sweep, sized, try_out
+from headgate.model import FrozenMap
+from headgate_pipeline.sweeps.charts import SHARED, middle, sweep_page
+from headgate_pipeline.sweeps.experiments import Experiment, ExperimentOutcome, Sweep, connected, drawn, sized, try_out
+from headgate_pipeline.sweeps.interval import Interval, interval
 from headgate_pipeline.sweeps.sweep import RESULTS, summary, sweep
 from plugin_folder import GOOD, install
 from small_requests import word_count
@@ -60,6 +64,60 @@ def test_nodes_are_repeated_or_left_out():
     assert [node.id for node in sized(request, 5).cluster.nodes] == ["a", "b", "a~1", "b~1", "a~2"]
     assert [node.id for node in sized(request, 1).cluster.nodes] == ["a"]
     assert sized(request, 0) is request
+
+
+def test_networks_are_those_of_the_nodes():
+    request = word_count()
+    assert connected(request, 0) is request
+    assert {node.bandwidth for node in connected(request, 2e6).cluster.nodes} == {250e3}
+
+
+def test_the_order_on_a_real_engine_is_drawn_within_each_repetition():
+    asked = Sweep(workloads=("v", "w"), schedulers=("a", "b", "c"), networks=(1e6, 2e6), seeds=3, engine="storm")
+    order = drawn(asked.experiments())
+    assert sorted(order) == sorted(asked.experiments())
+    assert order == drawn(reversed(asked.experiments()))
+    assert [(each.workload, each.seed) for each in order] == [(w, s) for w in "vw" for s in range(3) for _ in range(6)]
+    blocks = {tuple((each.scheduler, each.network) for each in order[at : at + 6]) for at in range(0, 36, 6)}
+    assert len(blocks) > 1
+
+
+def test_intervals_hold_the_median_as_often_as_they_say():
+    random = Random(3)
+    for count in (2, 3, 5, 6, 9, 20):
+        held = 0
+        for _ in range(2000):
+            found = interval([random.gauss(10, 2) for _ in range(count)])
+            assert found.low <= found.median <= found.high
+            held += found.low <= 10 <= found.high
+        assert held >= 0.93 * 2000
+    assert interval([3.0]) == Interval(3.0)
+    assert interval(range(1, 7)) == Interval(3.5, 1, 6)  # 3 % of six throws are all heads or all tails
+    with pytest.raises(ValueError, match="nothing"):
+        interval([])
+
+
+def real_cell(**more):
+    figures = {"throughput": 5.0, "latency_p95": 12.0, "bytes_between": 2e6, "restarts": 0.0, "apart": 1.0} | more
+    outcomes = [
+        ExperimentOutcome(
+            experiment=Experiment(workload="w", scheduler="storm", seed=seed, engine="storm", network=2e6),
+            figures=FrozenMap(figures | {"throughput": figures["throughput"] + seed}),
+        )
+        for seed in range(3)
+    ]
+    return summary(outcomes)
+
+
+def test_figures_of_a_real_engine_have_intervals_and_say_whether_times_compare():
+    (cell,) = real_cell()
+    assert middle(cell, "throughput") == "6 [3.516, 8.484]"
+    assert middle(cell, "latency_p95") == "12"
+    page = sweep_page([cell], 20.0)
+    assert "3 experiments on real clusters (storm) of 20 s" in page
+    assert "2 Mbit/s" in page
+    assert SHARED not in page
+    assert escape(SHARED) in sweep_page(real_cell(apart=0.0), 20.0)
 
 
 def test_means_are_over_seeds_and_in_the_page(found):

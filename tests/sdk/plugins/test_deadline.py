@@ -25,6 +25,7 @@ from headgate.plugins import deadline
 from headgate.plugins.deadline import DEADLINES, LEAVING, ONE_TARGET, RING, SHORTER_ONLY, Overdue, cut_off, deadline_of
 from headgate.plugins.guard import MANY, ONE
 from headgate.plugins.host import PluginHost
+from headgate.plugins.opening import bench_of
 from memory_engine import Engine, Judge
 from patience import PATIENCE
 from plugin_folder import GOOD, install
@@ -77,7 +78,7 @@ def test_the_page_says_how_long_each_hook_may_take():
     assert {name: float(seconds) for name, seconds in rows} == DEADLINES
 
 
-@pytest.mark.parametrize("hook", sorted({*HOOKS} & {*DEADLINES} - {"headgate_open"}))
+@pytest.mark.parametrize("hook", sorted({*HOOKS} & {*DEADLINES} - {"headgate_open", "headgate_bench"}))
 def test_a_hook_that_hangs_is_abandoned_and_not_asked_again_before_it_ends(hook, gate):
     host = PluginHost().with_plugin("bad", hanging(hook, gate))
     window = "1.05" if hook == "headgate_observe" else "0.05"
@@ -149,7 +150,11 @@ class Slow:
 
     @hookimpl
     def headgate_describe(self):
-        return Description(summary="An engine.", deadlines={"headgate_open": 0.05})
+        return Description(summary="An engine.", deadlines={"headgate_open": 0.05, "headgate_bench": 0.05})
+
+    @hookimpl
+    def headgate_bench(self):
+        return self.headgate_open((), None)
 
     @hookimpl
     def headgate_open(self, application, address):
@@ -168,6 +173,8 @@ def test_an_engine_that_hangs_as_it_is_reached_is_cut_off():
     host = PluginHost().with_plugin("bad", Slow(entering=True))
     with pytest.raises(PluginError, match=r"^bad: headgate_open is not done after 0.05 s; it is cut off$"):
         host.open("bad", (), None).__enter__()
+    with pytest.raises(PluginError, match=r"^bad: headgate_bench is not done after 0.05 s; it is cut off$"):
+        bench_of(host, "bad").__enter__()
     assert signal.getsignal(RING) is signal.SIG_DFL
 
 

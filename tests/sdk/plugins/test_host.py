@@ -17,6 +17,7 @@ from headgate.model.evidence import Evidence
 from headgate.plugins.collect import documents_of, needs_of
 from headgate.plugins.host import PluginHost
 from headgate.plugins.loading import DISABLE, Quarantined, admit
+from headgate.plugins.opening import bench_of
 from headgate.testing import FirstFit
 from plugin_folder import GOOD, install
 from zoo import CAGED
@@ -355,8 +356,13 @@ class Engine:
         return DONE
 
     @hookimpl
-    def headgate_experiment(self, request, scheduler, seed, seconds):
-        self.asked.append(("experiment", request, scheduler, seed, seconds))
+    def headgate_bench(self):
+        self.asked.append(("bench",))
+        return contextlib.nullcontext("bench")
+
+    @hookimpl
+    def headgate_experiment(self, request, scheduler, seed, seconds, bench):
+        self.asked.append(("experiment", request, scheduler, seed, seconds, bench))
         return {"throughput": 1.0}
 
     @hookimpl
@@ -407,7 +413,9 @@ def test_an_engine_is_asked_what_the_host_was_asked_and_its_answer_comes_back():
     assert host.execute("engine", target, PLAN) is DONE
     assert host.rollback("engine", target, DONE) is UNDONE
     assert host.scale("engine", target, add=2, drain=["n"]) is DONE
-    assert host.experiment("engine", request, "even", seed=3, seconds=9.0) == {"throughput": 1.0}
+    with bench_of(host, "engine") as bench:
+        figures = host.experiment("engine", request, "even", seed=3, seconds=9.0, bench=bench)
+    assert figures == {"throughput": 1.0}
     assert host.examine("engine", Path("here")) == (OTHER,)
     assert documents_of(host) == {"seen": Observation}
     assert engine.asked == [
@@ -417,13 +425,16 @@ def test_an_engine_is_asked_what_the_host_was_asked_and_its_answer_comes_back():
         ("execute", "target", PLAN),
         ("rollback", "target", DONE),
         ("scale", "target", 2, ("n",)),
-        ("experiment", request, "even", 3, 9.0),
+        ("bench",),
+        ("experiment", request, "even", 3, 9.0, "bench"),
         ("examine", Path("here")),
     ]
 
 
 def test_nothing_is_an_answer_where_there_may_be_none():
     host = PluginHost().with_plugin("silent", Silent())
+    with bench_of(host, "silent") as bench:
+        assert bench is None  # a simulator needs none
     assert host.preflight("silent", None, PLAN) == ()
     assert host.examine("silent", Path("here")) == ()
     with pytest.raises(PluginError, match="headgate_experiment answered None, a Mapping is expected"):

@@ -12,6 +12,8 @@ from headgate.engines.apart.groups import find_groups
 if TYPE_CHECKING:
     from headgate.engines.apart.groups import Groups
 
+TIME = "processor time"
+"""What `bounds` calls the bound without which times of nodes do not compare."""
 INSTALL = "pip install 'headgate[apart]'"
 
 
@@ -33,7 +35,7 @@ def bounds(groups: Groups | None = None) -> tuple[str, ...]:
         groups: Where control groups are; looked for by default.
     """
     found = groups or find_groups()
-    there = {"processor time": found.cpu, "memory": found.memory}
+    there = {TIME: found.cpu, "memory": found.memory}
     return tuple(name for name, folder in there.items() if folder is not None)
 
 

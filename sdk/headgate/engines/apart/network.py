@@ -30,6 +30,8 @@ BURST = 64 * 1024
 """Bytes that pass at full speed after a pause; with less, segments of TCP are dropped at once."""
 DELAY = "100ms"
 """Time that a packet may wait for its turn; with more, queues grow before TCP slows down."""
+STATISTICS = Path("/sys/class/net")
+"""Folder in which the kernel counts what each interface of this process's namespace carried."""
 ROOT = 0xFFFFFFFF
 """Parent of the first queue of an interface."""
 
@@ -92,6 +94,17 @@ class NodeNetwork:
             for index, limits in enumerate(nodes, start=1):
                 self._node(system, bridge, index)
                 self.set_rate(index, limits.rate)
+
+    def between(self, count: int) -> int:
+        """Bytes that went from node to node so far, headers and all, by the counters of the interfaces.
+
+        That is what nodes sent, less what came to the bridge's own address. A node that is cut off keeps its counters.
+
+        Args:
+            count: How many nodes there are.
+        """
+        sent = sum(_received(self.name.node(index)) for index in range(1, count + 1))
+        return max(0, sent - _received(self.name.bridge))
 
     def set_up(self, index: int, *, up: bool) -> None:
         """Switch the interface of a node on or off, as a cable that is put in or pulled.
@@ -196,6 +209,14 @@ def _free_subnet(system: Any) -> str:
         if subnet not in used:
             return subnet
     raise EngineError(f"all {len(SUBNETS)} networks from 198.18.0.0 to 198.19.255.0 are in use on this machine")
+
+
+def _received(name: str) -> int:
+    """Bytes that came in by an interface of this namespace: of a node's cable, what the node sent."""
+    try:
+        return int((STATISTICS / name / "statistics" / "rx_bytes").read_text())
+    except OSError as error:
+        raise EngineError(f"what the interface {name} carried is not told: {error}") from error
 
 
 def _index(system: Any, name: str) -> int:

@@ -135,6 +135,10 @@ class ApartNodes:
         """
         self.network.set_rate(self._index(host), rate)
 
+    def between(self) -> int:
+        """Bytes that went from node to node so far, as the kernel counted them at the interfaces."""
+        return self.network.between(len(self.limits))
+
     def set_up(self, host: str, *, up: bool) -> None:
         """Part a node from all others, or join it to them again; its processes go on.
 

@@ -25,6 +25,8 @@ final class Counts {
     private long acked;
     private long latencyMs;
     private long latencies;
+    /** Null before the first. */
+    private volatile Delays delays;
     private final boolean system;
     private final int tasks;
     private final long sample;
@@ -65,6 +67,10 @@ final class Counts {
         if (ms != null) {
             latencyMs += ms;
             latencies++;
+            if (delays == null) {
+                delays = new Delays();
+            }
+            delays.add(ms);
         }
     }
 
@@ -105,6 +111,14 @@ final class Counts {
         if (begun != null) {
             long pending = begun.emitted - acked - failed;
             json.append('[').append(task).append(',').append(Math.max(0, pending)).append("],");
+        }
+    }
+
+    /** Appends the rows of {@link Delays#tell}, if any complete latency was measured. */
+    void tellDelays(StringBuilder json) {
+        Delays known = delays;
+        if (known != null) {
+            known.tell(task, json);
         }
     }
 

@@ -15,7 +15,7 @@ import org.apache.storm.utils.Utils;
  * <p>{@code window} is in milliseconds, {@code cpu} in nanoseconds, {@code heap} in bytes. {@code tasks} has the rows
  * of {@link Counts#tell}, {@code flows} those of {@link Counts#tellFlows}, and {@code executors} has
  * {@code [first task,cpu,queue]}, null where it is not known. {@code sources} has the rows of {@link Sources#tell},
- * {@code pending} those of {@link Counts#tellPending}.
+ * {@code pending} those of {@link Counts#tellPending}, {@code delays} those of {@link Delays#tell}.
  */
 final class Report {
     private static final int VERSION = 1;
@@ -60,6 +60,8 @@ final class Report {
         tasks.values().forEach(each -> each.tellFlows(json));
         close(json).append(",\"pending\":[");
         tasks.values().forEach(each -> each.tellPending(json));
+        close(json).append(",\"delays\":[");
+        tasks.values().forEach(each -> each.tellDelays(json));
         close(json).append(",\"executors\":[");
         tellExecutors(tasks, json);
         close(json).append(",\"sources\":[");

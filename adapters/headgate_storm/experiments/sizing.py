@@ -1,0 +1,113 @@
+"""Sizes of a real experiment: the request as this machine can run it, and the nodes that it is run on.
+
+Nodes and tasks are made smaller by one factor, so that what a task takes of its node stays the same; rates are kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.engines.apart.limits import LEAST_CORES, NodeLimits
+from headgate.errors import EngineError
+from headgate.model import Cluster, Resources
+from headgate_storm.local.cluster import SupervisorSpec
+
+if TYPE_CHECKING:
+    from headgate.model import Node, Request
+
+POINTS = 100.0
+"""CPU points of one core."""
+SHARE = 0.75
+"""Part of this machine's processor time that the nodes have together. With more, Nimbus and the collector of reports
+take some of it from them; with less, an experiment is smaller than it could be."""
+FIRST = 11
+"""Last number of the first supervisor's loopback address, where nodes are not apart."""
+
+
+def factor(request: Request, cores: float) -> float:
+    """The factor by which nodes and tasks have to be smaller to fit this machine; 1 if they do as they are.
+
+    Args:
+        request: The request.
+        cores: Cores of this machine.
+    """
+    asked = sum(node.capacity.cpu for node in request.cluster.nodes)
+    return min(1.0, SHARE * cores * POINTS / asked) if asked else 1.0
+
+
+def fitted(request: Request, cores: float) -> Request:
+    """The request with CPU of nodes, demands and profiles made smaller by one factor.
+
+    Args:
+        request: The request.
+        cores: Cores of this machine.
+
+    Raises:
+        EngineError: It has no node, or one that would be too small to start a JVM.
+    """
+    by = factor(request, cores)
+    nodes = tuple(attrs.evolve(each, capacity=_smaller(each.capacity, by)) for each in _in_order(request))
+    if not nodes:
+        raise EngineError("an experiment on a real cluster needs a request with nodes")
+    smallest = min(nodes, key=lambda each: each.capacity.cpu)
+    if smallest.capacity.cpu < LEAST_CORES * POINTS:
+        raise EngineError(
+            f"{smallest.id} would have {smallest.capacity.cpu:.1f} points, as {len(nodes)} nodes share "
+            f"{cores:g} cores, and needs {LEAST_CORES * POINTS:g}: take fewer nodes, or nodes that differ less"
+        )
+    topologies = tuple(
+        attrs.evolve(
+            each, components=tuple(attrs.evolve(part, demand=_smaller(part.demand, by)) for part in each.components)
+        )
+        for each in request.topologies
+    )
+    profiles = tuple(attrs.evolve(each, e=each.e * by, met=each.met * by) for each in request.profiles)
+    return attrs.evolve(request, cluster=Cluster(nodes=nodes), topologies=topologies, profiles=profiles)
+
+
+def supervisors(request: Request) -> tuple[SupervisorSpec, ...]:
+    """A supervisor for each node.
+
+    Args:
+        request: From `fitted`.
+    """
+    return tuple(
+        SupervisorSpec(
+            host=f"127.0.0.{index}",
+            cpu=node.capacity.cpu,
+            memory_mb=node.capacity.memory,
+            slots=len(node.slots),
+            conf={"supervisor.scheduler.meta": _meta(node)},
+        )
+        for index, node in enumerate(request.cluster.nodes, start=FIRST)
+    )
+
+
+def limits(request: Request, *, cores: bool = True) -> tuple[NodeLimits, ...]:
+    """Bounds of each node: its processor time, and its bandwidth where it has one.
+
+    Args:
+        request: From `fitted`.
+        cores: Whether this machine can bound processor time.
+    """
+    return tuple(
+        NodeLimits(
+            cores=node.capacity.cpu / POINTS if cores else None,
+            rate=None if node.bandwidth is None else node.bandwidth * 8,
+        )
+        for node in request.cluster.nodes
+    )
+
+
+def _in_order(request: Request) -> list[Node]:
+    return sorted(request.cluster.nodes, key=lambda each: each.id)
+
+
+def _smaller(amounts: Resources, by: float) -> Resources:
+    return Resources({**amounts, "cpu": amounts.cpu * by})
+
+
+def _meta(node: Node) -> dict[str, str]:
+    return {} if node.machine_type is None else {"headgate.machine.type": node.machine_type}

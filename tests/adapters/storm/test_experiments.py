@@ -1,0 +1,174 @@
+"""Experiments on real clusters: sizes, what schedulers are told, figures; and a small sweep on nodes that are apart."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import pytest
+from click.testing import CliRunner
+
+from headgate.cli.main import headgate
+from headgate.engines.apart.ability import network_problem
+from headgate.engines.apart.network import namespaces
+from headgate.errors import EngineError
+from headgate.model import Observation, Profile, Request, Slot, Status
+from headgate.model.metrics import Flow, Metrics, TopologySample
+from headgate.plugins.host import PluginHost
+from headgate_storm.experiments.deputy import Deputy, known
+from headgate_storm.experiments.figures import Witness, figures, percentile
+from headgate_storm.experiments.sizing import SHARE, factor, fitted, limits, supervisors
+from headgate_storm.nimbus.snapshot import read_snapshot
+from headgate_storm.workload.catalogue import local_cluster, roles_of, unique_visitors, url_converter, word_count
+from small_requests import component, node, request, topology
+from storm_reports import report
+from storm_rounds import component as storm_component
+from storm_rounds import round_text, supervisor
+from storm_rounds import topology as storm_topology
+
+
+def whole(*topologies: object) -> Request:
+    return Request(cluster=local_cluster(), topologies=topologies)
+
+
+def test_nodes_and_tasks_get_smaller_by_one_factor_and_rates_stay() -> None:
+    asked = attrs.evolve(
+        whole(word_count()), profiles=(Profile(topology="word-count", component="count", machine_type="m", e=0.1),)
+    )
+    small = fitted(asked, 2)
+    by = factor(asked, 2)
+    assert by == pytest.approx(SHARE * 200 / 700)
+    assert sum(each.capacity.cpu for each in small.cluster.nodes) == pytest.approx(SHARE * 200)
+    before, after = asked.topologies[0], small.topologies[0]
+    for old, new in zip(before.components, after.components, strict=True):
+        assert (new.rate, new.demand.cpu, new.demand.memory) == (old.rate, old.demand.cpu * by, old.demand.memory)
+    assert small.profiles[0].e == pytest.approx(0.1 * by)
+    assert fitted(asked, 64) == asked
+
+
+def test_nodes_have_the_bounds_and_the_supervisors_of_the_request() -> None:
+    asked = fitted(whole(word_count()), 2)
+    assert [each.cpu for each in supervisors(asked)] == [each.capacity.cpu for each in asked.cluster.nodes]
+    assert [len(each.conf["supervisor.scheduler.meta"]) for each in supervisors(asked)] == [0, 0, 0]
+    assert [each.rate for each in limits(asked)] == [None] * 3
+    fast = attrs.evolve(
+        asked,
+        cluster=attrs.evolve(asked.cluster, nodes=tuple(attrs.evolve(n, bandwidth=1e6) for n in asked.cluster.nodes)),
+    )
+    assert [(each.cores, each.rate) for each in limits(fast, cores=False)] == [(None, 8e6)] * 3
+
+
+def test_nodes_that_would_be_too_small_are_refused_with_the_numbers() -> None:
+    many = request([node(str(each)) for each in range(60)], [topology("t", component("c", 1))])
+    with pytest.raises(EngineError, match=r"would have 2\.5 points, as 60 nodes share 2 cores, and needs 5"):
+        fitted(many, 2)
+    with pytest.raises(EngineError, match="needs a request with nodes"):
+        fitted(Request(), 2)
+
+
+def test_real_tasks_are_those_of_the_catalogue_alone() -> None:
+    small = fitted(whole(word_count()), 2).topologies[0]
+    assert roles_of(small)["count"] == "count"
+    assert roles_of(url_converter()) == {}
+    assert roles_of(attrs.evolve(word_count(), streams=())) == {}
+    assert roles_of(attrs.evolve(word_count(), id="other")) == {}
+
+
+def seen_by_nimbus() -> Request:
+    """Views and visitors as Nimbus has them: with an acker, under another id, and with no rate of anything."""
+    views = storm_component("views", [1, 1, 2, 2], kind="spout")
+    visitors = storm_component("visitors", [3, 3], inputs=[["views", "default", "fields"]])
+    acker = storm_component("__acker", [4, 4], kind="system")
+    placed = {**storm_topology("unique-visitors-1-2", views, visitors, acker), "name": "unique-visitors"}
+    return Request.of(read_snapshot(round_text([supervisor("s1"), supervisor("s2")], [placed])).observation())
+
+
+def test_a_scheduler_is_told_the_rates_that_nimbus_does_not_know() -> None:
+    told = known(seen_by_nimbus(), whole(unique_visitors())).topologies[0]
+    assert {each.id: each.rate for each in told.components} == {"__acker": None, "views": 4000.0, "visitors": None}
+    assert {(each.source, each.target): each.rate for each in told.streams} == {
+        ("views", "visitors"): 4000.0,
+        ("views", "__acker"): 4000.0,
+        ("visitors", "__acker"): 4000.0,
+        ("__acker", "views"): 4000.0,
+    }
+    other = whole(attrs.evolve(unique_visitors(), id="other"))
+    assert known(seen_by_nimbus(), other) == seen_by_nimbus()
+
+
+def test_the_deputy_asks_the_scheduler_whose_turn_it_is() -> None:
+    deputy = Deputy()
+    assert deputy.headgate_schedule(Request()).status is Status.OK
+    deputy.host, deputy.declared = PluginHost.load(["even", "dstorm"]), whole(unique_visitors())
+    plans = {}
+    for deputy.scheduler in ("even", "dstorm"):
+        plans[deputy.scheduler] = deputy.headgate_schedule(seen_by_nimbus())
+    nodes = {name: {slot.node for slot in plan.assignment.values()} for name, plan in plans.items()}
+    assert (len(nodes["even"]), len(nodes["dstorm"])) == (2, 1)
+
+
+def test_percentiles_are_of_all_tuples() -> None:
+    assert percentile({}, 50) is None
+    delays = {1: 50, 10: 45, 100: 4, 1000: 1}
+    assert [percentile(delays, each) for each in (50, 95, 99, 100)] == [1.0, 10.0, 100.0, 1000.0]
+
+
+def test_figures_are_of_the_window_and_of_outside_witnesses() -> None:
+    at = {"wc/lines/0": Slot("s1", 1), "wc/count/0": Slot("s1", 1), "wc/count/1": Slot("s2", 1)}
+    metrics = Metrics(
+        flows=(
+            Flow(source="wc/lines/0", target="wc/count/0", tuples=30.0),
+            Flow(source="wc/lines/0", target="wc/count/1", tuples=10.0),
+        ),
+        topologies=(TopologySample(topology="wc", offered=20.0, throughput=18.0, latency=12.0),),
+    )
+    reports = [
+        report(1001.0, window=1000, delays=[[4, 7, 3], [4, 40, 1]], tasks=[[4, 0, 20, 20, 0, 4, 61]]),
+        report(1002.0, window=1000, number=2, tasks=[[4, 0, 20, 4, 0, 0, 0]]),
+        report(1003.0, window=1000, number=3, tasks=[[4, 0, 20, 0, 0, 0, 0]]),
+    ]
+    before = Witness(time=1000.0, bytes=5_000, pids=frozenset({1, 2}))
+    after = Witness(time=1003.0, bytes=35_000, pids=frozenset({2, 3}))
+    found = figures(Observation(assignment=at, metrics=metrics), reports, frozenset({4}), before, after)
+    assert found == {
+        "offered": 20.0,
+        "throughput": 18.0,
+        "latency": 12.0,
+        "latency_p50": 7.0,
+        "latency_p95": 40.0,
+        "latency_p99": 40.0,
+        "inter_node": 0.25,
+        "nodes": 2.0,
+        "restarts": 1.0,
+        "bytes_between": 10_000.0,
+        "stopped": 1.0,
+        "degraded": 2.0,
+    }
+    shared = attrs.evolve(before, bytes=None)
+    assert "bytes_between" not in figures(Observation(), [], frozenset(), shared, shared)
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.matrix
+def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, tmp_path) -> None:
+    left = {*namespaces()}
+    words = ["sweep", "--engine", "storm", "-w", "storm:unique-visitors", "-s", "storm", "-s", "dstorm-plus", "--json"]
+    done = CliRunner().invoke(
+        headgate, [*words, "--network", "5mbit", "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
+    )
+    assert done.exit_code == 0, done.output
+    cells = {each["scheduler"]: each["means"] for each in json.loads(done.stdout)}
+    own, plus = cells["storm"], cells["dstorm-plus"]
+    assert own["apart"] == plus["apart"] == (0.0 if network_problem() else 1.0)
+    assert (own["nodes"], plus["nodes"]) == (3.0, 1.0)
+    assert plus["inter_node"] == 0.0 < own["inter_node"]
+    for each in (own, plus):
+        assert each["throughput"] > 0
+        assert each["latency_p50"] <= each["latency_p95"] <= each["latency_p99"]
+    if own["apart"]:
+        # By the interfaces' counters: what workers report crosses nodes, and what does not stays off the network.
+        assert plus["bytes_between"] < 0.2 * own["bytes_between"]
+    assert (tmp_path / "sweep.html").exists()
+    assert {*namespaces()} == left
