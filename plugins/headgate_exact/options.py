@@ -18,8 +18,8 @@ class Options:
             profiles.
         effort: Work that the search may do for each second of the deadline, in CP-SAT's deterministic seconds (one
             may take several on a core): the same effort gives the same plan on any machine. Six tenths of the deadline
-            end it by the clock all the same; a plan that the clock cut short may differ from run to run, one that is
-            proven does not.
+            end it by the clock all the same; a plan that the clock cut short may differ from run to run, and says so by
+            its reason `ended-early`.
         instances: Tasks of a component are at most so many times the number of machines (throughput).
         tolerance: Relative gap at which throughput counts as proven.
         max_columns: Ways to fill a node that are listed, at most, where a bound leaves so many.

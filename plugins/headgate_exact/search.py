@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headgate.model import NOT_SEARCHED, Bound, Reason, Slot, Status
+from headgate.model import ENDED_EARLY, NOT_SEARCHED, Bound, Reason, Slot, Status
 from headgate.problem import Problem
 from headgate.toolbox.limited import plan_within_limit
 from headgate_exact.placement import CLASSES, place
@@ -51,8 +51,16 @@ def search(request: Request, options: Options, ask: Ask | None = None) -> Plan:
     asked = {name: ask(name, ASKED * request.limits.deadline) for name in names} if ask is not None else {}
     others = {name: plan for name, plan in asked.items() if plan is not None}
     if by_profiles:
-        return most_throughput(request, options, budget, others)
-    return least_traffic(Problem.of(request, measured=options.measured), options, budget, others)
+        plan = most_throughput(request, options, budget, others)
+    else:
+        plan = least_traffic(Problem.of(request, measured=options.measured), options, budget, others)
+    proven = plan.bound is not None and plan.bound.proven
+    return attrs.evolve(plan, reasons=(*plan.reasons, _cut_short())) if budget.cut and not proven else plan
+
+
+def _cut_short() -> Reason:
+    message = "the clock ended the search of optimal before its work was done: another run may find another plan"
+    return Reason(code=ENDED_EARLY, subject="optimal", message=message)
 
 
 def _without_solver(request: Request) -> Plan:

@@ -25,11 +25,18 @@ class Budget:
 
     The clock is the solvers' own: this code reads none. What runs beside them counts its work (`take`), and looks
     whether the host asked it to end (`spent`).
+
+    Attributes:
+        work: Deterministic seconds.
+        clock: Seconds of the clock.
+        stop: Ends the search that goes on; None where none does.
+        cut: Whether the clock, and not the work, ended a search: on another machine it may find more.
     """
 
     work: float
     clock: float
     stop: Any = None
+    cut: bool = False
 
     @classmethod
     def of(cls, deadline: float, options: Options) -> Budget:
@@ -58,6 +65,16 @@ class Budget:
         """Count work that is done outside CP-SAT, in deterministic seconds."""
         self.work -= work
 
+    def take_time(self, seconds: float, *, done: bool) -> None:
+        """Count what a solver took by the clock, when its work is not counted yet; note if the clock ended it.
+
+        Args:
+            seconds: What it took.
+            done: Whether the solver had ended by itself, or by its work.
+        """
+        self.clock -= seconds
+        self.cut |= self.work > 0 and (not done or self.clock <= 0)
+
     def run_linear(self, solver: Any) -> bool:
         """Solve a linear program of `pywraplp` within the budget; False where it was cut short.
 
@@ -71,7 +88,8 @@ class Budget:
         before = solver.WallTime()
         status = int(solver.Solve())
         self.stop = None
-        self.clock -= max(solver.WallTime() - before, 0) / 1000
+        done = status not in (solver.FEASIBLE, solver.NOT_SOLVED)
+        self.take_time(max(solver.WallTime() - before, 0) / 1000, done=done)
         self.take(solver.NumVariables() * solver.NumConstraints() * PIVOTED)
         return bool(status == solver.OPTIMAL)
 
@@ -99,6 +117,8 @@ def solve(model: Any, budget: Budget) -> Any:
     budget.stop = solver.stop_search
     solver.status = solver.solve(model)
     budget.stop = None
-    budget.work -= solver.response_proto.deterministic_time
-    budget.clock -= solver.wall_time
+    work = solver.response_proto.deterministic_time
+    done = solver.status not in (cp_model.UNKNOWN, cp_model.FEASIBLE) or work >= budget.work
+    budget.take_time(solver.wall_time, done=done)
+    budget.take(work)
     return solver

@@ -21,7 +21,8 @@ NO_PROFILES = "no-profiles"
 
 ENDED_EARLY = "ended-early"
 """Code of the reason that the host gives where it asked a search for its best plan so far, as its deadline was near or
-Ctrl-C came: the plan is whole, and another run may find another one."""
+Ctrl-C came, and that a scheduler gives whose search a clock cut short: the plan is whole, and another run may find
+another one."""
 
 REMARKS = {NOT_SEARCHED: "not searched", NO_PROFILES: "no profiles", ENDED_EARLY: "ended early"}
 """What a table says after the status, by the code of a reason that a plan may give although it is whole."""

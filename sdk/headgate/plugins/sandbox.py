@@ -112,7 +112,7 @@ def run_scheduler(
     plan: Plan = answer.plan
     if reasons:
         plan = Plan(status=Status.HELD, reasons=reasons, assignment=_live(problem))
-    elif answer.early:
+    elif answer.early and not any(each.code == ENDED_EARLY for each in plan.reasons):
         plan = attrs.evolve(plan, reasons=(*plan.reasons, _ended_early(name)))
     return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
 
@@ -207,11 +207,13 @@ class SchedulerCall:
         """The plan of another scheduler; None if there is none, if nobody may be asked, or if the search is to end."""
         if self.others is None or name == self.name or cancel.requested:
             return None
-        cancel.inner = Cancellation(requested=cancel.requested)
+        inner = cancel.inner = Cancellation(requested=cancel.requested)
         try:
-            return self.others(name, min(seconds, self.request.limits.deadline), cancel.inner)
+            plan = self.others(name, min(seconds, self.request.limits.deadline), inner)
         finally:
             cancel.inner = None
+        cancel.lacking |= inner.ended or (plan is None and inner.requested)
+        return plan
 
 
 def attempt(call: SchedulerCall, cancel: Cancellation, *, mind: bool) -> tuple[Any, tuple[Reason, ...]]:
@@ -283,5 +285,7 @@ def _run(
 
 
 def _ended_early(name: str) -> Reason:
-    message = f"{name} was asked for its best plan so far before its search had ended: another run may find another"
+    message = (
+        f"{name} had to answer before its search, or one that it asked for, had ended: another run may find another"
+    )
     return Reason(code=ENDED_EARLY, subject=name, message=message)

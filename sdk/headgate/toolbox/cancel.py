@@ -17,16 +17,18 @@ class Cancellation:
         callback: Ends the search; None until the scheduler gives one to `on_cancel`.
         inner: Cancellation of another scheduler's run for which the search waits, None if there is none.
         requested: Whether the search is to end, or is to end as soon as it has a callback.
+        lacking: Whether a plan of another scheduler, for which the search waited, came too late or was cut short.
     """
 
     callback: Callable[[], None] | None = None
     requested: bool = False
     inner: Cancellation | None = None
+    lacking: bool = False
 
     @property
     def ended(self) -> bool:
-        """True if a search was asked to end, and had said how."""
-        return self.requested and self.callback is not None
+        """True if a search was asked to end, and had said how, or if one was that it waited for."""
+        return self.lacking or (self.requested and self.callback is not None)
 
     def request(self) -> None:
         """End the search now, or when it begins; a callback that raises is left to the deadline."""

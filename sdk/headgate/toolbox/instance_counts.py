@@ -228,11 +228,13 @@ def _fault(problem: Problem, profiled: Profiled, counts: NDArray[np.int64], free
         message = f"{name} has no profile for node {where}, which a task of it may not leave; profile it there"
         return Reason(code="profile", subject=name, message=message, resource="profiles", need=1.0, have=0.0)
     need = (counts * profiled.met).sum(axis=0)
-    over = np.flatnonzero(counts.any(axis=0) & (need > np.maximum(free, 0.0) + OVER * FULL))
+    over = np.flatnonzero(counts.any(axis=0) & (need > free + OVER * FULL))
     if not len(over):
         return None
     name, percent, left = problem.node_ids[over[0]], float(need[over[0]]), max(float(free[over[0]]), 0.0)
     message = f"the tasks of node {name} need {percent:g} % before the first tuple, {left:g} % are free"
+    if free[over[0]] < 0:
+        message = f"{message}: tasks without a profile take {FULL - free[over[0]]:g} %"
     return Reason(code="capacity", subject=name, message=message, resource="cpu", need=percent, have=left)
 
 

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.model import NOT_SEARCHED, Flow, Metrics, Resources, Status
+from headgate.model import ENDED_EARLY, NOT_SEARCHED, Flow, Metrics, Resources, Status
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem, packing
 from headgate.problem.check import check_plan
@@ -18,7 +18,7 @@ from headgate.problem.profiles import FULL, Profiled
 from headgate.testing.brute import placeable
 from headgate.testing.build import SMALL, SeededDice, build_request
 from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
-from headgate_exact import placement
+from headgate_exact import placement, solver
 from headgate_exact.classes import Classes
 from headgate_exact.options import Options
 from headgate_exact.plugin import optimal
@@ -98,6 +98,23 @@ def test_a_search_that_is_cut_short_answers_the_best_so_far():
     plan = run(micro_benchmark("linear", BenchmarkSetting(ts=8)), effort=1e-6)
     assert (plan.status, plan.bound.proven) == (Status.OK, False)
     assert plan.bound.value <= plan.scores.inter_node
+
+
+def test_a_search_that_its_work_ends_is_no_matter_of_the_machine():
+    plan = run(micro_benchmark("linear", BenchmarkSetting(ts=8)), effort=1e-6)
+    assert plan.label == "ok"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [micro_benchmark("linear", BenchmarkSetting(ts=8)), throughput_benchmark("star", (1, 1, 1), 5.0)],
+    ids=["traffic", "throughput"],
+)
+def test_a_search_that_the_clock_ends_says_that_another_run_may_find_another_plan(asked, monkeypatch):
+    monkeypatch.setattr(solver, "SHARE", 1e-3 / PATIENT)
+    plan = run(asked)
+    assert (plan.label, plan.bound.proven) == ("ok, ended early", False)
+    assert [reason.code for reason in plan.reasons] == [ENDED_EARLY]
 
 
 def highest(asked, most):

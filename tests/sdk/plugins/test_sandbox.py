@@ -239,6 +239,27 @@ def test_a_search_is_asked_for_its_best_plan_at_its_share_of_the_deadline(early)
     assert 0.5 < ASKED < 0.95  # not long before the deadline, and not too late
 
 
+class Asking(Scheduler):
+    """Plans by itself, after it asked another scheduler."""
+
+    @hookimpl
+    def headgate_schedule(self, request, ask):
+        ask("other", 20.0)
+        return self.act(request)
+
+
+def at_once(request):
+    """Plans without a search."""
+    return FirstFit().headgate_schedule(Problem.of(request))
+
+
+@pytest.mark.parametrize(("other", "label"), [(until_asked, "ok, ended early"), (at_once, "ok")])
+def test_a_plan_that_builds_on_one_that_was_cut_short_says_so_too(other, label, early):
+    host = PluginHost().with_plugin("other", Scheduler(other)).with_plugin("asking", Asking(at_once))
+    patient = attrs.evolve(early, limits=Limits(deadline=300.0))
+    assert host.schedule("asking", patient).label == label
+
+
 @pytest.mark.parametrize("act", [begins_late, cannot_end])
 def test_one_that_begins_late_is_told_at_once_and_one_that_cannot_end_may_go_on(act, early):
     assert PluginHost().with_plugin("act", Scheduler(act)).schedule("act", early).status is Status.OK

@@ -218,6 +218,21 @@ def test_fixed_costs_beyond_a_machine_and_tasks_without_a_profile_are_refused_wi
     assert "t/c0 has no profile for node m1-000, which a task of it may not leave" in lost.reasons[0].message
 
 
+def test_what_runs_without_a_profile_and_overloads_a_node_is_a_reason_to_refuse():
+    asked = profiled([[0.1]], 0.0, rate=1.0)
+    where = attrs.evolve(asked.cluster.nodes[0], slots=(6700, 6701))
+    asked = attrs.evolve(
+        asked,
+        cluster=attrs.evolve(asked.cluster, nodes=(where,)),
+        topologies=(*asked.topologies, topology("u", component("c", movable=False))),
+        assignment=FrozenMap({"t/c0/0": Slot(node=where.id, port=6700), "u/c/0": Slot(node=where.id, port=6701)}),
+        metrics=Metrics(tasks=(TaskSample(task="u/c/0", cpu=120.0),)),
+    )
+    plan = InstanceCounts.of(asked).plan(np.array([[1]]), 1.0)
+    assert (plan.status, plan.input_rate, plan.reasons[0].code) == (Status.INFEASIBLE, None, "capacity")
+    assert "tasks without a profile take 120 %" in plan.reasons[0].message
+
+
 def test_a_component_needs_what_its_largest_measured_task_needs():
     samples = tuple(TaskSample(task=f"t/spout/{number}", memory=memory) for number, memory in ((0, 250.0), (1, 40.0)))
     found = InstanceCounts.of(mixed(metrics=Metrics(window=10.0, tasks=samples)))
