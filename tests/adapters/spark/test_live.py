@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 
 import pytest
@@ -9,6 +11,7 @@ from pyarrow.dataset import dataset
 
 import headgate_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, joining_query, patience, rotation
+from bad_plugins import bad
 from headgate.control.guards import Guards
 from headgate.control.journal import read_journal
 from headgate.control.loop import Control, Loop
@@ -18,6 +21,7 @@ from headgate.model import Limits
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.samples.store import read_states
+from headgate_spark.plugin import Spark
 from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -212,4 +216,71 @@ def test_a_journal_that_cannot_be_written_is_told_who_follows(spark, connection,
         with pytest.raises(DocumentError, match="cannot be written"):
             connection.follow(query, Control(scheduler="even", engine="spark"), journal=tmp_path)
     finally:
+        query.stop()
+
+
+class Unruly(Spark):
+    """Misbehave at first, in each hook in every way, and then watch and steer as it should."""
+
+    def __init__(self):
+        self.gate = threading.Event()
+        ways = (lambda: 1 / 0, sys.exit, self.interrupt, lambda: 3, self.gate.wait)
+        self.ways = {hook: iter(ways) for hook in ("observe", "preflight", "execute")}
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Misbehave.", deadlines={f"headgate_{hook}": 20.0 for hook in self.ways})
+
+    @hookimpl
+    def headgate_observe(self, target, window):
+        wrong = next(self.ways["observe"], None)
+        return wrong() if wrong else super().headgate_observe(target, window)
+
+    @hookimpl
+    def headgate_preflight(self, target, plan):
+        wrong = next(self.ways["preflight"], None)
+        return wrong() if wrong else super().headgate_preflight(target, plan)
+
+    @hookimpl
+    def headgate_execute(self, target, plan):
+        wrong = next(self.ways["execute"], None)
+        return wrong() if wrong else super().headgate_execute(target, plan)
+
+
+@pytest.mark.matrix
+def test_a_followed_query_outlives_every_way_in_which_its_adapter_and_strangers_misbehave(
+    spark, connection, tmp_path, monkeypatch
+):
+    unruly = Unruly()
+    host = PluginHost.load(["even"]).with_plugin("spark", unruly)
+    for number, act in enumerate((lambda: 1 / 0, sys.exit, unruly.interrupt, lambda: 3)):
+        host = host.with_plugin(f"listener-{number}", bad("headgate_on_round", act))
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
+    query, rounds = counting_query(spark, str(tmp_path / "checkpoint")), []
+    guards = Guards(cooldown=0.0, give_up=100)
+    limits = Limits(deadline=60.0, slowdown=None)
+    options = {"rebalance": True}
+    control = Control(scheduler="even", options=options, engine="spark", window=0.5, limits=limits, guards=guards)
+    follower = connection.follow(query, control, interval=0.1, on_round=rounds.append)
+    deadline = time.monotonic() + 3 * PATIENCE
+    try:
+        while not rounds or rounds[-1].outcome not in ("executed", "unchanged"):
+            assert follower.alive, rounds
+            assert time.monotonic() < deadline, rounds
+            if any("abandoned" in each.message for each in rounds[-1:]):
+                unruly.gate.set()  # what hangs may end now
+            time.sleep(0.1)
+        wait_for_batch(query)
+        told = "; ".join(each.message + "; ".join(each.warnings) for each in rounds)
+        for hook in ("observe", "preflight", "execute"):
+            assert f"headgate_{hook} raised ZeroDivisionError" in told
+            assert f"headgate_{hook} raised SystemExit" in told
+            assert f"headgate_{hook} answered an int" in told
+        assert "has no answer after" in told
+    finally:
+        unruly.gate.set()
+        follower.stop()
         query.stop()
