@@ -14,7 +14,7 @@ from platformdirs import user_cache_path
 from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import emit, json_option, say, table
 from headgate.cli.places import Place
-from headgate.engines.object_store import is_url
+from headgate.engines.remote.folder import is_url
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
@@ -158,6 +158,7 @@ def run_command(
             compact=compact,
             thresholds=tuple(map(Threshold.parse, max_rejected)) or USUAL,
             may_wait=follow is not None,
+            names=(samples, output),
         )
         if streams:
             with session(SessionConfig(**place | {"master": place["master"] or LOCAL}), results) as spark:
@@ -171,7 +172,7 @@ def run_command(
 
 
 def _refuse_url(samples: str, output: str, given: Sequence[str]) -> None:
-    """Refuse options that are for folders where SAMPLES or the results are in an object store."""
+    """Refuse options that are for folders where SAMPLES or the results are on other machines."""
     url = next(filter(is_url, (samples, output)), "")
     if url and given:
         verb = "is" if len(given) == 1 else "are"

@@ -50,6 +50,7 @@ class PipelineJob:
         thresholds: Most rows of an hour that may not be used.
         compact: True to compact samples of hours that are over.
         may_wait: True if a folder without samples is no error, as for a job that waits for them.
+        names: What messages call the samples and the results; their folders by default.
     """
 
     samples: Path
@@ -62,6 +63,11 @@ class PipelineJob:
     thresholds: tuple[Threshold, ...] = USUAL
     compact: bool = False
     may_wait: bool = False
+    names: tuple[str, str] = attrs.field()
+
+    @names.default
+    def _folders(self) -> tuple[str, str]:
+        return str(self.samples), str(self.output)
 
 
 Opener = Callable[[Work], AbstractContextManager[Backend]]
@@ -173,8 +179,9 @@ def expire(work: Work, manifest: Manifest, keep: int, tell: Callable[[str], None
 
 def _no_samples(job: PipelineJob, store: Store) -> str:
     made = len(store.manifest().hours)
-    stay = f"; the results of {made} hours in {job.output} stay as they are" if made else ""
-    return f"{job.samples} has no samples: is it mounted, and has a monitor written to it?{stay}"
+    samples, output = job.names
+    stay = f"; the results of {made} hours in {output} stay as they are" if made else ""
+    return f"{samples} has no samples: is it mounted, and has a monitor written to it?{stay}"
 
 
 def _check(job: PipelineJob) -> None:

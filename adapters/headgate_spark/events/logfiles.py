@@ -1,31 +1,25 @@
-"""Files of an event log: on this machine or in an object store, whole or rolling, plain or compressed."""
+"""Files of an event log: on this machine or on others, whole or rolling, plain or compressed."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 import attrs
 
-from headgate.engines.object_store import ObjectStore, is_url
+from headgate.engines.remote.folder import is_url
+from headgate.engines.remote.opening import remote_folder
 from headgate.errors import DocumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROLLED = re.compile(r"(?:.*/)?events_(\d+)_[^/]*$")
 """Path of a part of a rolling log; its number is the order, which names do not sort in."""
 COMPACTED = ".compact"
 """Suffix of the part that stands for all earlier ones of a rolling log, and for the one of its own number."""
-READ_AHEAD = 1 << 22
-"""Bytes that are asked of an object store at once: if larger, more memory; if smaller, more requests."""
 
 
 @attrs.frozen
@@ -46,7 +40,7 @@ def log_files(place: str | Path) -> list[LogFile]:
         DocumentError: There is no log.
         EngineError: The store cannot be reached, or refuses.
     """
-    found = _objects(str(place)) if is_url(place) else _files(Path(place))
+    found = _remote(str(place)) if is_url(place) else _files(Path(place))
     if not found:
         message = f"{place} is no event log of Spark: expected a file, or a folder with files events_1_..."
         raise DocumentError("", message)
@@ -63,49 +57,13 @@ def _opened(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _objects(url: str) -> list[LogFile]:
+def _remote(url: str) -> list[LogFile]:
     parts = urlsplit(url)
-    store, path = ObjectStore.of(f"{parts.scheme}://{parts.netloc}"), parts.path.strip("/")
-    if path and _is_object(store, path):
-        return [LogFile(url, partial(_reader, store, path))]
-    there = (each for each in store.listing(path or None) if each.rpartition("/")[0] == path)
-    return _rolled({each: partial(_reader, store, each) for each in there})
-
-
-def _is_object(store: ObjectStore, path: str) -> bool:
-    with store.errors():
-        try:
-            store.store.head(path)
-        except FileNotFoundError:
-            return False
-    return True
-
-
-class _ObjectStream(io.RawIOBase):
-    """A reader of obstore as Python's files are, whose `closed` is no method."""
-
-    def __init__(self, store: ObjectStore, reader: Any) -> None:
-        self._store, self._reader = store, reader
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        # An OSError would be taken for the end of a file that was cut off.
-        with self._store.errors():
-            found = bytes(self._reader.read(len(buffer)))
-        buffer[: len(found)] = found
-        return len(found)
-
-
-@contextlib.contextmanager
-def _reader(store: ObjectStore, path: str) -> Iterator[BinaryIO]:
-    # obstore is optional: the store was made, so it is there.
-    from obstore import open_reader
-
-    with store.errors():
-        reader = open_reader(store.store, path, buffer_size=READ_AHEAD)
-    yield cast("BinaryIO", io.BufferedReader(_ObjectStream(store, reader)))
+    there, path = remote_folder(f"{parts.scheme}://{parts.netloc}"), parts.path.strip("/")
+    if path and there.is_file(path):
+        return [LogFile(url, partial(there.open, path))]
+    found = (each for each in there.listing(path) if each.rpartition("/")[0] == path)
+    return _rolled({each: partial(there.open, each) for each in found})
 
 
 def _rolled(paths: Mapping[str, Callable[[], AbstractContextManager[BinaryIO]]]) -> list[LogFile]:

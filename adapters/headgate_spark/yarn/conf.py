@@ -107,7 +107,7 @@ def write_manager(folder: Path, work: Path, ports: Sequence[int]) -> None:
         # One container a report: else the first node that reports is filled, and the others stay empty.
         f"{capacity}.per-node-heartbeat.multiple-assignments-enabled": "false",
     }
-    (folder / "capacity-scheduler.xml").write_text(_xml(scheduler))
+    (folder / "capacity-scheduler.xml").write_text(xml_text(scheduler))
 
 
 def write_node(folder: Path, work: Path, spec: NodeSpec, ports: Sequence[int]) -> None:
@@ -151,12 +151,17 @@ def _manager(ports: Sequence[int]) -> dict[str, object]:
 
 def _write(folder: Path, core: Mapping[str, object], yarn: Mapping[str, object]) -> None:
     folder.mkdir(parents=True)
-    (folder / "core-site.xml").write_text(_xml(core))
-    (folder / "yarn-site.xml").write_text(_xml(yarn))
+    (folder / "core-site.xml").write_text(xml_text(core))
+    (folder / "yarn-site.xml").write_text(xml_text(yarn))
     (folder / "log4j.properties").write_text(LOG)
 
 
-def _xml(conf: Mapping[str, object]) -> str:
+def xml_text(conf: Mapping[str, object]) -> str:
+    """A file of settings as Hadoop reads it.
+
+    Args:
+        conf: Values by their names.
+    """
     rows = (
         f"  <property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>\n"
         for name, value in conf.items()

@@ -1,17 +1,17 @@
-"""Arguments of commands that are a path of this machine or a place in an object store."""
+"""Arguments of commands that are a path of this machine or a folder on others."""
 
 from __future__ import annotations
 
 import click
 
-from headgate.engines.object_store import is_url
+from headgate.engines.remote.folder import is_url
 
 
 class Place(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 only
-    """A path of this machine, or a place in an object store by its URL.
+    """A path of this machine, or a folder or file on others by its URL.
 
     Args:
-        exists: True to refuse paths where nothing is; places in stores are looked at when they are used.
+        exists: True to refuse paths where nothing is; those on others are looked at when they are used.
         files: True to take files as well as folders.
     """
 

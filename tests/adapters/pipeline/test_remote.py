@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.cli.main import headgate as command
+from headgate.engines.remote.opening import remote_folder
 from headgate.errors import EngineError
-from headgate_pipeline.remote import Bucket, working_copy
+from headgate_pipeline.remote import publish, working_copy
 from headgate_pipeline.synthetic import Plant
 from headgate_pipeline.tables.job import survey, update
 from headgate_pipeline.tables.on_duckdb import duckdb_backend
@@ -72,7 +73,7 @@ def test_an_empty_bucket_takes_nothing_back(s3, tmp_path):
         s3.delete_object(Bucket="results", Key=key)
     done = run(tmp_path)
     assert (done.returncode, keys(s3, "learnt/")) == (2, before)
-    assert "has no samples" in done.stderr
+    assert "s3://results/raw has no samples" in " ".join(done.stderr.split())
 
 
 def test_of_two_runs_that_began_alike_the_first_commit_stays(s3, tmp_path):
@@ -88,7 +89,7 @@ def test_of_two_runs_that_began_alike_the_first_commit_stays(s3, tmp_path):
     with late.locked(), duckdb_backend("500m") as backend:
         update(backend, survey(tmp_path / "two", late), late)
     with pytest.raises(EngineError, match=r"another run committed manifests/0000000001\.json"):
-        Bucket.of("s3://results/learnt").publish(late.folder, {}, ())
+        publish(remote_folder("s3://results/learnt"), late.folder, {}, ())
     assert s3.get_object(Bucket="results", Key="learnt/manifests/0000000001.json")["Body"].read() == first
 
 

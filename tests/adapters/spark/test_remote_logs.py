@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from adapters.spark.spark_logs import LINES, RECORDED, compress
 from headgate.cli.main import headgate
+from headgate.engines.remote import objects
 from headgate.errors import DocumentError, EngineError
-from headgate_spark.events import logfiles
 from headgate_spark.events.eventlog import read_lines
 
 PLAIN = list(read_lines(RECORDED))
@@ -24,7 +24,7 @@ def put(client, key, data):
 @pytest.mark.parametrize("codec", ["", "zstd", "lz4"])
 def test_a_log_of_one_file_is_read(s3, tmp_path, monkeypatch, codec):
     # So that a file takes several requests.
-    monkeypatch.setattr(logfiles, "READ_AHEAD", 10_000)
+    monkeypatch.setattr(objects, "READ_AHEAD", 10_000)
     file = compress(tmp_path / "log", "".join(LINES), codec) if codec else RECORDED
     name = f"logs/app-1.{codec}" if codec else "logs/app-1"
     put(s3, name, file.read_bytes())
@@ -63,7 +63,7 @@ def test_what_is_not_there_is_told(s3):
 
 
 def test_a_log_that_goes_while_it_is_read_is_no_log_that_was_cut_off(s3, tmp_path, monkeypatch):
-    monkeypatch.setattr(logfiles, "READ_AHEAD", 10_000)
+    monkeypatch.setattr(objects, "READ_AHEAD", 10_000)
     noise = random.Random(0).randbytes(1_000_000).hex()
     put(s3, "app-1.zstd", compress(tmp_path / "log", f"{LINES[0]}{noise}").read_bytes())
     lines = read_lines("s3://results/app-1.zstd")

@@ -1,0 +1,1 @@
+"""Folders on other machines: in object stores and in HDFS."""
