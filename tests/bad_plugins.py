@@ -5,8 +5,8 @@ from __future__ import annotations
 from headgate import hooks
 from headgate.hooks import Description, hookimpl
 from headgate.model import Observation, Plan, Receipt
+from headgate.plugins.bench import bench_of
 from headgate.plugins.collect import documents_of, needs_of
-from headgate.plugins.opening import bench_of
 from memory_engine import Machine
 from small_requests import component, node, request, topology
 

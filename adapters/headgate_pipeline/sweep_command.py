@@ -106,7 +106,7 @@ def sweep(
     """
     # The reports and the plugins' host cost 0.3 s, which a list of commands, which imports this module, does not need.
     from headgate.documents import unstructure, write_text
-    from headgate.plugins.opening import BENCH, bench_of
+    from headgate.plugins.bench import BENCH, bench_of
     from headgate_pipeline.sweeps.charts import SHARED, shared, sweep_page
     from headgate_pipeline.sweeps.experiments import Sweep
     from headgate_pipeline.sweeps.sweep import summary

@@ -317,7 +317,7 @@ class PluginHost:
             scheduler: Name of the scheduler.
             seed: Seed of every random choice.
             seconds: Length of the experiment.
-            bench: What `headgate.plugins.opening.bench_of` yields.
+            bench: What `headgate.plugins.bench.bench_of` yields.
         """
         asked = {"request": request, "scheduler": scheduler, "seed": seed, "seconds": seconds, "bench": bench}
         return dict(self.call(name, "headgate_experiment", **asked))

@@ -12,10 +12,7 @@ from headgate.plugins.guard import checked, guarded
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headgate.plugins.host import PluginHost
     from headgate.plugins.loading import Loaded
-
-BENCH = "headgate_bench"
 
 
 @contextlib.contextmanager
@@ -41,13 +38,3 @@ def opened(plugin: Loaded, hook: str, **arguments: Any) -> Iterator[Any]:
         leaving = stack.pop_all()
         with guarded(name, hook, silent=False), cut_off(LEAVING):
             leaving.close()
-
-
-def bench_of(host: PluginHost, name: str) -> AbstractContextManager[Any]:
-    """Start what experiments on an engine run on; the context yields None for a simulator.
-
-    Args:
-        host: The plugins.
-        name: Name of the engine's plugin.
-    """
-    return opened(host.plugin(name), BENCH) if host.has(name, BENCH) else contextlib.nullcontext()

@@ -22,10 +22,10 @@ from headgate.hooks import Description, hookimpl
 from headgate.interrupts import held
 from headgate.model import Observation, Plan, Receipt
 from headgate.plugins import deadline
+from headgate.plugins.bench import bench_of
 from headgate.plugins.deadline import DEADLINES, LEAVING, ONE_TARGET, RING, SHORTER_ONLY, Overdue, cut_off, deadline_of
 from headgate.plugins.guard import MANY, ONE
 from headgate.plugins.host import PluginHost
-from headgate.plugins.opening import bench_of
 from memory_engine import Engine, Judge
 from patience import PATIENCE
 from plugin_folder import GOOD, install

@@ -14,10 +14,10 @@ from headgate.hooks import HOOKSPEC_VERSION, Description, Finding, Verdict, hook
 from headgate.interrupts import Terminated
 from headgate.model import Observation, Plan, Receipt, Request
 from headgate.model.evidence import Evidence
+from headgate.plugins.bench import bench_of
 from headgate.plugins.collect import documents_of, needs_of
 from headgate.plugins.host import PluginHost
 from headgate.plugins.loading import DISABLE, Quarantined, admit
-from headgate.plugins.opening import bench_of
 from headgate.testing import FirstFit
 from plugin_folder import GOOD, install
 from zoo import CAGED
