@@ -28,7 +28,7 @@ from headgate_storm.release.artefacts import STORM, distribution, java_version
 from headgate_storm.release.relocate import relocate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from headgate.engines.java import Java
 
@@ -107,16 +107,42 @@ def compile_classes(jar: Path, version: str = STORM, *, java: Java | None = None
     Raises:
         EngineError: There is no Java, a jar of Storm cannot be had, or the sources do not compile.
     """
+    java = java or find_java(java_version(version))  # before anything is downloaded
+    path = (*distribution(version).lib, py4j_jar())
+    return compile_sources(jar, sources(), path, what="Headgate's classes", java=java, version=version)
+
+
+def compile_sources(
+    jar: Path,
+    files: Sequence[Path],
+    path: Sequence[Path],
+    *,
+    what: str,
+    java: Java | None = None,
+    version: str = STORM,
+) -> Path:
+    """Compile Java sources into a jar.
+
+    Args:
+        jar: The file to write.
+        files: The sources.
+        path: Jars that they use.
+        what: Name of them in messages.
+        java: What compiles; what this Storm would run on by default.
+        version: The Storm to compile against.
+
+    Raises:
+        EngineError: There is no Java, or the sources do not compile.
+    """
     java = java or find_java(java_version(version))
-    storm = distribution(version)
-    path = os.pathsep.join(str(each) for each in (*storm.lib, py4j_jar()))
     with tempfile.TemporaryDirectory() as folder:
-        command = [*_compiler(java), "-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", folder, "-cp", path]
+        command = [*_compiler(java), "-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", folder]
+        command += ["-cp", os.pathsep.join(map(str, path))]
         env = os.environ | environment()
-        done = subprocess.run([*command, *sources()], capture_output=True, text=True, check=False, env=env)
+        done = subprocess.run([*command, *files], capture_output=True, text=True, check=False, env=env)
         if done.returncode:
             message = (done.stderr or done.stdout).strip()[-2000:]
-            raise EngineError(f"Headgate's classes do not compile against Storm {version}:\n{message}")
+            raise EngineError(f"{what} do not compile against Storm {version}:\n{message}")
         classes = sorted(Path(folder).rglob("*.class"))
         return _pack(jar, ((each.relative_to(folder).as_posix(), each.read_bytes()) for each in classes))
 

@@ -1,0 +1,218 @@
+"""Everything that the demo starts: a broker, a manager, a cluster whose Nimbus asks this process, four topologies."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from headgate.control.guards import Guards
+from headgate.control.loop import Control, Loop
+from headgate.control.round import Round
+from headgate.engines.java import find_java
+from headgate.engines.kafka.broker import JAVA, LocalKafka
+from headgate.errors import EngineError
+from headgate.interrupts import check
+from headgate.plugins.host import PluginHost
+from headgate_storm.demo.experiment import CONF, PATIENCE
+from headgate_storm.demo.priority.broker import Broker
+from headgate_storm.demo.priority.holding import Watcher, nodes_of
+from headgate_storm.demo.priority.keeper import Keeper
+from headgate_storm.demo.priority.topologies import Places, spout_jars, submit_all
+from headgate_storm.demo.priority.workload import MEMBERS
+from headgate_storm.local.cluster import LocalStorm, supervisor_specs
+from headgate_storm.release.jar import bridge_jar
+from headgate_storm.service import Service, ServiceSettings, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from headgate_storm.demo.priority.workload import Workload
+
+NODES = 4
+"""Supervisors, for six that are desired: a quarter of the thesis's resource-constrained cluster (section 4.1.7)."""
+SUPERVISORS = supervisor_specs(((400.0, 4096.0, 4),) * NODES)
+FILL = "dps"
+"""Places the executors of a topology that comes, or of a worker that died."""
+DRAIN = 120.0
+"""Seconds for topologies to get empty. With fewer, a busy machine keeps the old allocation."""
+WINDOW = 1.0
+"""Seconds that a round looks. With more, a trigger takes effect later."""
+GRACE = 5.0
+"""Seconds that a round has to end where the demo fails. With more, Ctrl-C takes longer."""
+STANDARD = {"priority": 2, "trigger_priority": 1, "hold": 0}
+"""Priority of every topology, and of one while its trigger is on (Table 9); triggers act at once."""
+
+
+@attrs.define(eq=False)
+class LoopThread:
+    """The control loop with one scheduler, in a thread; in a `with` block."""
+
+    loop: Loop
+    _last: Round | None = attrs.field(init=False, default=None)
+    _ended: threading.Event = attrs.field(init=False, factory=threading.Event)
+    _thread: threading.Thread = attrs.field(init=False, default=None)
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._run, name="headgate-demo-rounds", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        """End after the round that runs; where the demo fails, all that it could pause ends, too."""
+        self._ended.set()
+        self._thread.join(None if kind is None else GRACE)
+
+    @property
+    def last(self) -> Round | None:
+        """The newest round."""
+        return self._last
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self._last = self.loop.round()
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Site:
+    """All that runs.
+
+    Attributes:
+        host: The plugins.
+        storm: The cluster, whose Nimbus asks `service`.
+        keeper: The manager.
+        broker: The topics.
+        watcher: Who holds which node.
+        places: Addresses and folders of the topologies.
+    """
+
+    host: PluginHost
+    storm: LocalStorm
+    service: Service
+    keeper: Keeper
+    broker: Broker
+    watcher: Watcher
+    places: Places
+
+    def rounds(self, scheduler: str) -> LoopThread:
+        """The control loop with a scheduler, which the manager's priorities steer."""
+        control = Control(
+            scheduler=scheduler,
+            engine="storm",
+            window=WINDOW,
+            guards=Guards(cooldown=0.0),
+            priorities=f"manager:{self.keeper.database}",
+            drain=DRAIN,
+        )
+        return LoopThread(Loop(self.host, control, self.service.target))
+
+    @property
+    def nodes(self) -> dict[str, int]:
+        """Nodes on which each topology has executors."""
+        return nodes_of(self.watcher.now)
+
+    def active(self) -> bool:
+        """Check that the spouts of all topologies may emit."""
+        found = {each.name: each.status for each in self.storm.gateway.cluster().topologies}
+        return all(found.get(each.name) == "ACTIVE" for each in MEMBERS)
+
+    def run_topologies(self, workload: Workload, folder: Path) -> None:
+        """Register the topologies, submit them, and wait until every executor is reported.
+
+        Args:
+            workload: Parameters.
+            folder: Scratch space.
+
+        Raises:
+            EngineError: They do not come up.
+        """
+        for member in MEMBERS:
+            # One node each while they come one by one: the first would take what the last have no more.
+            self.keeper.set(member.name, desired_nodes=1, minimum_nodes=1, why="it comes", **STANDARD)
+        submit_all(workload, self.places, self.storm.client_conf, folder)
+        wait("every executor to be reported", lambda: not self._silent())
+        for member in MEMBERS:
+            self.keeper.set(
+                member.name, desired_nodes=member.desired, minimum_nodes=member.minimum, why="use case 1, Table 9"
+            )
+
+    def _silent(self) -> list[str]:
+        target = self.service.target
+        snapshot = target.rounds.latest(PATIENCE)
+        assert target.watch is not None
+        alive = target.watch.alive(snapshot)
+        there = {each.name for each in snapshot.scheduled if each.executors}
+        missing = [each.name for each in MEMBERS if each.name not in there]
+        return missing + [task for each in snapshot.scheduled for task in each.executors if task not in alive]
+
+
+def wait(what: str, fulfilled: Callable[[], bool], seconds: float = PATIENCE) -> None:
+    """Wait for something.
+
+    Args:
+        what: What, for the error.
+        fulfilled: Whether it is there.
+        seconds: How long at most.
+
+    Raises:
+        EngineError: It did not come.
+    """
+    deadline = time.monotonic() + seconds
+    while not fulfilled():
+        if time.monotonic() > deadline:
+            raise EngineError(f"the demo waited for {what}, in vain for {seconds:.0f} s")
+        check()
+        time.sleep(0.5)
+
+
+@contextlib.contextmanager
+def site(host: PluginHost, folder: Path, say: Callable[[str], None]) -> Iterator[Site]:
+    """Start all but the topologies; all that was started ends with the block.
+
+    Args:
+        host: The plugins.
+        folder: Scratch space.
+        say: Takes progress messages.
+
+    Raises:
+        EngineError: Something is missing, or does not start.
+    """
+    find_java(JAVA)  # before anything is downloaded
+    started: list[LocalStorm] = []
+    with contextlib.ExitStack() as stack:
+        say("starting the priority manager and a broker of Kafka")
+        keeper = stack.enter_context(Keeper(folder))
+        kafka = stack.enter_context(LocalKafka())
+        broker = stack.enter_context(Broker(kafka.bootstrap))
+        settings = ServiceSettings(
+            endpoint=folder / "endpoint.json",
+            collector=("127.0.0.1", 0),
+            priorities=f"manager:{keeper.database}",
+            nimbus=lambda: attrs.evolve(started[0].gateway),
+        )
+        # The service first: its endpoint file and the collector's port are in the `storm.yaml` of the daemons.
+        service = stack.enter_context(serve(host, FILL, {}, settings))
+        say(f"starting ZooKeeper, Nimbus and {NODES} supervisors")
+        conf = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **_isolated()}
+        storm = stack.enter_context(LocalStorm(SUPERVISORS, conf=conf, extlib=(bridge_jar(), *spout_jars())))
+        started.append(storm)
+        watcher = stack.enter_context(Watcher(lambda: service.target.rounds.newest, time.time))
+        places = Places(broker=kafka.bootstrap, manager=keeper.url, token=keeper.token, folder=folder / "written")
+        yield Site(
+            host=host,
+            storm=storm,
+            service=service,
+            keeper=keeper,
+            broker=broker,
+            watcher=watcher,
+            places=places,
+        )
+
+
+def _isolated() -> dict[str, Any]:
+    """Settings that an operator of Storm's isolation scheduler would write: one node each, for more are not there."""
+    return {"isolation.scheduler.machines": {each.name: 1 for each in MEMBERS}}
