@@ -43,9 +43,11 @@ def mirror(there: RemoteFolder, folder: Path, *beginnings: str) -> dict[str, Sto
         The listing, of all files.
 
     Raises:
-        EngineError: The store cannot be reached, or refuses.
+        EngineError: The store cannot be reached, refuses, or names a file outside of the folder.
     """
     listing = there.listing()
+    if odd := next((path for path in listing if path.startswith("/") or ".." in path.split("/")), None):
+        raise EngineError(f"{there.url} names a file outside of it, {odd!r}: nothing is copied")
     wanted = {path: each for path, each in listing.items() if path.startswith(beginnings)}
     for path in local_files(folder, *beginnings):
         if path not in wanted:

@@ -11,7 +11,7 @@ import click
 
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
-from headgate.cli.output import Progress, console, emit, json_option, say, table
+from headgate.cli.output import Progress, console, emit, folder_option, json_option, say, table
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
@@ -26,14 +26,7 @@ CORES = (4, 2, 1)
 
 @click.group("demo", invoke_without_command=True)
 @click.option("--load", default=0.8, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
-@click.option(
-    "-O",
-    "--output",
-    default="headgate-demo",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for demo.json and demo.html.",
-)
+@folder_option("headgate-demo", "demo.json and demo.html")
 @click.option("--offline", is_flag=True, help="Only the part that needs no Java.")
 @json_option
 @click.pass_context

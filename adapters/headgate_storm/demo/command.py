@@ -10,21 +10,14 @@ import click
 
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
-from headgate.cli.output import Progress, console, emit, json_option, say, table
+from headgate.cli.output import Progress, console, emit, folder_option, json_option, say, table
 from headgate_storm.release.artefacts import STORM
 
 
 @click.command()
 @click.option("--load", default=0.7, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
-@click.option(
-    "-O",
-    "--output",
-    default="headgate-demo",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for storm.json and storm.html.",
-)
+@folder_option("headgate-demo", "storm.json and storm.html")
 @json_option
 def storm(*, load: float, version: str, output: Path, as_json: bool) -> None:
     """Place a real topology on a real Storm cluster, and measure what that wins.

@@ -11,7 +11,7 @@ from headgate.cli.complete import plugin_names
 from headgate.cli.host import plugins
 from headgate.cli.logs import show_logs
 from headgate.cli.numbers import FiniteRange
-from headgate.cli.output import Markup, emit, json_option, say, table
+from headgate.cli.output import Markup, emit, json_option, say, steps, table
 from headgate.cli.request import option_option
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def command(
     from headgate.documents import unstructure
     from headgate.testing.conform import conform
     from headgate.testing.engine_trial import EngineTrial
+    from headgate.testing.rules import RULES
 
     if explain is not None:
         _explain(explain, as_json=as_json)
@@ -81,7 +82,8 @@ def command(
             engine=name, application=application, address=master, window=window, budget=budget, patience=patience
         )
         context.exit(_engine(host, trial, as_json=as_json))
-    found = conform(name, seed=seed, host=host, options=options)
+    with steps(name, len(RULES), "rules") as tell:
+        found = conform(name, seed=seed, host=host, options=options, tell=tell)
     rows = [(MARK[row.status], row.rule, row.requests or "", row.detail) for row in found.rows]
     report = table(name, ("", "rule", "requests", "detail"), rows, numbers=("requests",))
     emit(unstructure(found), report, as_json=as_json)
@@ -95,8 +97,10 @@ def _engine(host: PluginHost, trial: EngineTrial, *, as_json: bool) -> int:
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headgate.documents import unstructure
     from headgate.testing.engine_conform import conform_engine
+    from headgate.testing.engine_rules import ENGINE_RULES
 
-    found = conform_engine(trial, host)
+    with steps(trial.engine, len(ENGINE_RULES) + 1) as tell:
+        found = conform_engine(trial, host, tell=tell)
     rows = [(MARK[row.status], row.rule, row.detail) for row in found.rows]
     emit(unstructure(found), table(trial.engine, ("", "rule", "detail"), rows), as_json=as_json)
     for row in found.rows:

@@ -146,6 +146,7 @@ def _run() -> int:
     except click.exceptions.Abort:
         return INTERRUPTED
     except click.ClickException as error:
+        error = _with_hint(error)
         error.show()
         return error.exit_code
     except HeadgateError as error:
@@ -162,6 +163,16 @@ def _run() -> int:
             raise
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _with_hint(error: click.ClickException) -> click.ClickException:
+    """The error, which names the option that is meant where one differs from it in its case alone."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error
+    meant = error.option_name.swapcase()
+    if not any(meant in each.opts for each in error.ctx.command.params):
+        return error
+    return click.UsageError(f"{error.format_message()} Did you mean {meant!r}?", error.ctx)
 
 
 def _written(code: int) -> int:

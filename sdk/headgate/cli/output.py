@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -12,12 +14,24 @@ import click
 from headgate.errors import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console, RenderableType
 
 WIDTH = 120
 """Columns of a table when stdout is no terminal."""
+
+
+def folder_option(default: str, files: str) -> Callable[[Any], Any]:
+    """The option `-O` of a command that writes files to a folder.
+
+    Args:
+        default: The folder.
+        files: What is written to it, in words.
+    """
+    kind = click.Path(file_okay=False, path_type=Path)
+    return click.option("-O", "--output", default=default, show_default=True, type=kind, help=f"Folder for {files}.")
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")
 
@@ -45,6 +59,37 @@ class Progress:
     def __call__(self, message: str) -> None:
         """Say what is being done now."""
         say(f"[{time.monotonic() - self._begin:4.0f} s] {message}")
+
+
+@contextlib.contextmanager
+def steps(what: str, count: int, unit: str = "steps") -> Iterator[Callable[[str], None]]:
+    """A bar on stderr that names the step which is being done; one message where stderr is no terminal.
+
+    Nothing is drawn between two steps, so no thread runs that a step could trip over, and stdout stays the step's own.
+
+    Args:
+        what: What consists of the steps.
+        count: How many there are.
+        unit: What they are, in the plural.
+
+    Yields:
+        Takes the name of each step as it begins.
+    """
+    # rich costs 60 ms, which `--json` and the list of commands do not need.
+    from rich.progress import Progress as Bar
+
+    out = console(stderr=True)
+    if not out.is_terminal:
+        say(f"{what}: {count} {unit}")
+    with Bar(
+        console=out, transient=True, disable=not out.is_terminal, auto_refresh=False, redirect_stdout=False
+    ) as bar:
+        at = bar.add_task(what, total=count, completed=-1)
+
+        def tell(step: str) -> None:
+            bar.update(at, description=f"{what}: {step}", advance=1, refresh=True)
+
+        yield tell
 
 
 def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:

@@ -44,7 +44,8 @@ def pairs(context: click.Context, _parameter: click.Parameter, values: tuple[str
     for value in values:
         name, equals, text = value.partition("=")
         if not equals:
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE")
+            file = "; a file is written by -O" if any("-O" in each.opts for each in context.command.params) else ""
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE{file}")
         found[name] = text
     return found
 

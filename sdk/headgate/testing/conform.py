@@ -16,7 +16,7 @@ from headgate.testing.rules import RULES
 from headgate.testing.shrink import shrink, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from headgate.testing.rule import Rule, Violation
 
@@ -59,7 +59,12 @@ class Conformance:
 
 
 def conform(
-    name: str, host: PluginHost | None = None, seed: int = 0, *, options: Mapping[str, Any] | None = None
+    name: str,
+    host: PluginHost | None = None,
+    seed: int = 0,
+    *,
+    options: Mapping[str, Any] | None = None,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> Conformance:
     """Judge a scheduler by every rule.
 
@@ -68,6 +73,7 @@ def conform(
         host: The plugins to choose from; all that are installed by default.
         seed: Chooses the requests; the same seed gives the same ones everywhere.
         options: Its options by name; the defaults without.
+        tell: Takes the name of each rule before it is tried.
 
     Raises:
         PluginError: There is no such scheduler.
@@ -77,6 +83,7 @@ def conform(
     host = RememberingHost(host or PluginHost.load(), cases, options)
     host.options(name, options)
     for rule in RULES:
+        tell(rule.id)
         row = _skipped(rule, "it overruns its deadline") if hangs else _judge(rule, host, name, cases)
         hangs = hangs or (rule.id == "deadline" and row.status is Outcome.FAILED)
         rows.append(row)

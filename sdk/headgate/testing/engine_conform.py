@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import attrs
 
 from headgate.errors import HeadgateError
@@ -10,6 +12,9 @@ from headgate.testing.conform import Outcome, RuleResult
 from headgate.testing.engine_rules import ENGINE_RULES, EngineRule
 from headgate.testing.engine_trial import EngineTrial, Session
 from headgate.testing.rule import SkipRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HOOKS = ("headgate_open", "headgate_observe", "headgate_preflight", "headgate_execute", "headgate_rollback")
 """Hooks without which there is nothing to judge."""
@@ -29,12 +34,15 @@ class EngineConformance:
         return all(row.status is not Outcome.FAILED for row in self.rows)
 
 
-def conform_engine(trial: EngineTrial, host: PluginHost | None = None) -> EngineConformance:
+def conform_engine(
+    trial: EngineTrial, host: PluginHost | None = None, *, tell: Callable[[str], object] = lambda _: None
+) -> EngineConformance:
     """Open an engine, and judge it by every rule; it is closed in any case.
 
     Args:
         trial: The engine, and what is to run on it.
         host: The plugins to choose from; all that are installed by default.
+        tell: Takes the name of each rule before it is tried; "opens" comes before them.
 
     Raises:
         PluginError: There is no such engine, or it cannot be opened.
@@ -44,15 +52,17 @@ def conform_engine(trial: EngineTrial, host: PluginHost | None = None) -> Engine
     for hook in HOOKS if trial.opener is None else HOOKS[1:]:
         host.require(trial.engine, hook)
     session = Session(host, trial)
+    tell("opens")
     session.open()
     try:
-        rows = tuple(_judge(rule, session) for rule in ENGINE_RULES)
+        rows = tuple(_judge(rule, session, tell) for rule in ENGINE_RULES)
     finally:
         session.close()
     return EngineConformance(engine=trial.engine, application=trial.application, rows=rows)
 
 
-def _judge(rule: EngineRule, session: Session) -> RuleResult:
+def _judge(rule: EngineRule, session: Session, tell: Callable[[str], object]) -> RuleResult:
+    tell(rule.id)
     status, detail = Outcome.OK, ""
     try:
         detail = rule.check(session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 import threading
 import time
 
@@ -24,7 +25,7 @@ from headgate_spark.events.eventlog import read_lines
 from pipeline_command import PATIENCE
 from pipeline_samples import FIRST, task_row, write
 from pipeline_tables import alike
-from shell import headgate
+from shell import headgate, running
 
 pytest.importorskip("hdfs_native")
 pytest.importorskip("duckdb")
@@ -155,6 +156,27 @@ def test_what_a_killed_run_left_is_removed_when_it_is_an_hour_old(hdfs, tmp_path
     done = run(hdfs, tmp_path)
     assert done.returncode == 0, done.stderr
     assert list(hdfs.files("learnt/_drafts")) == [f"learnt/{DRAFTS}young"]
+
+
+@pytest.mark.matrix
+def test_a_run_that_is_killed_while_it_uploads_is_made_up_for_by_the_next(hdfs, tmp_path):
+    PLANT.write(tmp_path / "raw", windows=4000)  # so many hours that the upload lasts
+    upload(hdfs, tmp_path / "raw", "raw")
+    hdfs.write("learnt/other", b"of somebody else")
+    words = ("pipeline", "run", hdfs.url("raw"), "-O", hdfs.url("learnt"), "--cache", tmp_path / "cache")
+    end = time.monotonic() + PATIENCE
+    with running(*words, folder=tmp_path) as (process, _):
+        while process.poll() is None and len(hdfs.files("learnt")) <= 1:
+            assert time.monotonic() < end
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == -signal.SIGKILL
+    done = run(hdfs, tmp_path, cache="elsewhere")
+    assert done.returncode == 0, done.stderr
+    here = headgate("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
+    assert here.returncode == 0, here.stderr
+    assert hdfs.read("learnt/knowledge.json") == (tmp_path / "here" / "knowledge.json").read_bytes()
+    assert hdfs.read("learnt/other") == b"of somebody else"
 
 
 def test_an_event_log_is_read_from_hdfs(hdfs):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+from datetime import UTC, datetime
 
 import pytest
 from click.testing import CliRunner
 
 from headgate.cli.main import headgate as command
+from headgate.engines.remote.folder import Stored
 from headgate.engines.remote.opening import remote_folder
 from headgate.errors import EngineError
-from headgate_pipeline.remote import publish, working_copy
+from headgate_pipeline.remote import mirror, publish, working_copy
 from headgate_pipeline.synthetic import Plant
 from headgate_pipeline.tables.job import survey, update
 from headgate_pipeline.tables.on_duckdb import duckdb_backend
@@ -107,3 +111,33 @@ def test_an_option_that_is_for_folders_is_told_before_anything_is_asked(tmp_path
         done = CliRunner().invoke(command, ["pipeline", "run", str(samples), "-O", str(output), *option])
         assert done.exit_code == 2
         assert f"is no folder, for which {option[0]} is: leave out {option[0]}" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    "key", ["raw/day=1/../../../../evil.parquet", "raw/day=1/./evil.parquet", "raw//day=1/evil.parquet"]
+)
+def test_a_key_that_names_another_folder_writes_nothing_there(s3, tmp_path, key):
+    """Whoever may write samples to a bucket may not write files to whoever reads them."""
+    PLANT.write(tmp_path / "raw", windows=40)
+    upload(s3, tmp_path / "raw", "raw")
+    s3.put_object(Bucket="results", Key=f"raw/{key}", Body=b"of a stranger")
+    done = run(tmp_path)
+    assert (done.returncode, "Traceback" in done.stderr) == (4, False), done.stderr
+    assert [each for each in tmp_path.rglob("evil*") if tmp_path / "cache" not in each.parents] == []
+    assert not (tmp_path.parent / "evil.parquet").exists()
+
+
+@pytest.mark.parametrize("path", ["day=1/../../../evil", "/day=1/evil"])
+def test_a_store_that_lies_about_names_writes_nothing(tmp_path, path):
+    class Liar:
+        url = "hdfs://liar/raw"
+
+        def listing(self, prefix=""):
+            return {path: Stored(1, datetime.now(UTC))}
+
+        def open(self, path):
+            return contextlib.nullcontext(io.BytesIO(b"x"))
+
+    with pytest.raises(EngineError, match=r"hdfs://liar/raw names a file outside of it, .*evil': nothing is copied"):
+        mirror(Liar(), tmp_path / "a" / "b", "day=", "/day=")
+    assert list(tmp_path.rglob("evil")) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -10,6 +11,7 @@ import subprocess
 import pytest
 
 from headgate.testing import ENGINE_RULES, RULES
+from patience import PATIENCE
 from plugin_folder import install
 from shell import HEADGATE, headgate
 
@@ -96,9 +98,38 @@ def test_an_engine_is_tried_on_an_application():
     assert done.returncode == 0
     assert rows["node-lost"]["status"] == rows["rollback-of-nothing"]["status"] == "ok"
     assert rows["ended"]["status"] == "skipped"
+    assert done.stderr.splitlines()[0] == f"sim: {len(ENGINE_RULES) + 1} steps"
     nothing = headgate("conform", "sim")
     assert nothing.returncode == 2
     assert "REQUEST" in nothing.stderr
     rule = ENGINE_RULES[-1]
     assert json.loads(headgate("conform", "--explain", rule.id, "--json").stdout)["statement"] == rule.statement
     assert headgate("conform", "sim", "dstorm:linear", "--window", "nan").returncode == 2
+
+
+def test_a_terminal_shows_which_rule_is_tried_and_the_data_is_data_alone(tmp_path):
+    reader, terminal = os.openpty()
+    with (tmp_path / "rows.json").open("wb") as rows:
+        process = subprocess.Popen(
+            [HEADGATE, "conform", "even", "--json"],
+            stdout=rows,
+            stderr=terminal,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        )
+    os.close(terminal)
+    shown = everything(reader)
+    assert process.wait(PATIENCE) == 0
+    tried = [row["rule"] for row in json.loads((tmp_path / "rows.json").read_text())["rows"]]
+    places = [shown.index(f"even: {rule} ") for rule in tried]
+    assert places == sorted(places)
+    assert len(places) == len(RULES)
+
+
+def everything(reader):
+    """What a terminal is sent until all that write to it have ended."""
+    shown = b""
+    with contextlib.suppress(OSError):  # EIO is the end of a terminal
+        while more := os.read(reader, 65_536):
+            shown += more
+    os.close(reader)
+    return shown.decode()

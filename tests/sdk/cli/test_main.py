@@ -56,6 +56,25 @@ def test_the_version_is_told():
     assert run("--version").stdout.startswith("headgate, version ")
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["storm", "jar", "-o", "x", "a.jar"], "No such option '-o'. Did you mean '-O'?"),
+        (["pipeline", "run", "-o", "x"], "No such option '-o'. Did you mean '-O'?"),
+        (["schema", "-o", "x"], "No such option '-o'. Did you mean '-O'?"),
+        (["demo", "storm", "-o", "x"], "No such option '-o'. Did you mean '-O'?"),
+        (["run", "-O", "x"], "No such option '-O'. Did you mean '-o'?"),
+        (["plan", "-o", "p.json", "dstorm:linear"], "'p.json' is not NAME=VALUE; a file is written by -O"),
+        (["compare", "-o", "p.json", "dstorm:linear"], "'p.json' is not NAME=VALUE\n"),
+        (["plugins", "-o", "x"], "No such option '-o'.\n"),
+    ],
+)
+def test_who_writes_the_one_o_for_the_other_is_told(words, says):
+    done = run(*words)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
 @pytest.mark.parametrize("words", [["nonsense"], ["--nonsense"], ["plan"], ["plan", "--nonsense", "x"]])
 def test_wrong_use_is_exit_code_2_and_a_message(words):
     done = run(*words)

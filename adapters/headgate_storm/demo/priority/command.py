@@ -10,7 +10,7 @@ import click
 
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
-from headgate.cli.output import Progress, emit, json_option, say, table
+from headgate.cli.output import Progress, emit, folder_option, json_option, say, table
 
 SCHEDULERS = ("isolation", "sps", "dps", "sps-v2")
 
@@ -31,14 +31,7 @@ SCHEDULERS = ("isolation", "sps", "dps", "sps-v2")
 @click.option("--batches", default=6, show_default=True, type=click.IntRange(1, 1000), help="Batches (BT).")
 @click.option("--factor", default=0.67, show_default=True, type=FiniteRange(0, 1), help="Part that makes events (EP).")
 @click.option("--service", default=0.2, show_default=True, type=FiniteRange(0.001, 60), help="Seconds a tuple (Shigh).")
-@click.option(
-    "-O",
-    "--output",
-    default="headgate-demo",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for priority.json and priority.html.",
-)
+@folder_option("headgate-demo", "priority.json and priority.html")
 @json_option
 def priority(
     *,
