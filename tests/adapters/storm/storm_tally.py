@@ -72,9 +72,10 @@ class Tally:
         self._submit("NumbersTopology", name, str(tuples), str(rate), str(acked).lower(), json.dumps(conf))
 
     def submit_held(self, name: str, *, rate: float, **conf: Any) -> None:
-        """Compile and submit tuples that sinks hold for seconds before they write them down and acknowledge them."""
+        """Compile and submit numbers that are sent once, and held by sinks for seconds before they acknowledge them."""
         (self.counts_folder / name).mkdir(parents=True, exist_ok=True)
-        self._submit("HeldTopology", name, str(rate), json.dumps(conf), folder=self.counts_folder / name)
+        once = {"durable.held": True, "topology.acker.executors": 1, "topology.message.timeout.secs": 900, **conf}
+        self._submit("DurableTopology", name, str(rate), json.dumps(once), folder=self.counts_folder / name)
 
     def submit_durable(self, name: str, *, rate: float, **conf: Any) -> None:
         """Compile and submit numbers of two spouts that send again, in their next life too, what was not acked."""
@@ -86,7 +87,7 @@ class Tally:
         return {int(line) for file in files for line in file.read_text().rpartition("\n")[0].splitlines()}
 
     def lines(self, name: str, kind: str) -> list[str]:
-        """The ids that spouts (`sent`) or sinks (`written`) of such a topology wrote down, in all their lives."""
+        """The numbers that spouts (`sent`) or sinks (`written`) of a held one wrote down, as often as they did."""
         files = (self.counts_folder / name).glob(f"{kind}-*")
         return [line for file in files for line in file.read_text().rpartition("\n")[0].splitlines()]
 

@@ -3,6 +3,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +30,8 @@ import org.apache.storm.tuple.Values;
  * not; two layers of bolts that can move; and sinks that write a number down before they acknowledge it.
  *
  * <p>Arguments: name, folder for what is written down, tuples per second of each spout, settings of the topology as JSON. The
- * spouts send nothing new once the folder has a file {@code stop}.
+ * spouts send nothing new once the folder has a file {@code stop}. With the setting {@code durable.held} they send each number
+ * once, whatever becomes of it, and sinks hold tuples in batches from tick to tick: one that a sink holds is in no queue.
  */
 public final class DurableTopology {
     private DurableTopology() {
@@ -41,7 +43,8 @@ public final class DurableTopology {
         builder.setSpout("source", new Source(arguments[1], Double.parseDouble(arguments[2])), 2);
         builder.setBolt("pass", new Pass(), 2).shuffleGrouping("source");
         builder.setBolt("sum", new Sum(), 2).fieldsGrouping("pass", new Fields("key"));
-        builder.setBolt("write", new Write(arguments[1]), 2).shuffleGrouping("sum");
+        builder.setBolt("write", new Write(arguments[1]), 2).shuffleGrouping("sum")
+                .addConfiguration(Config.TOPOLOGY_TICK_TUPLE_FREQ_SECS, 3);
         Config conf = new Config();
         conf.setNumWorkers(2);
         conf.setNumAckers(2);
@@ -51,12 +54,17 @@ public final class DurableTopology {
         StormSubmitter.submitTopology(arguments[0], conf, builder.createTopology());
     }
 
-    private static void append(Path file, long number) {
+    private static void append(Path file, List<Long> numbers) {
+        String lines = numbers.stream().map(each -> each + "\n").collect(Collectors.joining());
         try {
-            Files.writeString(file, number + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+            Files.writeString(file, lines, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
         } catch (IOException error) {
             throw new IllegalStateException(error);
         }
+    }
+
+    private static boolean held(Map<String, Object> conf) {
+        return Boolean.TRUE.equals(conf.get("durable.held"));
     }
 
     static final class Source extends BaseRichSpout {
@@ -66,6 +74,7 @@ public final class DurableTopology {
         private final double perNano;
         private long next;
         private long begin;
+        private boolean once;
         private transient TreeSet<Long> again;
         private transient Path sent;
         private transient Path acked;
@@ -84,6 +93,16 @@ public final class DurableTopology {
             again = new TreeSet<>(numbers(sent));
             next = again.isEmpty() ? context.getThisTaskIndex() : again.last() + 2;
             again.removeAll(numbers(acked));
+            once = held(conf);
+            if (once) {
+                again.clear();
+            }
+            activate();
+        }
+
+        /** What was not sent while nobody asked is not due. */
+        @Override
+        public void activate() {
             begin = System.nanoTime() - (long) (next / 2 / perNano);
         }
 
@@ -101,7 +120,7 @@ public final class DurableTopology {
             if (number == null && next / 2 < (System.nanoTime() - begin) * perNano && !Files.exists(sent.resolveSibling("stop"))) {
                 number = next;
                 next += 2;
-                append(sent, number);
+                append(sent, List.of(number));
             }
             if (number != null) {
                 collector.emit(new Values(number % 16, number), number);
@@ -110,12 +129,14 @@ public final class DurableTopology {
 
         @Override
         public void ack(Object message) {
-            append(acked, (Long) message);
+            append(acked, List.of((Long) message));
         }
 
         @Override
         public void fail(Object message) {
-            again.add((Long) message);
+            if (!once) {
+                again.add((Long) message);
+            }
         }
 
         @Override
@@ -158,6 +179,8 @@ public final class DurableTopology {
         private static final long serialVersionUID = 1L;
 
         private final String folder;
+        private final List<Tuple> batch = new ArrayList<>();
+        private boolean holds;
         private transient Path file;
         private transient OutputCollector collector;
 
@@ -169,14 +192,22 @@ public final class DurableTopology {
         public void prepare(Map<String, Object> conf, TopologyContext context, OutputCollector collector) {
             this.collector = collector;
             file = Path.of(folder, "written-" + context.getThisTaskId());
+            holds = held(conf);
         }
 
         @Override
         public void execute(Tuple tuple) {
-            if (!Constants.SYSTEM_TICK_STREAM_ID.equals(tuple.getSourceStreamId())) {
-                append(file, tuple.getLong(0));
+            boolean tick = Constants.SYSTEM_TICK_STREAM_ID.equals(tuple.getSourceStreamId());
+            if (tick) {
+                collector.ack(tuple);
+            } else {
+                batch.add(tuple);
             }
-            collector.ack(tuple);
+            if (tick || !holds) {
+                append(file, batch.stream().map(each -> each.getLong(0)).collect(Collectors.toList()));
+                batch.forEach(collector::ack);
+                batch.clear();
+            }
         }
 
         @Override
