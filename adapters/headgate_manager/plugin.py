@@ -127,7 +127,7 @@ def _claims(topologies: Sequence[Topology], observation: Observation) -> list[Cl
     """Claims of the topologies that have tasks, with the nodes on which they run."""
     nodes: dict[str, set[str]] = {}
     for task, slot in observation.assignment.items():
-        nodes.setdefault(task.rsplit("/", 2)[0], set()).add(slot.node)
+        nodes.setdefault(task.partition("/")[0], set()).add(slot.node)
     return [
         Claim(
             name=each.id,

@@ -30,6 +30,9 @@ NUMBERS = 600
 larger it is, the closer is the bound where tasks at rest cost little, and the longer a round takes."""
 FASTEST = 1e30
 """Factor of the stated rates beyond which no bound is looked for."""
+DOUBLED = 3
+"""Doublings of a rate that are made whatever is left: if larger, an answer at once takes longer; with 0 it often has no
+bound at all."""
 ROUNDS = 60
 """Rounds of column generation, at most."""
 HALVINGS = 50
@@ -181,8 +184,9 @@ def highest_of_any(spreads: AnyNumber, limit: float, known: NDArray[np.int64] | 
     k = len(spreads.slope)
     price = np.where(spreads.free > 0, 1.0 / max(float(spreads.free.sum()), 1.0), 0.0)
     columns: list[list[NDArray[np.int64]]] = [[] if known is None else [known[row]] for row in range(k)]
+    last = limit * 2**DOUBLED
     while spreads.gap(limit, price) <= 0:
-        if limit > FASTEST or spreads.budget.spent:
+        if limit > FASTEST or (limit >= last and spreads.budget.spent):
             return Highest(rate=math.inf, price=price, shares=None)
         limit *= 2
     for _ in range(ROUNDS):

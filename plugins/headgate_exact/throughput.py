@@ -53,7 +53,7 @@ def most_throughput(request: Request, options: Options, budget: Budget, others: 
     alone = [row for row in range(len(instances.parts)) if not takes(instances, row).any()]
     if alone:
         return _better(instances.refuse(instances.no_machine(alone[0])), others)
-    limit = highest_factor(instances)
+    limit = highest_factor(instances, budget)
     if not math.isfinite(limit):
         counts = fill(instances, 1.0, options)
         said = "no rate of these components costs anything, or no spout emits"

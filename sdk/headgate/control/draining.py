@@ -22,7 +22,7 @@ def changed_topologies(before: Mapping[str, Slot], after: Mapping[str, Slot]) ->
         before: Slots of running tasks, by task id.
         after: Slots that a plan asks for.
     """
-    return tuple(sorted({task.rsplit("/", 2)[0] for task, slot in before.items() if after.get(task, slot) != slot}))
+    return tuple(sorted({task.partition("/")[0] for task, slot in before.items() if after.get(task, slot) != slot}))
 
 
 def change_of(request: Request, after: Mapping[str, Slot], execute: Callable[[], Receipt]) -> Change:
@@ -36,7 +36,7 @@ def change_of(request: Request, after: Mapping[str, Slot], execute: Callable[[],
         execute: Carries it out.
     """
     names = changed_topologies(request.assignment, after)
-    own = {task: slot for task, slot in request.assignment.items() if task.rsplit("/", 2)[0] in names}
+    own = {task: slot for task, slot in request.assignment.items() if task.partition("/")[0] in names}
     live = {each.id for each in request.topologies if each.live}
     paused = tuple(name for name in names if name not in live)
     return Change(topologies=paused, before=FrozenMap(own), execute=execute)

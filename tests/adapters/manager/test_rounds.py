@@ -15,7 +15,7 @@ from headgate.control.loop import Control, Loop
 from headgate.control.priorities import Priorities
 from headgate.errors import DocumentError, PluginError
 from headgate.hooks import Description, hookimpl
-from headgate.model import Observation
+from headgate.model import Component, FrozenMap, Observation, Slot, Topology
 from headgate.plugins.host import PluginHost
 from headgate_manager import database
 from headgate_manager.database import opened, transaction
@@ -206,6 +206,17 @@ def test_a_submission_under_a_new_id_keeps_the_indication_of_its_name(path, stor
     (said,) = Manager().headgate_prioritise(observation, str(path)).topologies
     assert (said.priority, said.minimum_nodes, said.desired_nodes) == (7, 2, again.desired_nodes)
     assert set(store.seen()) == {"wordcount"}
+
+
+def test_a_topology_that_runs_starves_for_no_slash_in_the_id_of_a_component(path, store):
+    cluster = use_case(USE_CASE_1, 16, ()).cluster
+    running = FrozenMap({"t/a/b/0": Slot(cluster.nodes[0].id, cluster.nodes[0].slots[0])})
+    made = Topology(id="t", components=(Component(id="a/b"),))
+    said = Manager().headgate_prioritise(
+        Observation(cluster=cluster, topologies=(made,), assignment=running), str(path)
+    )
+    assert not said.notes
+    assert (store.seen()["t"].nodes, store.seen()["t"].starving) == (1, None)
 
 
 class Overreaching:

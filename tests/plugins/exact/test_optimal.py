@@ -9,6 +9,7 @@ import random
 import attrs
 import numpy as np
 import pytest
+from ortools.linear_solver import pywraplp
 
 from headgate.model import ENDED_EARLY, NOT_SEARCHED, Flow, Metrics, Resources, Status
 from headgate.plugins.host import PluginHost
@@ -17,11 +18,13 @@ from headgate.problem.check import check_plan
 from headgate.problem.profiles import FULL, Profiled
 from headgate.testing.brute import placeable
 from headgate.testing.build import SMALL, SeededDice, build_request
+from headgate.toolbox.instance_counts import InstanceCounts
 from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headgate_exact import placement, solver
 from headgate_exact.classes import Classes
 from headgate_exact.options import Options
 from headgate_exact.plugin import optimal
+from headgate_exact.relaxation import highest_factor
 from headgate_hetero.workloads import micro_benchmark as throughput_benchmark
 from hetero_cases import profiled
 from small_requests import component, node, request, topology
@@ -115,6 +118,29 @@ def test_a_search_that_the_clock_ends_says_that_another_run_may_find_another_pla
     plan = run(asked)
     assert (plan.label, plan.bound.proven) == ("ok, ended early", False)
     assert [reason.code for reason in plan.reasons] == [ENDED_EARLY]
+
+
+def test_a_linear_program_ends_with_the_clock_too():
+    """GLOP is told what is left: dense rows that it takes far longer for than a thousandth of a second."""
+    program, dice = pywraplp.Solver.CreateSolver("GLOP"), random.Random(0)
+    amounts = [program.NumVar(0, program.infinity(), "") for _ in range(200)]
+    for _ in range(200):
+        program.Add(sum(dice.random() * each for each in amounts) <= 1 + dice.random())
+    program.Maximize(sum((1 + dice.random()) * each for each in amounts))
+    budget = solver.Budget(work=PATIENT, clock=1e-3)
+    assert not budget.run_linear(program)
+    assert (budget.cut, budget.spent) == (True, True)
+    assert solver.Budget(work=PATIENT, clock=PATIENT).run_linear(program)
+
+
+@pytest.mark.parametrize("met", [0.0, 5.0])
+def test_a_relaxation_that_is_not_solved_leaves_a_bound_all_the_same(met):
+    """c0 and c1 share two machines, of which each would have both: twice as much as the relaxation allows."""
+    instances = InstanceCounts.of(profiled([[0.2, 0.2], [0.2, 0.2]], met))
+    solved, ended = (solver.Budget(work=PATIENT, clock=clock) for clock in (PATIENT, 0.0))
+    bounds = [highest_factor(instances, budget) for budget in (solved, ended)]
+    assert bounds == pytest.approx([500.0 * (1 - met / FULL), 1000.0 * (1 - met / FULL)])
+    assert not solved.spent
 
 
 def highest(asked, most):

@@ -111,6 +111,16 @@ def test_a_topology_without_running_tasks_needs_no_pause():
     assert change_of(small(), small().assignment, Receipt).before == FrozenMap()
 
 
+def test_a_component_whose_id_has_a_slash_is_one_of_its_topology():
+    """Else nobody would pause the topology, and no slot of it would be known when the change is undone."""
+    slots = {"t/a/b/0": "a:6700", "u/c/0": "a:6701"}
+    made = request([node("a"), node("b")], [topology("t", component("a/b")), topology("u", component("c"))], slots)
+    after = {**made.assignment, "t/a/b/0": Slot("b", 6700)}
+    assert changed_topologies(made.assignment, after) == ("t",)
+    change = change_of(made, after, Receipt)
+    assert (change.topologies, set(change.before)) == (("t",), {"t/a/b/0"})
+
+
 def test_tasks_that_move_live_pause_nothing():
     manager, target = Manager(), machine("t")
     done = round_of(manager, target)
