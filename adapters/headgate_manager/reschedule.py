@@ -27,6 +27,10 @@ POLL = 0.25
 RESUMING = 60.0
 """Seconds for which a topology is resumed again and again where the engine does not answer. With fewer, a Nimbus that
 restarts fails the round; with more, a dead one is noticed later. The next round tries again in any case."""
+STARTING = 120.0
+"""Seconds that workers of a change which was cut off are given to report before it is undone. With fewer, Storm's
+supervisor takes those that are still starting for dead, and they keep their ports for ever; with more, topologies that
+report nothing pause for longer."""
 
 
 @attrs.frozen(kw_only=True)
@@ -103,6 +107,8 @@ class Rescheduler:
         said = []
         for found in self._kept.open(self._steering.intake.cluster):
             now = recovered(found)
+            if now.stage == "undo":
+                self._let_start(now.topologies)
             while now.stage != "ended":
                 result = self._act(now, None, None)
                 now = found = _resumed(self._written(now, result, found), now.stage)
@@ -149,6 +155,14 @@ class Rescheduler:
             word, why = readiness(self._backlogs(now.topologies), self._clock() - begin, drain)
             if word != "waiting":
                 return _Done(done=word != "kept", words=((word, why),))
+            self._sleep(POLL)
+
+    def _let_start(self, topologies: Sequence[str]) -> None:
+        """Wait until every worker of some topologies reports, as the process that began to move them would have."""
+        begin = self._clock()
+        while self._clock() - begin < STARTING:
+            if all(each.tuples is not None for each in self._backlogs(topologies).values()):
+                return
             self._sleep(POLL)
 
     def _backlogs(self, topologies: Sequence[str]) -> Mapping[str, Backlog]:

@@ -17,7 +17,7 @@ from headgate.errors import EngineError
 from headgate.interrupts import Terminated
 from headgate.model import Backlog, Change, Drain, FrozenMap
 from headgate_manager.database import opened
-from headgate_manager.reschedule import Rescheduler
+from headgate_manager.reschedule import STARTING, Rescheduler
 from headgate_manager.rescheduling import NEXT, Rescheduling, advanced, readiness, recovered
 from headgate_manager.reschedulings import Reschedulings
 from headgate_manager.store import Author, Store
@@ -219,6 +219,21 @@ def test_a_database_that_goes_away_leaves_nothing_paused_and_is_put_right_later(
     (said,) = Rescheduler(Reschedulings(database), machine.steering).recover()
     assert said.endswith("the manager ended in the middle")
     assert (machine.active, machine.slots) == (ACTIVE, OLD)
+
+
+@pytest.mark.parametrize(("looks", "seconds"), [(40, 10.0), (10**6, STARTING)])
+def test_workers_of_a_change_that_was_cut_off_may_start_before_it_is_undone(machine, database, looks, seconds):
+    """A worker that is moved while it starts is forgotten by Storm's supervisor, and keeps its port."""
+    begun, time = Reschedulings(database).begin("file", NAMES, sorted(ACTIVE), FrozenMap(OLD)), Time()
+    Reschedulings(database).write(begun, attrs.evolve(begun, stage="change"), [("empty", "")])
+    for name in ACTIVE:
+        machine.pause(name)
+    machine.silent = looks
+    undone = []
+    steering = attrs.evolve(machine.steering, rollback=lambda _: undone.append(time.now) or machine.rollback(_))
+    Rescheduler(Reschedulings(database), steering, clock=time, sleep=time.sleep).recover()
+    assert undone == [seconds]
+    assert machine.active == ACTIVE
 
 
 def test_another_cluster_in_the_same_database_is_left_alone(machine, database):

@@ -59,6 +59,7 @@ def test_flights_are_planned_from_their_own_profile(tmp_path):
     assert (learnt / KNOWLEDGE).exists()
 
 
+@pytest.mark.matrix  # the one above learns profiles, and test_learn.py says what they are worth
 def test_what_was_learnt_makes_the_next_plan_better_by_what_the_first_run_measured(tmp_path):
     """Two machines of unequal type: the first run has no profiles, the second those that the first one taught."""
     samples, learnt = tmp_path / "samples", tmp_path / "learnt"

@@ -12,20 +12,39 @@ from collections import Counter
 import pytest
 
 from headgate_pipeline.run import KNOWLEDGE, REQUEST
+from headgate_pipeline.synthetic import Plant
 from headgate_pipeline.tables.store import Store
-from pipeline_command import LOCAL, PATIENCE
+from pipeline_command import LOCAL, PATIENCE, pipeline
 from pipeline_samples import DUPLICATES, FIRST, task_row, write
 from pipeline_tables import same
 from shell import gone, running
 
 pytestmark = pytest.mark.spark
 
+WINDOWS = 20
+"""Windows that the first files of the short test have."""
 LATE = 20
 """Rows of a second file for an old hour; five are there already."""
 MANY = "from headgate_pipeline.tables import on_spark; on_spark.FEW = 0; from headgate.cli.main import main; main()"
 """The program, for which any rows are many: they are kept in a file, not in memory."""
 
 
+def test_a_file_that_comes_is_learnt_as_a_batch_learns_it(tmp_path):
+    sound = Plant(tasks=2, nodes=2).write(tmp_path / "raw", windows=WINDOWS)
+    words = ("pipeline", "run", "raw", "-O", "out", *LOCAL, "--follow", "1", "--json")
+    with running(*words, folder=tmp_path) as (process, mark):
+        assert wait_for(process, tmp_path / "out", sound) == {"": sound}
+        write(tmp_path / "raw" / FIRST / "late.parquet", [task_row(number) for number in range(LATE)])
+        assert wait_for(process, tmp_path / "out", sound + LATE) == {"": sound + LATE}
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=PATIENCE)[1]
+        assert gone(mark) == []
+    assert (process.returncode, "Traceback" in errors) == (130, False)
+    pipeline(tmp_path / "raw", tmp_path / "once")
+    assert same(tmp_path / "once", tmp_path / "out")
+
+
+@pytest.mark.matrix
 def test_a_stream_learns_what_batches_learn(folder, made, tmp_path):
     shutil.copytree(folder / "raw", tmp_path / "raw")
     out = tmp_path / "out"

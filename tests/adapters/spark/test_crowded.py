@@ -13,7 +13,8 @@ SCRIPT = Path(__file__).with_name("crowded_jobs.py")
 LIMIT = 1740
 """Seconds after which the script is taken to hang; on an idle machine it takes about one minute."""
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(LIMIT + 60)]
+# test_soft.py has a session of its own that places states, losses and joins by default
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.matrix, pytest.mark.timeout(LIMIT + 60)]
 
 
 @pytest.fixture(scope="module")

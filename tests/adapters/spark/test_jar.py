@@ -87,7 +87,8 @@ def jar(home: SparkHome, compiler: Java, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize("compiler", [pytest.param("javac", marks=pytest.mark.matrix), "janino"], indirect=True)
+@pytest.mark.matrix  # every session of the default tests places by a jar of the JDK, and both compilers make one below
+@pytest.mark.parametrize("compiler", ["javac", "janino"], indirect=True)
 def test_either_compiler_makes_a_jar_that_places_and_spark_submit_takes_it(jar: Path, tmp_path: Path) -> None:
     """All other tests on Spark place tasks by a jar that javac made."""
     (tmp_path / "submitted.py").write_text(SUBMITTED)

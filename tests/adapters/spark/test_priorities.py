@@ -129,6 +129,7 @@ def test_a_trigger_gives_a_query_a_node_of_another_and_takes_it_back(spark, stor
     assert {each.nodes for each in store.seen().values()} == {1, 2}
 
 
+@pytest.mark.matrix
 def test_a_query_without_a_node_waits_and_catches_up(spark, store, queries, follow):
     """`dps`: while its trigger is on, `events` takes all three nodes that it desires."""
     store.set(EVENTS, {"desired_nodes": 3}, Author(who="ann"))
@@ -161,6 +162,7 @@ def running(spark, query):
     return sum(each.numActiveTasks for each in stages if each)
 
 
+@pytest.mark.matrix
 def test_starving_ends_by_aging_and_with_whoever_follows(spark, store, queries, follow):
     """The trigger stays on: the other query comes first once it has starved for a second."""
     store.set(EVENTS, {"desired_nodes": 3}, Author(who="ann"))
@@ -175,6 +177,7 @@ def test_starving_ends_by_aging_and_with_whoever_follows(spark, store, queries, 
         check_rows(spark, each)
 
 
+@pytest.mark.matrix
 def test_queries_come_and_go_and_the_last_one_ends_the_rounds(spark, store, queries, follow, tmp_path):
     followed = follow("sps-v2")
     share(spark, queries, followed, events=1, archive=2)

@@ -148,6 +148,7 @@ def maps(pid: int) -> list[str]:
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.matrix  # on a busy machine every start of a cluster waits so
 def test_a_session_waits_for_executors_that_are_registered_and_take_no_tasks_yet(java: None, tmp_path: Path) -> None:
     """An executor registers, then makes its plugins, and only then says that it was launched."""
     source = tmp_path / "SlowPlugin.java"
@@ -193,7 +194,7 @@ def test_an_ordinary_session_is_soft_and_told_what_to_do(java: None) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize(("whose", "said"), [("ours", 0), ("PySpark's", 1)])
+@pytest.mark.parametrize(("whose", "said"), [("ours", 0), pytest.param("PySpark's", 1, marks=pytest.mark.matrix)])
 def test_a_jvm_that_ends_first_leaves_no_traceback_of_accumulators(java: None, whose: str, said: int) -> None:
     done = run(LOST_JVM, whose)
     assert done.returncode == 0

@@ -86,6 +86,7 @@ def rare(spark, tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.matrix  # the rules are tested above, each by itself
 def test_long_triggers_are_measured_and_data_that_comes_late_is_followed(connection, late, rare, tmp_path):
     began, rounds = time.monotonic(), []
     # As many tasks on one core as on four make batches longer.

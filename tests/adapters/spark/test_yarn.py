@@ -22,7 +22,8 @@ from shell import HEADGATE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(2400)]
+# on a standalone cluster test_placement.py asks the same of placements
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.matrix, pytest.mark.timeout(2400)]
 APPLICATION = Path(__file__).with_name("yarn_app.py")
 HOSTS = ["127.0.0.2", "127.0.0.3"]
 PATIENT = {
@@ -104,7 +105,7 @@ def every_task_ran_where_asked(found: Application, placement: dict[str, Any]) ->
     return {task: {host for host, _ in places} for task, places in ran.items()} == asked
 
 
-@pytest.mark.parametrize("mode", ["client", pytest.param("cluster", marks=pytest.mark.matrix)])
+@pytest.mark.parametrize("mode", ["client", "cluster"])
 def test_a_query_is_placed_and_moved_on_several_executors_a_node(yarn: LocalYarn, mode: str, tmp_path: Path) -> None:
     found = submit(yarn, mode, tmp_path, "move", "2", **THREE)
     said = found.said
@@ -137,7 +138,6 @@ DYNAMIC = {
 """Tasks that wait for their node are a backlog to Spark, which would ask for executors again in batches of a second."""
 
 
-@pytest.mark.matrix
 def test_dynamic_allocation_removes_the_executors_of_a_node_that_is_emptied(yarn: LocalYarn, tmp_path: Path) -> None:
     """Places on a node without executors are passed over at once: nothing waits for what Spark has removed."""
     before: list[int] = []
@@ -161,7 +161,6 @@ def test_dynamic_allocation_removes_the_executors_of_a_node_that_is_emptied(yarn
     assert (max(before), min(after) < 4) == (4, True)
 
 
-@pytest.mark.matrix
 def test_tasks_of_a_node_that_dies_run_elsewhere_and_come_back_with_it(yarn: LocalYarn, tmp_path: Path) -> None:
     killed = tmp_path / "killed"
     restarted: list[str] = []
@@ -190,7 +189,6 @@ def test_tasks_of_a_node_that_dies_run_elsewhere_and_come_back_with_it(yarn: Loc
     assert every_row_is_counted_once(found)
 
 
-@pytest.mark.matrix
 def test_headgate_run_places_a_query_that_knows_nothing_of_it(yarn: LocalYarn, tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     pace = ("--rounds", "3", "--interval", "0", "--window", "4", "--cooldown", "0", "--deadline", "60")

@@ -43,6 +43,7 @@ def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
 @pytest.mark.storm
 @pytest.mark.slow
 @pytest.mark.network
+@pytest.mark.matrix  # test_both_engines.py has measured plans carried out
 @pytest.mark.timeout(LIMIT + 60)
 def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_path: Path) -> None:
     with running("demo", "storm", "--version", RELEASE, "--json", folder=tmp_path) as (run, mark):

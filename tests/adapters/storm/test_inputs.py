@@ -153,6 +153,7 @@ def test_a_spout_that_keeps_up_is_quiet(cluster: ServedCluster) -> None:
     look(cluster, chain("in-time", 4.0, 1.0), lambda it: it.keeps_up("acked; offered: arrived"), **conf)
 
 
+@pytest.mark.matrix  # test_reports.py has their figures worked by hand
 def test_a_filter_without_ackers_is_quiet_and_a_splitter_at_half_speed_is_not(cluster: ServedCluster) -> None:
     figures, alone = "received by sinks; offered: arrived", {"topology.acker.executors": 0}
     look(cluster, chain("filter", 4.0, 0.1), lambda it: it.keeps_up(figures), **alone)

@@ -17,7 +17,7 @@ from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
 from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import HOOKS, SCHEDULER
 from patience import PATIENCE
-from shell import headgate, running
+from shell import HEADGATE, headgate, running
 from storm_cluster import RELEASE, wait_for
 from storm_tally import Tally
 
@@ -29,6 +29,9 @@ RATE = 20.0
 """Tuples per second of each of two spouts: sinks hold 120 of them at a time."""
 KILLS = int(os.environ.get("HEADGATE_TEST_KILLS", "3"))
 """Managers that are killed at random moments."""
+
+TO_FILES = ("sh", "-c", 'exec "$@" >>stdout 2>>stderr', "sh")
+"""Runs a program whose words can be read after its end, also by a test that reads nothing meanwhile."""
 
 
 class Site:
@@ -46,7 +49,8 @@ class Site:
         words += ("--journal", self.folder / "journal", "--priorities", f"manager:{self.database}")
         pace = ("--window", "1", "--interval", "0", "--cooldown", "0")
         words = ("serve", "storm", "-s", "dps", *words, *pace, *options)
-        self.process, _ = self.stack.enter_context(running(*map(str, words), folder=self.folder))
+        serving = running(*map(str, words), folder=self.folder, program=(*TO_FILES, HEADGATE))
+        self.process, _ = self.stack.enter_context(serving)
 
     def kill(self):
         """Kill the process that serves, as an operator's machine may."""
@@ -76,6 +80,18 @@ class Site:
 
     def holds(self, event, archive):
         return (len(self.nodes("event")), len(self.nodes("archive"))) == (event, archive)
+
+    def until(self, what, condition):
+        """Wait for a condition; what fails tells the last rounds, steps and words of the process that serves."""
+        try:
+            return wait_for(what, condition)
+        except AssertionError as error:
+            self.stack.close()
+            rounds = [json.loads(line) for line in (self.folder / "journal").read_text().splitlines()[-20:]]
+            told = [f"{each['number']} {each['outcome']}: {each['message']} {each['notes']}" for each in rounds]
+            steps = [f"{each['at']} {each['verdict']}: {each['why']}" for each in self.history("event")[-20:]]
+            said = [(self.folder / name).read_text()[-2000:] for name in ("stdout", "stderr")]
+            raise AssertionError("\n".join([str(error), f"exit {self.process.poll()}", *told, *steps, *said])) from None
 
     def active(self):
         return {each.name: each.status for each in self.storm.gateway.cluster().topologies}
@@ -129,9 +145,9 @@ def change(site, state, event, archive):
     """Send a trigger; seconds until nodes are as it wants them and spouts emit again."""
     begin, before = time.time(), site.steps("event").count("activated")
     site.priority("trigger", state, "event")
-    wait_for(f"nodes after trigger {state}", lambda: site.holds(event, archive))
-    wait_for("spouts that emit", lambda: set(site.active().values()) == {"ACTIVE"})
-    wait_for("the end in the history", lambda: site.steps("event").count("activated") > before)
+    site.until(f"nodes after trigger {state}", lambda: site.holds(event, archive))
+    site.until("spouts that emit", lambda: set(site.active().values()) == {"ACTIVE"})
+    site.until("the end in the history", lambda: site.steps("event").count("activated") > before)
     return time.time() - begin
 
 
@@ -143,6 +159,7 @@ def test_triggers_move_nodes_and_every_tuple_that_went_in_comes_out_once(site):
     site.note("seconds", seconds, "tuples", [len(site.tally.lines(name, "sent")) for name in NAMES])
 
 
+@pytest.mark.matrix  # tests/adapters/manager has it killed before and after each effect, on an engine that is a file
 @pytest.mark.timeout(3600)
 def test_a_manager_that_is_killed_at_any_moment_leaves_no_topology_paused_and_loses_no_tuple(site):
     chance, stages, state = random.Random(KILLS), [], "off"
@@ -150,13 +167,13 @@ def test_a_manager_that_is_killed_at_any_moment_leaves_no_topology_paused_and_lo
         state = "off" if state == "on" else "on"
         ended = len(site.steps("event"))
         site.priority("trigger", state, "event")
-        wait_for("a pause", lambda: "INACTIVE" in site.active().values())
+        site.until("a pause", lambda: "INACTIVE" in site.active().values())
         time.sleep(chance.uniform(0, 20))
         stages.append(site.steps("event")[ended:])
         site.kill()
         site.serve("--drain", "120")
-        wait_for("nodes by priority", lambda state=state: site.holds(*((2, 1) if state == "on" else (1, 2))))
-        wait_for("spouts that emit", lambda: set(site.active().values()) == {"ACTIVE"})
-        wait_for("the end in the history", lambda: site.steps("event")[-1] == "activated")
+        site.until("nodes by priority", lambda state=state: site.holds(*((2, 1) if state == "on" else (1, 2))))
+        site.until("spouts that emit", lambda: set(site.active().values()) == {"ACTIVE"})
+        site.until("the end in the history", lambda: site.steps("event")[-1] == "activated")
     site.check()
     site.note("steps before each kill", stages)

@@ -345,6 +345,7 @@ class TestOnACluster:
             cluster.storm.gateway.kill(name, wait=0)
         assert cluster.state() == before, cluster.story()
 
+    @pytest.mark.matrix  # test_local.py has a standby that leads
     def test_a_standby_nimbus_takes_over_with_a_process_and_figures_of_its_own(self, cluster, tmp_path):
         before, host = cluster.settled(), PluginHost.load()
         mine = ServiceSettings(endpoint=tmp_path / "standby.json", collector=cluster.standby, token=cluster.token)
