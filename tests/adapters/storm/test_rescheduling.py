@@ -177,3 +177,23 @@ def test_a_manager_that_is_killed_at_any_moment_leaves_no_topology_paused_and_lo
         site.until("the end in the history", lambda: site.steps("event")[-1] == "activated")
     site.check()
     site.note("steps before each kill", stages)
+
+
+@pytest.mark.matrix  # test_reschedule.py has an engine that does not answer while topologies drain, and afterwards
+@pytest.mark.timeout(3600)
+def test_nimbus_that_restarts_in_the_middle_leaves_no_topology_paused_and_loses_no_tuple(site):
+    """Killed once while topologies drain, and once at a random moment of the change after it."""
+    chance, stages = random.Random(KILLS), []
+    for state, nodes, longest in (("on", (2, 1), 0), ("off", (1, 2), 20)):
+        ended = len(site.steps("event"))
+        site.priority("trigger", state, "event")
+        site.until("a pause", lambda: "INACTIVE" in site.active().values())
+        time.sleep(chance.uniform(0, longest))
+        stages.append(site.steps("event")[ended:])
+        site.storm.kill_nimbus()
+        site.storm.start_nimbus()
+        site.until("nodes by priority", lambda nodes=nodes: site.holds(*nodes))
+        site.until("spouts that emit", lambda: set(site.active().values()) == {"ACTIVE"})
+        site.until("the end in the history", lambda: site.steps("event")[-1] == "activated")
+    site.check()
+    site.note("steps before each restart of Nimbus", stages)
