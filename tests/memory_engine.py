@@ -105,8 +105,9 @@ class ElasticEngine(Engine):
 class Judge:
     """A scheduler that replans when it is told to, and puts every task where it is told."""
 
-    def __init__(self, node_of, *, replan=True, interval=0.0):
+    def __init__(self, node_of, *, replan=True, interval=0.0, why="all is well"):
         self.node_of, self.replan, self.interval = node_of, replan, interval
+        self.reasons = (why,) if why else ()
 
     @hookimpl
     def headgate_describe(self):
@@ -116,7 +117,7 @@ class Judge:
     def headgate_analyse(self, observation):
         if self.replan is None:
             raise RuntimeError("analyse broke")
-        return Verdict(replan=self.replan, state="normal", reasons=("all is well",), interval=self.interval)
+        return Verdict(replan=self.replan, state="normal", reasons=self.reasons, interval=self.interval)
 
     @hookimpl
     def headgate_schedule(self, request):

@@ -224,6 +224,12 @@ def _prints(request: Request) -> Plan:
     return Problem.of(request).plan(_fitting(request))
 
 
+def _prints_natively(request: Request) -> Plan:
+    """Print as native code does, past Python."""
+    os.write(1, b"planning ...\n")
+    return Problem.of(request).plan(_fitting(request))
+
+
 def _guesses(request: Request) -> Plan:
     """Draw lots from the system."""
     return Problem.of(request).plan(_fitting(request, shift=os.urandom(1)[0]))
@@ -297,6 +303,7 @@ BEASTS = {
     "writes-map": _beast(_writes_map, "mutation", "pure"),
     "sets-field": _beast(_sets_field, "mutation", "pure"),
     "prints": _beast(_prints, "", "silent"),
+    "prints-natively": _beast(_prints_natively, "", "silent"),
     "mute": _beast(_mute, "", "reasons"),
     "guesses": _beast(_guesses, "", "order"),
     "reads-order": _beast(_reads_order, "", "order"),

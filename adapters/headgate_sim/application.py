@@ -49,7 +49,7 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
     from headgate.api import find_request
     from headgate.plugins.host import PluginHost
     from headgate_sim.target import SimTarget
-    from headgate_sim.trace import read_trace
+    from headgate_sim.trace import naming, read_trace
     from headgate_sim.world import World
 
     if address is not None:
@@ -65,5 +65,6 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
     # other. It reads the names of entry points and imports the one plugin.
     request = find_request(settings["request"], PluginHost.load())
     trace = read_trace(settings["trace"]) if settings["trace"] else None
-    world = World(request, timing=make(Timing, settings), trace=trace, seed=settings["seed"])
+    with naming(settings["trace"]):
+        world = World(request, timing=make(Timing, settings), trace=trace, seed=settings["seed"])
     yield SimTarget(world=world)

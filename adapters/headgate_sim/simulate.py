@@ -77,14 +77,15 @@ def simulate(
     # numpy and cattrs cost 0.3 s, which the list of commands does not need.
     from headgate.api import find_request
     from headgate.documents import unstructure
-    from headgate_sim.trace import read_trace
+    from headgate_sim.trace import naming, read_trace
 
     host = plugins(context)
     asked = find_request(request, host)
     story = read_trace(trace) if trace else None
     names = tuple(dict.fromkeys(schedulers or (SCHEDULER,)))
     chosen = _options(options, names)
-    found = [_run(host, asked, name, chosen.get(name, {}), story, settings) for name in names]
+    with naming(trace):
+        found = [_run(host, asked, name, chosen.get(name, {}), story, settings) for name in names]
     shown = [] if as_json else [*([_over_time(found[0])] if len(found) == 1 else []), _totals(found)]
     emit(unstructure(found), *shown, as_json=as_json)
     if html is not None:

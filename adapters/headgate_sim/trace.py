@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -11,6 +12,7 @@ from headgate.errors import DocumentError, pointer
 from headgate.model import Slot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from headgate_sim.layout import Layout
@@ -58,6 +60,21 @@ def read_trace(path: str | Path) -> Trace:
         DocumentError: It cannot be read or breaks its schema.
     """
     return read(path, Trace)
+
+
+@contextlib.contextmanager
+def naming(path: str | None) -> Iterator[None]:
+    """Let an error about an event name the file that it stands in.
+
+    Args:
+        path: The file, None if there is no trace.
+    """
+    try:
+        yield
+    except DocumentError as error:
+        if path is None or error.source or not error.pointer.startswith("/events"):
+            raise
+        raise DocumentError(error.pointer, error.message, path) from None
 
 
 def check_trace(trace: Trace, layout: Layout) -> None:

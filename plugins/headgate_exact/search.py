@@ -67,7 +67,7 @@ def _without_solver(request: Request) -> Plan:
     problem = Problem.of(request)
     plan = problem.plan(problem.current)
     reason = Reason(code="extra", subject="ortools", message=EXTRA, resource="package", need=1.0, have=0.0)
-    return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason, *plan.reasons))
+    return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason,))
 
 
 def least_traffic(problem: Problem, options: Options, budget: Budget, others: Mapping[str, Plan]) -> Plan:

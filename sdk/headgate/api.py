@@ -15,6 +15,7 @@ from headgate.documents import digest, loads, read, structure
 from headgate.errors import DocumentError, OptionError, PluginError, known_names
 from headgate.model import Bound, Plan, Request, Status
 from headgate.model.html import html_table
+from headgate.model.typed import check_types
 from headgate.plugins.guard import guarded
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
@@ -266,6 +267,7 @@ def load_request(request: Request | Mapping[str, Any] | str | Path, host: Plugin
         DocumentError: It is none of these, or not a valid request.
     """
     if isinstance(request, Request):
+        check_types(request, Request)
         return request
     if isinstance(request, str) and request != "-":
         return find_request(request, host or PluginHost.load())

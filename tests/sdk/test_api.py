@@ -3,17 +3,36 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from hypothesis import given
 
 import headgate
 import headgate.testing
 from headgate.api import compare, gap_to, limited, load_request, plan, tightest, workload
 from headgate.documents import digest, dumps, unstructure, write
 from headgate.errors import DocumentError, OptionError, PluginError
-from headgate.model import Bound, Plan, Reason, Request, Scores, Status
+from headgate.model import (
+    Bound,
+    Cluster,
+    Component,
+    Kind,
+    Limits,
+    Node,
+    Plan,
+    Reason,
+    Request,
+    Resources,
+    Scores,
+    Slot,
+    Status,
+    Topology,
+)
 from headgate.model.html import html_table
+from headgate.model.typed import check_types
 from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit
+from headgate.testing.strategies import requests
 from memory_engine import Judge
 from small_requests import word_count
 
@@ -128,3 +147,45 @@ def test_names_are_listed_and_checked():
     assert {"Scheduler", "Monitor", "Executor", "plan", "workload"} <= set(dir(headgate))
     assert all(getattr(headgate, name) is not None for name in dir(headgate))
     assert dir(headgate.testing) == sorted(headgate.testing.__all__)
+
+
+def made(**parts):
+    """A request of one node and one component, with other values for some fields of the component, or for parts."""
+    component = {"id": "a", "kind": Kind.SPOUT, "rate": 1.0}
+    component |= {name: parts.pop(name) for name in ("kind", "parallelism", "demand") if name in parts}
+    cluster = Cluster(nodes=(Node(id="n", capacity=Resources(cpu=400, memory=4096)),))
+    topology = Topology(id="t", components=(Component(**component),))
+    return Request(**{"cluster": cluster, "topologies": (topology,), **parts})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "pointer", "expected"),
+    [
+        ({"kind": "sprout"}, "/topologies/0/components/0/kind", "a Kind is expected, one of spout, bolt"),
+        ({"parallelism": "3"}, "/topologies/0/components/0/parallelism", "a whole number is expected"),
+        ({"parallelism": 3.0}, "/topologies/0/components/0/parallelism", "a whole number is expected"),
+        ({"parallelism": True}, "/topologies/0/components/0/parallelism", "a whole number is expected"),
+        ({"demand": {"cpu": "x"}}, "/topologies/0/components/0/demand/cpu", "a number is expected"),
+        ({"seed": "x"}, "/seed", "a whole number is expected"),
+        ({"topologies": None}, "/topologies", "a tuple is expected"),
+        ({"cluster": Cluster(nodes=("n",))}, "/cluster/nodes/0", "a Node is expected"),
+        ({"assignment": {"t/a/0": "n:0"}}, "/assignment/t~1a~10", "a Slot is expected"),
+        ({"assignment": {7: Slot("n", 0)}}, "/assignment", "a text is expected"),
+        ({"limits": Limits(restarts="no")}, "/limits/restarts", "True or False is expected"),
+    ],
+)
+def test_a_request_made_by_hand_is_told_which_field_has_the_wrong_type(wrong, pointer, expected):
+    with pytest.raises(DocumentError) as error:
+        plan(made(**wrong), "first-fit", host=host())
+    assert error.value.pointer == pointer
+    assert error.value.message.endswith(expected)
+
+
+def test_what_does_as_a_type_is_taken():
+    taken = made(demand={"cpu": np.float64(2)}, seed=np.int64(1), assignment={"t/a/0": Slot("n", 0)})
+    assert plan(taken, "first-fit", host=host()).status == "ok"
+
+
+@given(requests())
+def test_no_request_that_a_document_may_hold_is_refused_for_its_types(request):
+    check_types(request, Request)

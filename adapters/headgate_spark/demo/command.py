@@ -27,7 +27,7 @@ CORES = (4, 2, 1)
 @click.group("demo", invoke_without_command=True)
 @click.option("--load", default=0.8, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @folder_option("headgate-demo", "demo.json and demo.html")
-@click.option("--offline", is_flag=True, help="Only the part that needs no Java.")
+@click.option("--offline", is_flag=True, help="Only the part that needs no Java; it writes demo.json alone.")
 @json_option
 @click.pass_context
 def demo(context: click.Context, /, *, load: float, output: Path, offline: bool, as_json: bool) -> None:
@@ -42,7 +42,7 @@ def demo(context: click.Context, /, *, load: float, output: Path, offline: bool,
     if not (offline or missing):
         _real(host, workers, load, output, as_json=as_json)
         return
-    _offline(host, workers, load, as_json=as_json)
+    _offline(host, workers, load, output, as_json=as_json)
     if missing and not offline:
         say(f"the part on a real cluster was left out: {missing}")
         context.exit(4)
@@ -62,10 +62,10 @@ def _missing() -> str:
     return ""
 
 
-def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, *, as_json: bool) -> None:
+def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, output: Path, *, as_json: bool) -> None:
     # numpy and cattrs cost 0.2 s, which a list of commands does not need.
     from headgate.api import compare
-    from headgate.documents import unstructure
+    from headgate.documents import unstructure, write_text
     from headgate_spark.demo.flights import FlightsQuery
     from headgate_spark.demo.offline import offline_request
     from headgate_spark.demo.show import OFFLINE, offline_rows
@@ -73,11 +73,13 @@ def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, *, as
     request = offline_request(FlightsQuery(folder=Path()), workers, load)
     compared = compare(request, [name for name in ("even", "resource-aware", "dstorm") if name in host], host=host)
     title = f"planned offline: 12 feeds and 12 partitions of airports on nodes of {', '.join(map(str, CORES))} cores"
+    write_text(output / "demo.json", json.dumps(unstructure(compared), indent=2) + "\n")
     emit(
         unstructure(compared),
         table(title, OFFLINE, offline_rows(compared, request), numbers=OFFLINE[2:]),
         as_json=as_json,
     )
+    say(f"wrote {output / 'demo.json'}")
 
 
 def _real(host: PluginHost, workers: Sequence[WorkerSpec], load: float, output: Path, *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headgate.cli.complete import plugin_names
+from headgate.cli.complete import plugin_names, rules
 from headgate.cli.host import plugins
 from headgate.cli.logs import show_logs
 from headgate.cli.numbers import FiniteRange
@@ -31,7 +31,12 @@ MARK = {"ok": Markup("[green]ok[/]"), "failed": Markup("[red]FAILED[/]"), "skipp
 @click.option(
     "--save", type=click.Path(file_okay=False, path_type=Path), help="Write the requests that break rules here."
 )
-@click.option("--explain", metavar="RULE", help="Say what a rule promises and on what it is tried, and nothing else.")
+@click.option(
+    "--explain",
+    metavar="RULE",
+    shell_complete=rules,
+    help="Say what a rule promises and on what it is tried, and nothing else.",
+)
 @click.option("--master", help="Address of a running engine; one is started on this machine by default.")
 @click.option("--window", type=SECONDS, default=5.0, show_default=True, help="Seconds that an engine measures.")
 @click.option("--budget", type=SECONDS, default=30.0, show_default=True, help="Seconds that measuring takes beyond it.")
@@ -82,6 +87,7 @@ def command(
             engine=name, application=application, address=master, window=window, budget=budget, patience=patience
         )
         context.exit(_engine(host, trial, as_json=as_json))
+    host.options(name, options)  # a name or an option that there is not is refused before anything is said
     with steps(name, len(RULES), "rules") as tell:
         found = conform(name, seed=seed, host=host, options=options, tell=tell)
     rows = [(MARK[row.status], row.rule, row.requests or "", row.detail) for row in found.rows]

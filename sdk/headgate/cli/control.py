@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headgate.cli.output import console
+from headgate.cli.output import console, trimmed
 from headgate.control.settings import Pace, Setting, settings_of
 from headgate.errors import printable
 from headgate.interrupts import check
@@ -128,4 +128,4 @@ def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
     screen = console()
     with screen.capture() as captured:
         screen.print(moves_table(done.plan))
-    return message, captured.get()
+    return message, trimmed(captured.get())

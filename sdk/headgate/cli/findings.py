@@ -10,6 +10,7 @@ from headgate.cli.defaults import BROKEN
 from headgate.engines.apart.ability import bounds, network_problem
 from headgate.hooks import Finding
 from headgate.plugins.collect import needs_of
+from headgate.plugins.loading import SHADOWED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,8 +71,15 @@ def _broken(what: str, aside: Quarantined) -> Finding:
         subject=f"{what} {aside.name}",
         status="broken",
         detail=f"{aside.origin}: {aside.reason}",
-        fix="repair or uninstall it, or name it in HEADGATE_DISABLE_PLUGINS",
+        fix=_remedy(aside),
     )
+
+
+def _remedy(aside: Quarantined) -> str:
+    """A fix for what is set aside; whoever switched off the name of a built-in one would switch off that one too."""
+    if aside.reason == SHADOWED:
+        return "rename or uninstall it: the built-in one works on"
+    return "repair or uninstall it, or name it in HEADGATE_DISABLE_PLUGINS"
 
 
 def _python() -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import sys
 import time
@@ -104,8 +105,20 @@ def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:
         click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str))
         return
     out = console()
-    for each in renderables:
-        out.print(each)
+    with out.capture() as captured:
+        for each in renderables:
+            out.print(each)
+    click.echo(trimmed(captured.get()), nl=False, color=True)  # rich has seen whether colours are wanted
+
+
+def trimmed(text: str) -> str:
+    """The text that rich has drawn, without the blank line above a table and the blanks at the ends of lines.
+
+    Args:
+        text: The text.
+    """
+    lines = itertools.dropwhile(lambda line: not line.strip(), text.splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 WIDE = 12

@@ -48,11 +48,11 @@ def command(*, name: str | None, as_json: bool) -> None:
             each["name"],
             ", ".join(each["roles"]),
             each["summary"],
-            _options(each["options"]),
+            _options(plugin.description),
             len(each["workloads"]) or "",
             f"{each['distribution']} {each['version']}",
         )
-        for each in data
+        for each, plugin in zip(data, host.plugins.values(), strict=True)
     ]
     emit(
         data,
@@ -102,5 +102,7 @@ def _roles(hooks: frozenset[str]) -> set[str]:
     return {role for hook, role in ROLES.items() if hook in hooks}
 
 
-def _options(options: Any) -> str:
-    return " ".join(f"{name}={value}" for name, value in options.items())
+def _options(described: Description) -> str:
+    """The options with their defaults; of one that has to be given the name alone."""
+    fields = attrs.fields(described.options)
+    return " ".join(each.name if each.default is attrs.NOTHING else f"{each.name}={_default(each)}" for each in fields)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from headgate.cli.complete import claims as claim_names
 from headgate.cli.complete import plugin_names
 from headgate.cli.host import plugins
 from headgate.cli.output import console, emit, json_option, say
@@ -24,7 +25,9 @@ Asked = TypeVar("Asked", "Claim", "Improvement")
 
 @click.command("reproduce")
 @click.argument("plugin", required=False, shell_complete=plugin_names("headgate_evidence"))
-@click.option("--claim", "wanted", multiple=True, help="Only this claim or improvement, repeatable.")
+@click.option(
+    "--claim", "wanted", multiple=True, shell_complete=claim_names, help="Only this claim or improvement, repeatable."
+)
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the charts here.")
 @json_option
 @click.pass_context

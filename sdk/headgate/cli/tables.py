@@ -122,7 +122,10 @@ def moves_table(plan: Plan) -> Any:
     lines = [(kind, component, source, target, number) for (kind, component, source, target), number in count.items()]
     if len(lines) > SHOWN_MOVES:
         hidden = sum(line[4] for line in lines[SHOWN_MOVES:])
-        lines = [*lines[:SHOWN_MOVES], ("...", f"{len(lines) - SHOWN_MOVES} more lines", "", "", hidden)]
+        lines = [
+            *lines[:SHOWN_MOVES],
+            ("...", f"{len(lines) - SHOWN_MOVES:,} more lines, all with --json", "", "", hidden),
+        ]
     title = f"{len(plan.moves):,} moves"
     return table(title, ("move", "component", "from", "to", "tasks"), lines, numbers=("tasks",))
 

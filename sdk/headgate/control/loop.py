@@ -244,7 +244,9 @@ class Loop:
         except Exception as error:  # noqa: BLE001 - so is a scheduler
             return self._end("held", _say(error))
         if not (verdict.replan or replan):
-            return self._end("quiet", "; ".join(verdict.reasons), verdict=verdict)
+            return self._end(
+                "quiet", "; ".join(verdict.reasons) or f"{control.scheduler} sees no need", verdict=verdict
+            )
         if not replan and (wait := interval_reason(verdict, self._memory, now=self._clock())):
             return self._end("quiet", wait, verdict=verdict)
         return self._plan(request, verdict)
@@ -340,19 +342,19 @@ class Loop:
 
     def _verify(self, plan: Plan, seen: dict[str, Any], done: Outcome) -> Round:
         try:
-            after = self._observe()
+            after = self._observe("afterwards: ")
         except Exception as error:  # noqa: BLE001 - a monitor again
             return self._end("missed", f"carried out, but not seen: {_say(error)}", **seen)
         check = compare_assignments(plan.assignment, after.assignment)
         message = f"{check.hits} of {check.asked} tasks run where asked"
         return self._end("missed" if check.missed else done, message, check=check, **seen)
 
-    def _observe(self) -> Observation:
+    def _observe(self, when: str = "") -> Observation:
         seen = self._host.observe(self._control.engine, self._target, self._control.window)
         if self._keep is not None:
             self._keep(seen)
         seen = self._knowledge.complete(seen)
-        self._notes += seen.notes
+        self._notes += tuple(f"{when}{note}" for note in seen.notes)
         self._seen = seen
         return seen
 

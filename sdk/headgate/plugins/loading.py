@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 HOME = "headgate"
 """Distribution of the built-in plugins, whose names no other can take."""
+SHADOWED = "a built-in one has this name; give it another"
+"""Reason to set aside what another package calls as a built-in plugin is called."""
 DISABLE = "HEADGATE_DISABLE_PLUGINS"
 """Environment variable: names of plugins and of commands, separated by commas, that are not loaded."""
 
@@ -163,8 +165,7 @@ def _shadowed(
     """Entry points of others that bear the name of a built-in one, a name once."""
     every = [each for group in groups for entries in group.values() for each in entries if not _built_in(each)]
     strangers = {name: {_origin(each): each for each in every if each.name == name} for name in sorted(built_in)}
-    reason = "a built-in one has this name; give it another"
-    return tuple(set_aside(name, tuple(each.values()), reason) for name, each in strangers.items() if each)
+    return tuple(set_aside(name, tuple(each.values()), SHADOWED) for name, each in strangers.items() if each)
 
 
 def _named(group: str, wanted: Container[str] | None = None) -> dict[str, tuple[EntryPoint, ...]]:
@@ -318,8 +319,9 @@ def _check_object(plugin: object) -> None:
         marked = getattr(getattr(type(plugin), name), "headgate_impl", None)
         if marked is not None and name not in HOOKS and not marked.get("optionalhook"):
             close = difflib.get_close_matches(name, HOOKS, n=1)
-            meant = f", did you mean {close[0]}?" if close else f" in version {HOOKSPEC_VERSION} of the hooks"
-            raise PluginError(f"there is no hook {name}{meant}")
+            meant = f", did you mean {close[0]}?" if close else f" in version {HOOKSPEC_VERSION} of the hooks."
+            later = "One of a later version is marked @hookimpl(optionalhook=True)."
+            raise PluginError(f"there is no hook {name}{meant} {later}")
 
 
 def _check_hooks(plugin: object, hooks: frozenset[str], manager: pluggy.PluginManager) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tempfile
 import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class _Divided:
@@ -32,7 +33,7 @@ class _Descriptor:
 
     def __init__(self) -> None:
         self.claimed = False
-        self._depth, self._kept = 0, -1
+        self._depth, self._kept, self._where = 0, -1, 2
 
     @contextlib.contextmanager
     def to_stderr(self) -> Iterator[None]:
@@ -44,7 +45,7 @@ class _Descriptor:
             self._depth += 1
             if self._depth == 1:
                 self._kept = os.dup(1)
-                os.dup2(2, 1)
+                os.dup2(self._where, 1)
         try:
             yield
         finally:
@@ -55,9 +56,29 @@ class _Descriptor:
                     os.dup2(self._kept, 1)
                     os.close(self._kept)
 
+    @contextlib.contextmanager
+    def heard(self) -> Iterator[Callable[[], str]]:
+        """Keep what native code prints from now on; nobody else may claim the descriptor meanwhile.
+
+        Yields:
+            Reads what was printed.
+        """
+        before = self.claimed, self._where
+        with tempfile.TemporaryFile() as file:
+            self.claimed, self._where = True, file.fileno()
+
+            def read() -> str:
+                file.seek(0)
+                return file.read(1_000).decode(errors="replace")
+
+            try:
+                yield read
+            finally:
+                self.claimed, self._where = before
+
 
 _DESCRIPTOR = _Descriptor()
-native_to_stderr = _DESCRIPTOR.to_stderr
+native_to_stderr, native_heard = _DESCRIPTOR.to_stderr, _DESCRIPTOR.heard
 
 
 def claim_stdout() -> None:

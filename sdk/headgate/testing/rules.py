@@ -17,6 +17,7 @@ from headgate.documents import dumps, loads
 from headgate.errors import OptionError
 from headgate.model import FrozenMap, Limits, MoveKind, Plan, Status
 from headgate.model.rescale import rescaled
+from headgate.plugins.prints import native_heard
 from headgate.problem import Problem
 from headgate.problem.profiles import throughput
 from headgate.testing.brute import placeable
@@ -105,7 +106,7 @@ def constraints(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("silent", "It prints nothing.")
 def silent(host: PluginHost, name: str, request: Request) -> str:
-    """Listen to stderr, where the host sends what a plugin prints.
+    """Listen to stderr, where the host sends what a plugin prints, and to descriptor 1 for native code.
 
     Args:
         host: The installed plugins.
@@ -113,9 +114,10 @@ def silent(host: PluginHost, name: str, request: Request) -> str:
         request: The request.
     """
     anew = attrs.evolve(request)  # what a host remembers is not printed again
-    with contextlib.redirect_stderr(io.StringIO()) as heard:
+    with contextlib.redirect_stderr(io.StringIO()) as heard, native_heard() as native:
         host.schedule(name, anew)
-    return f"{name} printed {heard.getvalue()[:40]!r}" if heard.getvalue() else ""
+        said = heard.getvalue() + native()
+    return f"{name} printed {said[:40]!r}" if said else ""
 
 
 @rule("reasons", "An infeasible plan says why: for whom, which resource, what is needed and what there is.")

@@ -21,6 +21,7 @@ from headgate_sim.simulate import simulate
 from headgate_sim.summary import Summary
 from headgate_sim.timing import Span
 from headgate_sim.trace import Event, Trace
+from shell import headgate as run_command
 from small_requests import component, node, request, topology, word_count
 
 
@@ -220,3 +221,14 @@ def test_a_node_that_died_before_the_first_plan_stays_dead_when_topologies_are_s
     assert gone not in {slot.node for slot in rounds[-1].request.assignment.values()}
     assert gone not in {node.id for node in rounds[-1].request.cluster.nodes}
     assert rounds[-1].outcome == "unchanged", [done.message for done in rounds]
+
+
+@pytest.mark.parametrize("words", [["simulate", "{request}"], ["run", "--engine", "sim", "--rounds", "1", "{request}"]])
+def test_an_event_that_does_not_fit_is_told_with_its_file(tmp_path, words):
+    write(tmp_path / "words.json", word_count())
+    trace = tmp_path / "trace.json"
+    trace.write_text('{"events": [{"time": 1, "kind": "node-flap", "subject": "a", "value": 1e-300}]}')
+    typed = [each.format(request=tmp_path / "words.json") for each in words]
+    done = run_command(*typed, "--trace", str(trace))
+    assert done.returncode == 2
+    assert f"{trace}: /events/0/value: 'a' cannot go and come every 1e-300 s" in done.stderr

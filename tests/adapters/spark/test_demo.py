@@ -72,6 +72,7 @@ def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
     rows = json.loads(out)["rows"]
     assert [row["scheduler"] for row in rows] == ["even", "resource-aware", "dstorm"]
     assert all(row["plan"]["status"] == "ok" for row in rows)
+    assert json.loads((tmp_path / "headgate-demo" / "demo.json").read_text())["rows"] == rows
 
 
 @pytest.mark.spark

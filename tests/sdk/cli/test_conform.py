@@ -107,6 +107,12 @@ def test_an_engine_is_tried_on_an_application():
     assert headgate("conform", "sim", "dstorm:linear", "--window", "nan").returncode == 2
 
 
+@pytest.mark.parametrize("wrong", [["nosuch"], ["even", "-o", "x=1"]])
+def test_what_there_is_not_is_refused_before_anything_is_said(wrong):
+    done = headgate("conform", *wrong)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+
+
 def test_a_terminal_shows_which_rule_is_tried_and_the_data_is_data_alone(tmp_path):
     reader, terminal = os.openpty()
     with (tmp_path / "rows.json").open("wb") as rows:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from headgate.cli.findings import examine
 from headgate.hooks import Description, Finding, hookimpl
 from headgate.plugins.host import PluginHost
-from headgate.plugins.loading import Quarantined, Registry
+from headgate.plugins.loading import SHADOWED, Quarantined, Registry
 
 
 def findings():
@@ -33,6 +33,12 @@ def test_what_is_set_aside_is_broken_and_says_how_to_go_on():
         assert finding.status == "broken"
         assert "ImportError: x" in finding.detail
         assert "HEADGATE_DISABLE_PLUGINS" in finding.fix
+
+
+def test_who_has_the_name_of_a_built_in_plugin_is_not_told_to_switch_that_one_off():
+    aside = Quarantined(name="even", origin="acme:plugin of acme", reason=SHADOWED)
+    finding = next(each for each in examine(PluginHost(Registry(shadowed=(aside,)))) if each.subject == "plugin even")
+    assert (finding.status, finding.fix) == ("broken", "rename or uninstall it: the built-in one works on")
 
 
 class Needy:

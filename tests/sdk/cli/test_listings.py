@@ -85,6 +85,35 @@ def test_plugins_are_listed_with_roles_options_and_workloads(paper):
     assert "paper" in invoke("plugins").stdout
 
 
+@attrs.frozen
+class Needing:
+    """Options of which one has to be given."""
+
+    hours: int
+    share: float = 0.5
+
+
+class Asking:
+    """A plugin that needs an option."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Asks.", options=Needing)
+
+
+def test_an_option_that_has_to_be_given_is_listed_without_a_default(monkeypatch):
+    host = PluginHost.load().with_plugin("asking", Asking())
+    monkeypatch.setattr("headgate.cli.plugins.plugins", lambda: host)
+    (line,) = [each for each in invoke("plugins").stdout.splitlines() if each.startswith(" asking ")]
+    assert " hours share=0.5 " in line
+
+
+def test_a_table_begins_on_the_first_line_and_its_lines_end_with_what_they_say():
+    lines = invoke("plugins").stdout.splitlines()
+    assert lines[0].split() == ["plugin", "is", "summary", "options", "workloads", "from"]
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
 def test_workloads_are_listed_as_they_are_typed(paper):
     assert json.loads(invoke("workloads", "paper", "--json").stdout) == [
         {"name": "paper:words", "summary": "Count words."}

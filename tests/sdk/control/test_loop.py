@@ -52,6 +52,13 @@ def babbling():
 
 ROUNDS = {
     "the analysis sees no need": (machine(), [Judge([0, 1], replan=False)], {}, "quiet", "all is well"),
+    "the analysis says not why": (
+        machine(),
+        [Judge([0, 1], replan=False, why="")],
+        {},
+        "quiet",
+        "judge sees no need",
+    ),
     "nothing is to move": (machine(), [Judge([0, 0])], {}, "unchanged", "where it should be"),
     "in shadow": (machine(), [Judge([0, 1])], {"shadow": True}, "unchanged", "1 moves are not carried out"),
     "no room": (machine(), [Judge([0, -1])], {}, "held", "t/c/1"),
@@ -97,6 +104,12 @@ def test_a_round_plans_against_the_analysis_when_asked():
     target = machine()
     assert loop(target, Judge([0, 1], replan=False)).round(replan=True).outcome == "executed"
     assert target.seen.assignment["t/c/1"] == at("b")
+
+
+def test_notes_of_the_look_after_acting_say_so():
+    target = machine()
+    target.seen = attrs.evolve(target.seen, notes=("a is slow",))
+    assert loop(target).round().notes == ("a is slow", "afterwards: a is slow")
 
 
 def test_what_cannot_be_seen_after_acting_is_missed():
