@@ -6,7 +6,7 @@ from headgate import hooks
 from headgate.hooks import Description, hookimpl
 from headgate.model import Observation, Plan, Receipt
 from headgate.plugins.bench import bench_of
-from headgate.plugins.collect import documents_of, needs_of
+from headgate.plugins.collect import documents_of, measured_claims_of, needs_of
 from memory_engine import Machine
 from small_requests import component, node, request, topology
 
@@ -19,6 +19,7 @@ HOOKS = {
     "headgate_scale": lambda host: host.scale("bad", object(), add=1, drain=()),
     "headgate_review": lambda host: host.review(request([node("a")], [topology("t", component("c", 1))]), Plan()),
     "headgate_evidence": lambda host: host.evidence("bad"),
+    "headgate_measured_claims": lambda host: measured_claims_of(host, "even"),
     "headgate_documents": documents_of,
     "headgate_needs": needs_of,
     "headgate_examine": lambda host: host.examine("bad", None),

@@ -163,11 +163,14 @@ def _expected(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot
 
 
 def _ending(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) -> frozenset[Life]:
-    """The worker processes that Storm has to end for this: whatever they say later proves nothing."""
+    """The worker processes in slots whose executors change: whatever they say later proves nothing.
+
+    Storm has to end those in slots that are in use; in the others they have just ended, and their reports are fresh.
+    """
     if target.watch is None:
         return frozenset()
     kept = {task: slot for task, slot in snapshot.assignment.items() if task not in wanted}
-    ending = restarted(snapshot.assignment, {**kept, **wanted})
+    ending = touched(snapshot.assignment, {**kept, **wanted})
     return frozenset(life for life, slot in target.watch.lives(snapshot).items() if slot in ending)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headgate.model import Change, Drain, Intake, Observation, Plan, Receipt, Request, Steering
-    from headgate.model.evidence import Evidence
+    from headgate.model.evidence import Claim, Evidence
     from headgate.problem import Problem
 
 GROUP = "headgate"
@@ -342,6 +342,14 @@ class ExperimentSpec:
         give the same figures, in any process. A real engine measures for so many seconds once it is warm, and takes
         its own name for the scheduler that it has without Headgate. Figures without a value are left out. Raises a
         `HeadgateError` when the request or the scheduler does not fit.
+        """
+
+    @hookspec
+    def headgate_measured_claims(self, plugin: str) -> Sequence[Claim]:  # type: ignore[empty-body]
+        """Name printed figures of a plugin's paper that this engine measures; none of a plugin that it does not know.
+
+        Optional; cheap: the functions in a `Claim`, whose `measured` is True, start the engine, measure it and end it.
+        `headgate reproduce PLUGIN --live` calls them, one after the other.
         """
 
 

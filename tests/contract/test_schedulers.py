@@ -5,15 +5,24 @@ from __future__ import annotations
 import pytest
 
 from headgate.plugins.host import PluginHost
-from headgate.testing import FirstFit, SchedulerContract
+from headgate.testing import RULES, FirstFit, SchedulerContract
+
+FEWER = {"dstorm-plus": {"steps": 5000}, "optimal": {"effort": 0.1}}
+"""Options of those that search, so that a rule takes seconds; what they take by default is tried by itself below."""
 
 
 class BuiltIn(SchedulerContract):
     """A scheduler that is installed with Headgate."""
 
+    options = None
+
     @pytest.fixture
     def scheduler_name(self):
         return self.name
+
+    @pytest.fixture
+    def scheduler_options(self):
+        return self.options
 
 
 class TestEven(BuiltIn):
@@ -38,6 +47,7 @@ class TestOtd(BuiltIn):
 
 class TestDStormPlus(BuiltIn):
     name = "dstorm-plus"
+    options = FEWER["dstorm-plus"]
 
 
 class TestSps(BuiltIn):
@@ -62,6 +72,7 @@ class TestHeteroPlus(BuiltIn):
 
 class TestOptimal(BuiltIn):
     name = "optimal"
+    options = FEWER["optimal"]
 
 
 class TestFirstFit(SchedulerContract):
@@ -72,6 +83,13 @@ class TestFirstFit(SchedulerContract):
     @pytest.fixture
     def host(self):
         return PluginHost().with_plugin("first-fit", FirstFit())
+
+
+@pytest.mark.parametrize("name", FEWER)
+def test_what_searches_by_default_is_within_its_deadline(name, headgate_host, headgate_cases):
+    rules = {rule.id: rule for rule in RULES}
+    for each in ("deadline", "reasons"):
+        assert rules[each].check(headgate_host, name, headgate_cases) == []
 
 
 def test_every_built_in_scheduler_is_tried(headgate_host):

@@ -12,9 +12,8 @@ from rich.text import Text
 from headgate.cli.output import WIDTH, Markup, table
 from headgate.evidence.claims import (
     FIGURES,
-    STATUSES,
     apart,
-    counted,
+    counts,
     figures,
     marked,
     number_notes,
@@ -111,6 +110,5 @@ def _footnote(number: int, note: str) -> str:
 
 
 def _counts(found: Mapping[str, Sequence[Result]]) -> Any:
-    rows = [(plugin, *counted(results)) for plugin, results in found.items()]
-    columns = ("plugin", "figures", *STATUSES)
+    columns, rows = counts(found)
     return table("", columns, rows, numbers=columns[1:])

@@ -11,6 +11,7 @@ from headgate.cli.complete import claims as claim_names
 from headgate.cli.complete import plugin_names
 from headgate.cli.host import plugins
 from headgate.cli.output import console, emit, json_option, say
+from headgate.plugins.collect import measured_claims_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,17 +29,26 @@ Asked = TypeVar("Asked", "Claim", "Improvement")
 @click.option(
     "--claim", "wanted", multiple=True, shell_complete=claim_names, help="Only this claim or improvement, repeatable."
 )
+@click.option("--live", is_flag=True, help="Measure what PLUGIN's paper prints, on real engines; this takes long.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the charts here.")
 @json_option
 @click.pass_context
 def command(
-    context: click.Context, /, *, plugin: str | None, wanted: tuple[str, ...], html: Path | None, as_json: bool
+    context: click.Context,
+    /,
+    *,
+    plugin: str | None,
+    wanted: tuple[str, ...],
+    live: bool,
+    html: Path | None,
+    as_json: bool,
 ) -> None:
     """Recompute the figures that the paper of PLUGIN prints, of every plugin by default.
 
     A figure that is computed from the paper alone is exact; predicted, if from a model whose numbers were not chosen
     for it; calibrated (k), if k numbers or readings were chosen so that it comes out; follows, if it follows from other
-    figures; not reproducible, because of what the note says. What no paper prints is worked by hand. An improved
+    figures; not reproducible, because of what the note says. What no paper prints is worked by hand. With --live real
+    engines are started, and what they did is measured, whatever it is. An improved
     variant is shown beside the published scheduler and the optimum, proved or bounded. Exit code 1: some figure
     differs from what its plugin expects, or a variant is worse than the published scheduler.
     """
@@ -47,9 +57,12 @@ def command(
     from headgate.documents import unstructure, write_text
 
     host = plugins(context)
-    claims, improvements = _asked(host, plugin, wanted)
+    if live and plugin is None:
+        raise click.UsageError("--live starts real engines: name the PLUGIN whose figures they measure")
+    claims, improvements = _asked(host, plugin, wanted) if not live else (_live(host, plugin or "", wanted), {})
     if not claims and not improvements:
         what = f"claim {', '.join(wanted)}" if wanted else "claims"
+        what += " that an engine measures" if live else ""
         say(f"{plugin} has no {what}" if plugin else f"no plugin has {what}")
         context.exit(2)
     found, improved = _recompute(host, claims, improvements)
@@ -78,6 +91,13 @@ def _asked(
         {name: each for name, each in claims.items() if each},
         {name: each for name, each in improvements.items() if each},
     )
+
+
+def _live(host: PluginHost, plugin: str, wanted: Sequence[str]) -> dict[str, list[Claim]]:
+    """Figures that engines measure, by plugin."""
+    host.plugin(plugin)
+    found = [each for each in measured_claims_of(host, plugin) if not wanted or each.id in wanted]
+    return {plugin: found} if found else {}
 
 
 def _recompute(

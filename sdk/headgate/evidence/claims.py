@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from headgate.evidence.variants import Improved
     from headgate.model.evidence import Claim
 
-ClaimStatus = Literal["exact", "predicted", "calibrated", "follows", "worked by hand", "not reproducible", "differs"]
+ClaimStatus = Literal[
+    "exact", "predicted", "calibrated", "measured", "follows", "worked by hand", "not reproducible", "differs"
+]
 STATUSES: tuple[ClaimStatus, ...] = get_args(ClaimStatus)
 PROSE = {"follows": "follow from others"}
 """Statuses that read otherwise in a sentence."""
@@ -207,10 +209,16 @@ def apart(plugin: str, results: Sequence[Result]) -> Iterator[tuple[str, str, li
         yield f"{plugin}: worked by hand, no claim on a paper's results", "by hand", by_hand
 
 
-def counted(results: Sequence[Result]) -> tuple[int, ...]:
-    """Number of distinct figures, then the number of each status in the order of `STATUSES`."""
-    counts = count(results)
-    return sum(counts.values()), *counts.values()
+def counts(found: Mapping[str, Sequence[Result]]) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]:
+    """Columns, and a row a plugin: distinct figures, then those of each status; of measured ones only if there are any.
+
+    Args:
+        found: Recomputed figures by plugin.
+    """
+    each = {plugin: count(results) for plugin, results in found.items()}
+    shown = [name for name in STATUSES if name != "measured" or any(counted[name] for counted in each.values())]
+    rows = ((name, sum(own.values()), *(own[status] for status in shown)) for name, own in each.items())
+    return ("plugin", "figures", *shown), tuple(rows)
 
 
 def amount(figure: float | str | None, *, less: bool = False) -> str:
@@ -244,6 +252,8 @@ def _figure(found: float | str) -> float | str:
 def _status(claim: Claim, ours: float | str | None) -> ClaimStatus:
     if ours is None:
         return "not reproducible"
+    if claim.measured:
+        return claim.basis
     holds = _holds(claim, ours)
     if holds != claim.expected:
         return "differs"

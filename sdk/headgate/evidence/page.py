@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from headgate.evidence.claims import (
     FIGURES,
-    STATUSES,
     apart,
-    counted,
+    counts,
     figures,
     marked,
     number_notes,
@@ -70,8 +69,8 @@ def charts(results: Sequence[Result]) -> dict[str, list[Dot]]:
 
 
 def _parts(found: Mapping[str, Sequence[Result]], papers: Mapping[str, str]) -> Iterator[Table | Panel]:
-    rows = tuple((plugin, *counted(results)) for plugin, results in found.items())
-    yield Table(columns=("plugin", "figures", *STATUSES), rows=rows)
+    columns, rows = counts(found)
+    yield Table(columns=columns, rows=rows)
     for plugin, results in found.items():
         notes = number_notes(results)
         for title, column, group in apart(plugin, results):

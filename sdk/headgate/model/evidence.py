@@ -20,9 +20,10 @@ class Workload:
     build: Callable[[], Request]
 
 
-Basis = Literal["exact", "predicted", "calibrated", "worked by hand"]
+Basis = Literal["exact", "predicted", "calibrated", "measured", "worked by hand"]
 """What a recomputed figure rests on: the paper alone; a model whose numbers were fitted to other figures; a model some
-of whose numbers were chosen so that this figure comes out; or, where no paper prints the figure, arithmetic by hand."""
+of whose numbers were chosen so that this figure comes out; a run of a real engine, at another size and on another
+machine than the paper's; or, where no paper prints the figure, arithmetic by hand."""
 
 
 @attrs.frozen(kw_only=True)
@@ -54,6 +55,8 @@ class Claim:
         tolerance: Relative distance at which the figures are still taken for one.
         less: The paper prints that the figure is less than `printed`: ours has to be, by any distance.
         fitted: The numbers and readings that were chosen so that this figure comes out, by name.
+        measured: Whether `verify` measures a real engine: what it finds stands beside the printed figure, and is judged
+            by no tolerance.
         model: Whether a model stands between the paper and the figure, which then is predicted, not exact.
         follows: Claims, by id, from which this one follows by arithmetic: it is no evidence of its own.
         family: Claims of one family count once where this code finds the same figure for them, or, where they do not
@@ -69,6 +72,7 @@ class Claim:
     verify: Callable[[], float | str] | None = None
     tolerance: float = attrs.field(default=0.0, validator=check.ge(0))
     less: bool = False
+    measured: bool = False
     model: bool = False
     fitted: tuple[str, ...] = attrs.field(default=(), converter=_words)
     follows: tuple[str, ...] = attrs.field(default=(), converter=_words)
@@ -94,6 +98,8 @@ class Claim:
         """Basis of the computation."""
         if self.printed is None:
             return "worked by hand"
+        if self.measured:
+            return "measured"
         return "calibrated" if self.fitted else "predicted" if self.model else "exact"
 
 

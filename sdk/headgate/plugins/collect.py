@@ -1,4 +1,4 @@
-"""Parts that all plugins together name: the documents that they define, and what they need on this machine."""
+"""Parts that all plugins together name: documents, what they need on this machine, and figures that engines measure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headgate.hooks import Finding
+    from headgate.model.evidence import Claim
     from headgate.plugins.host import PluginHost
 
 
@@ -24,3 +25,14 @@ def needs_of(host: PluginHost) -> tuple[Finding, ...]:
     """Requirements of all plugins on this machine, each once, and whether they are met; loads all."""
     named = (finding for name in host.having("headgate_needs") for finding in host.call(name, "headgate_needs"))
     return tuple(dict.fromkeys(named))
+
+
+def measured_claims_of(host: PluginHost, plugin: str) -> tuple[Claim, ...]:
+    """Printed figures of a plugin's paper that engines measure, by any of them.
+
+    Args:
+        host: The plugins.
+        plugin: Name of the plugin.
+    """
+    hook = "headgate_measured_claims"
+    return tuple(claim for engine in host.having(hook) for claim in host.call(engine, hook, plugin=plugin))

@@ -43,6 +43,7 @@ DEADLINES: Mapping[str, float] = {
     "headgate_execute": 900.0,
     "headgate_intake": 60.0,
     "headgate_keeps": 60.0,
+    "headgate_measured_claims": 60.0,
     "headgate_needs": 60.0,
     "headgate_observe": 120.0,
     "headgate_on_round": 30.0,

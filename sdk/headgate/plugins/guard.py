@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.errors import HeadgateError, PluginError
 from headgate.hooks import Description, Finding, Verdict
 from headgate.model import Intake, Observation, Receipt
-from headgate.model.evidence import Evidence
+from headgate.model.evidence import Claim, Evidence
 from headgate.plugins.deadline import Overdue
 from headgate.plugins.failure import failure, keep_traceback
 from headgate.plugins.prints import printing_to_stderr
@@ -40,6 +40,7 @@ ONE: Mapping[str, type] = {
 
 MANY: Mapping[str, type] = {
     "headgate_examine": Finding,
+    "headgate_measured_claims": Claim,
     "headgate_needs": Finding,
     "headgate_preflight": str,
     "headgate_recover": str,

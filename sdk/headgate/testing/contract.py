@@ -19,7 +19,8 @@ except ImportError as error:
 from headgate.testing.strategies import requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from hypothesis.strategies import DataObject
 
@@ -34,7 +35,8 @@ class SchedulerContract:
     """Every rule, on the seeded requests of `headgate conform` and on those that Hypothesis searches for,
     as many as its profile says.
 
-    Override `scheduler_name`, and `host` for a plugin that is not installed:
+    Override `scheduler_name`, `scheduler_options` where it is to be asked with other options than its defaults, and
+    `host` for a plugin that is not installed:
 
         class TestAcme(SchedulerContract):
             @pytest.fixture
@@ -48,23 +50,31 @@ class SchedulerContract:
         raise NotImplementedError("override the fixture scheduler_name")
 
     @pytest.fixture
+    def scheduler_options(self) -> Mapping[str, Any] | None:
+        """Options by name with which it is asked; None for its defaults."""
+        return None
+
+    @pytest.fixture
     def host(self, headgate_host: PluginHost) -> PluginHost:
         """Host in which the scheduler is looked up; every installed plugin by default."""
         return headgate_host
 
-    @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-    def test_rule(
+    @pytest.fixture
+    def asked(
         self,
-        rule: Rule,
         host: PluginHost,
-        scheduler_name: str,
-        headgate_cases: Cases,
-        headgate_remembering: Callable[[PluginHost], PluginHost],
-    ) -> None:
+        scheduler_options: Mapping[str, Any] | None,
+        headgate_remembering: Callable[..., PluginHost],
+    ) -> PluginHost:
+        """The host, which asks with the options, and once for each of the seeded requests."""
+        return headgate_remembering(host, **(scheduler_options or {}))
+
+    @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+    def test_rule(self, rule: Rule, asked: PluginHost, scheduler_name: str, headgate_cases: Cases) -> None:
         """Judge by one rule on the seeded requests."""
-        _require(rule, host, scheduler_name)
+        _require(rule, asked, scheduler_name)
         try:
-            findings = rule.check(headgate_remembering(host), scheduler_name, headgate_cases)
+            findings = rule.check(asked, scheduler_name, headgate_cases)
         except SkipRule as reason:
             pytest.skip(str(reason))
         assert not findings, f"{rule.statement} {len(findings)} requests break it, for example: {findings[0]}"
@@ -72,12 +82,12 @@ class SchedulerContract:
     @pytest.mark.parametrize("rule", SEARCHED, ids=lambda rule: rule.id)
     @settings(deadline=None, suppress_health_check=list(HealthCheck))
     @given(data=st.data())
-    def test_search(self, rule: Rule, host: PluginHost, scheduler_name: str, data: DataObject) -> None:
+    def test_search(self, rule: Rule, asked: PluginHost, scheduler_name: str, data: DataObject) -> None:
         """Let Hypothesis search for a request that breaks a rule."""
-        _require(rule, host, scheduler_name)
+        _require(rule, asked, scheduler_name)
         assert rule.judge is not None
         request = data.draw(requests(SMALL, fresh=True) if rule.small else requests(MEDIUM, bound=not rule.needs))
-        assert rule.judge(host, scheduler_name, request) == ""
+        assert rule.judge(asked, scheduler_name, request) == ""
 
 
 def _require(rule: Rule, host: PluginHost, name: str) -> None:

@@ -33,9 +33,9 @@ def headgate_cases() -> Cases:
 
 
 @pytest.fixture(scope="session")
-def headgate_remembering(headgate_cases: Cases) -> Callable[[PluginHost], PluginHost]:
-    """The twin of a host that asks a scheduler once for each of the seeded requests."""
+def headgate_remembering(headgate_cases: Cases) -> Callable[..., PluginHost]:
+    """The twin of a host that asks a scheduler, with the options given, once for each of the seeded requests."""
     # pytest loads this module in every project: numpy and the core cost 0.2 s.
     from headgate.testing.memory import RememberingHost
 
-    return functools.cache(lambda host: RememberingHost(host, headgate_cases))
+    return functools.cache(lambda host, **options: RememberingHost(host, headgate_cases, options or None))

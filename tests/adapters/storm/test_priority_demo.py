@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import signal
 
+import attrs
 import pytest
 
 from headgate.model import FrozenMap
+from headgate.plugins.collect import measured_claims_of
+from headgate.plugins.host import PluginHost
+from headgate_storm.demo.priority.claims import measure
 from headgate_storm.demo.priority.holding import Span, nodes_of, spans
 from headgate_storm.demo.priority.latency import (
     TOPIC_OF,
     Balance,
     Done,
     Key,
+    Latencies,
     balances,
     expected,
     latencies,
@@ -142,6 +147,25 @@ def test_the_page_has_a_picture_and_the_table_what_was_lost():
     assert data(result)["phases"][0]["balances"]["EventTP1"]["lost"] == 80
     drawn = holding_svg(phase([]).spans, 0.0, 10.0, [(5.0, "on")])
     assert all(f"{name} on 127.0.0.11 for 9 s" in drawn for name in EVENTS)
+
+
+def test_the_figure_that_the_thesis_prints_is_that_of_the_means_of_both_schedulers():
+    seen = []
+
+    def run(workload):
+        seen.append(workload.service)
+        phases = [attrs.evolve(phase([]), scheduler=name, latencies=Latencies(complex_events=times, high=(), low=()))
+                  for name, times in (("sps", (10.0, 14.0)), ("dps", (10.0, 6.0)))]  # fmt: skip
+        return PriorityDemoResult(workload=workload, phases=tuple(phases), seconds=1.0)
+
+    assert measure(0.3, run) == pytest.approx(0.5)
+    assert seen == [0.3]
+    host = PluginHost.load()
+    assert {each.printed for each in measured_claims_of(host, "sps")} == {0.21, 0.38, 0.39}
+    assert [each.id for each in measured_claims_of(host, "dps")] == [
+        each.id for each in measured_claims_of(host, "sps")
+    ]
+    assert measured_claims_of(host, "even") == ()
 
 
 @pytest.mark.storm

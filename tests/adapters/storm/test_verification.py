@@ -141,6 +141,16 @@ def test_a_worker_that_does_not_start_is_a_failure_and_says_so(world):
     eventually(lambda: "wc" not in world.storm.status)
 
 
+def test_a_worker_that_ended_a_moment_before_is_none_that_has_started(world):
+    """Its last report is still fresh when the executor is sent back."""
+    assert world.carry_out(patience=3.0).done
+    world.storm.broken.add("s1")
+    back = Plan(assignment=FrozenMap({**world.target.latest().assignment, "wc/x/0": S1}))
+    receipt = world.host.execute("storm", attrs.evolve(world.target, patience=1.0), back)
+    assert not receipt.done, messages(receipt)
+    assert "1 executors (wc/x/0) are not alive where asked after 1 s" in messages(receipt)
+
+
 def test_a_process_that_started_and_does_not_report_all_is_said(world):
     world.storm.silent.add(("wc", 1))
     receipt = world.carry_out(patience=1.0)

@@ -165,6 +165,36 @@ def test_without_a_plugin_all_figures_are_shown_with_their_counts(paper, tmp_pat
     assert {each["plugin"] for each in json.loads(invoke("reproduce", "--json").stdout)} == {"other", "paper"}
 
 
+class Meter:
+    """An engine that measures what the paper of one plugin prints."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="Meter.")
+
+    @hookimpl
+    def headgate_measured_claims(self, plugin):
+        claim = {"id": "ratio", "source": "Figure 1", "statement": "s", "measured": True, "note": "small"}
+        return [Claim(printed=0.38, verify=lambda: 0.25, **claim)] if plugin == "paper" else []
+
+
+def test_what_an_engine_measures_stands_beside_the_printed_figure_whatever_it_is(monkeypatch, tmp_path):
+    host = PluginHost().with_plugin("paper", Paper()).with_plugin("meter", Meter())
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls, names=None: host))
+    page = tmp_path / "page.html"
+    done = invoke("reproduce", "paper", "--live", "--html", str(page))
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-1] == "1 printed figures in 1 claim: 1 measured, 0 differs"
+    assert "measured" in page.read_text()
+    (row,) = json.loads(invoke("reproduce", "paper", "--live", "--json").stdout)
+    assert (row["printed"], row["ours"], row["status"], row["note"]) == (0.38, 0.25, "measured", "small")
+    none = invoke("reproduce", "meter", "--live")
+    assert (none.exit_code, none.stderr) == (2, "meter has no claims that an engine measures\n")
+    unnamed = invoke("reproduce", "--live")
+    assert (unnamed.exit_code, "name the PLUGIN whose figures they measure" in unnamed.stderr) == (2, True)
+    assert "there is no plugin 'papr', did you mean paper?" in str(invoke("reproduce", "papr", "--live").exception)
+
+
 def test_variants_stand_beside_the_published_scheduler_and_the_optimum(monkeypatch, tmp_path):
     host = PluginHost.load().with_plugin("near", Variant())
     monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls, names=None: host))

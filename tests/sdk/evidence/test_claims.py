@@ -10,7 +10,7 @@ from headgate.evidence.claims import (
     amount,
     apart,
     count,
-    counted,
+    counts,
     distance,
     figures,
     number_notes,
@@ -48,6 +48,7 @@ def by_hand(figure, ours, **more):
         (claim(6.0, 0.0, less=True, fitted=("a",)), "calibrated"),
         (claim(6.0, 6.0, less=True), "differs"),
         (claim(6.0, 6.1, less=True, tolerance=0.5), "differs"),
+        (claim(1.0, 5.0, measured=True), "measured"),
         (by_hand(20.0, 20.0), "worked by hand"),
         (by_hand("a", "b"), "differs"),
     ],
@@ -108,8 +109,10 @@ def test_results_are_counted_and_their_notes_numbered():
         claim(4.0, 4.0, id="5", fitted=("y",)),
     ]
     results = [reproduce(each) for each in made]
-    assert list(count(results).values()) == [2, 0, 2, 0, 0, 1, 0]
-    assert counted(results) == (5, 2, 0, 2, 0, 0, 1, 0)
+    assert list(count(results).values()) == [2, 0, 2, 0, 0, 0, 1, 0]
+    assert counts({"p": results})[1] == (("p", 5, 2, 0, 2, 0, 0, 1, 0),)
+    columns, (row,) = counts({"p": [*results, reproduce(claim(1.0, 2.0, measured=True))]})
+    assert (row[1], row[columns.index("measured")]) == (6, 1)
     assert summary(results) == (
         "5 printed figures in 5 claims: 2 exact, 2 calibrated (by 2 choices), 1 not reproducible, 0 differs"
     )
