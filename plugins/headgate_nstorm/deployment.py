@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headgate.model import Plan, Request
+    from headgate.problem.room import Room
     from headgate_nstorm.options import Options
     from headgate_nstorm.workers import Workers
 
@@ -37,10 +38,9 @@ def deploy(request: Request, options: Options) -> Plan:
     """
     problem = Problem.of(request, measured=options.measured)
     if (problem.current < 0).any():
-        node_of = deal(problem)
-        worker_of = _numbers(problem, node_of) if options.workers == "slots" else None
+        node_of, numbers = deal(problem, workers=options.workers == "slots")
         said = f"{int((problem.current < 0).sum())} executors dealt round robin"
-        return problem.plan(node_of, said, worker_of=worker_of)
+        return problem.plan(node_of, said, worker_of=numbers)
     workers = running_workers(problem, options)
     decision = decide(problem, workers, options)
     case, migration = decision.case, decision.migration
@@ -60,45 +60,54 @@ def deploy(request: Request, options: Options) -> Plan:
     return problem.plan(problem.current, f"{case}: {task} has no worker on {node}, no executor moves")
 
 
-def deal(problem: Problem) -> NDArray[np.int64]:
+def deal(problem: Problem, *, workers: bool = False) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Storm's deployment: what runs stays, the others go round robin over the nodes, past those without room.
 
     Topologies share the free slots: each is dealt over so many nodes, those with most free slots first, and beyond
     them only where they have no room.
+
+    Args:
+        problem: The problem.
+        workers: Deal over the workers of a topology that starts, and these over the nodes, at least one on each. What
+            is dealt to a topology that runs joins the workers that it has.
+
+    Returns:
+        Node of each executor, and its worker by number, -1 where that is not decided; both int64 (n,).
     """
-    room = problem.room()
+    room, number = problem.room(), np.full(problem.n, -1, dtype=np.int64)
     for task in np.flatnonzero((problem.current >= 0) & (problem.fixed < 0)).tolist():
         room.place(task, int(problem.current[task]))
+    asked = [each.workers for each in sorted(problem.request.topologies, key=lambda each: each.id)]
     waiting = sorted(set(problem.topology[room.node_of < 0].tolist()))
     share = max(1, int(room.free_slots.clip(0).sum()) // max(len(waiting), 1))
     for topology in waiting:
-        order = np.lexsort((np.arange(problem.m), -room.free_slots))
-        ring, last = np.sort(order[:share]), -1
-        for task in np.flatnonzero((problem.topology == topology) & (room.node_of < 0)).tolist():
-            fits = room.fits(task)
-            nodes = ring[fits[ring]] if fits[ring].any() else np.flatnonzero(fits)
-            if len(nodes):
-                last = int(nodes[np.searchsorted(nodes, last + 1) % len(nodes)])
-                room.place(task, last)
-    return room.node_of
+        mine = problem.topology == topology
+        tasks = np.flatnonzero(mine & (room.node_of < 0))
+        ring = np.sort(np.lexsort((np.arange(problem.m), -room.free_slots))[:share])
+        if workers and not (problem.current[mine] >= 0).any():
+            number[tasks] = _deal(room, tasks, np.resize(ring, max(len(ring), asked[topology])))
+        else:
+            _deal(room, tasks, ring)
+    return room.node_of, number
 
 
-def _numbers(problem: Problem, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Worker of each executor by number, int64 (n,): a topology that starts has all its workers, spread over its nodes.
-
-    -1 for executors of a topology that runs: what is dealt to it joins the workers that it has.
-    """
-    numbers = np.full(problem.n, -1)
-    for at, topology in enumerate(sorted(problem.request.topologies, key=lambda each: each.id)):
-        mine = problem.topology == at
-        if (problem.current[mine] >= 0).any():
+def _deal(room: Room, tasks: NDArray[np.int64], ring: NDArray[np.int64]) -> list[int]:
+    """Place tasks round a ring of nodes, of which one may be there several times: the place of each, -1 beyond it."""
+    turn, last, places = 0, -1, []
+    for task in tasks.tolist():
+        places.append(-1)
+        fits = room.fits(task)
+        at, others = np.flatnonzero(fits[ring]), np.flatnonzero(fits)
+        if len(at):
+            places[-1] = int(at[np.searchsorted(at, turn) % len(at)])
+            last, turn = int(ring[places[-1]]), places[-1] + 1
+        elif len(others):
+            last = int(others[np.searchsorted(others, last + 1) % len(others)])
+            turn = int((ring <= last).sum())  # the first place in the ring, once round it, behind that node
+        else:
             continue
-        nodes = np.unique(node_of[mine & (node_of >= 0)]).tolist()
-        whole, rest = divmod(topology.workers, max(len(nodes), 1))
-        for turn, node in enumerate(nodes):
-            here = np.flatnonzero(mine & (node_of == node))
-            numbers[here] = np.arange(len(here)) % max(1, whole + (turn < rest))
-    return numbers
+        room.place(task, last)
+    return places
 
 
 @attrs.frozen(kw_only=True)

@@ -40,7 +40,7 @@ def running_problems(count):
     dice, found = SeededDice(random.Random(5)), []
     while len(found) < count:
         asked = build_request(dice)
-        node_of = deal(Problem.of(asked))
+        node_of, _ = deal(Problem.of(asked))
         if len(node_of) and node_of.min() >= 0:
             plan = Problem.of(asked).plan(node_of)
             found.append(Problem.of(attrs.evolve(asked, assignment=plan.assignment)))
@@ -323,7 +323,7 @@ def test_it_comes_to_rest_where_the_printed_reading_goes_to_and_fro():
         asked, dice = random_request(number, "rest"), random.Random(number)
         number += 1
         problem = Problem.of(asked)
-        plan = problem.plan(deal(problem))
+        plan = problem.plan(deal(problem)[0])
         if plan.scores.unplaced:
             continue
         queues = [TaskSample(task=task, queue=5000.0) for task in problem.task_ids if dice.random() < number % 2 / 8]
@@ -372,6 +372,20 @@ def test_a_topology_that_starts_is_dealt_over_all_its_workers_if_workers_are_slo
     assert len(slots) == 8
     assert set(slots.values()) == {2}
     assert len(set(planned(asked).assignment.values())) == 2
+
+
+def test_eight_workers_on_six_nodes_have_four_executors_each_as_storm_deals_them():
+    machines = [node(f"n{number}", cpu=800.0, slots=4) for number in range(6)]
+    parts = [component(name, 8) for name in "pqrs"]
+    slots = Counter(planned(request(machines, [topology("t", *parts, workers=8)]), SLOTS).assignment.values())
+    assert sorted(Counter(slot.node for slot in slots).values()) == [1, 1, 1, 1, 2, 2]
+    assert set(slots.values()) == {4}
+
+
+def test_a_topology_with_fewer_workers_than_nodes_has_one_on_each():
+    machines = [node(name, cpu=800.0, slots=4) for name in "abc"]
+    slots = Counter(planned(request(machines, [topology("t", component("p", 6))]), SLOTS).assignment.values())
+    assert (len({slot.node for slot in slots}), set(slots.values())) == (3, {2})
 
 
 def test_algorithm_1_relieves_one_worker_by_another_on_the_same_node():
