@@ -10,6 +10,7 @@ from headgate.api import find_request
 from headgate.cli.main import headgate
 from headgate.control.settings import settings_of
 from headgate.documents import restore, write
+from headgate.errors import DocumentError
 from headgate.model import Profile
 from headgate.model.knowledge import Knowledge, ProfileFit
 from headgate.plugins.host import PluginHost
@@ -196,6 +197,19 @@ def test_profiles_from_knowledge_make_it_one(words, tmp_path):
     missing = invoke(words, "-s", "hetero", "--knowledge", tmp_path / "typo")
     assert missing.exit_code == 2
     assert "is not a file or folder that is there" in missing.output
+
+
+def test_knowledge_that_cannot_be_read_is_refused_and_not_planned_without(words, tmp_path):
+    """No round is said but by its outcome: the table would show a plan without profiles, and nobody why."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    bare = tmp_path / "profiles.json"  # profiles of a request, not of `headgate profile`, which has the samples too
+    bare.write_text('[{"topology": "t", "component": "c", "machine_type": "", "e": 0.01}]')
+    for path, file, said in ((bare, bare, "/profiles/0"), (empty, empty / "knowledge.json", "cannot be read")):
+        done = invoke(words, "-s", "hetero", "--duration", 30, "--knowledge", path)
+        assert isinstance(done.exception, DocumentError), done.output
+        assert str(done.exception).startswith(f"{file}: ")
+        assert said in str(done.exception)
 
 
 def test_topologies_are_submitted_with_the_numbers_of_tasks_that_a_plan_chooses_and_keep_them():
