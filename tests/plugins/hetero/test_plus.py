@@ -17,6 +17,7 @@ from headgate_hetero.options import Options, PlusOptions
 from headgate_hetero.planning import as_printed
 from headgate_hetero.plus import hetero_plus
 from headgate_hetero.plus.best_response import best_of_one, best_of_two
+from headgate_hetero.plus.exchange import exchange
 from headgate_hetero.plus.improve import improved
 from headgate_hetero.workloads import BENCH, SHAPES, bench, micro_benchmark
 from hetero_cases import profiled
@@ -190,6 +191,15 @@ def test_no_step_makes_more_tasks_than_may_be(most, met):
     plan = run(micro_benchmark("linear", (2, 2, 2), met), max_tasks=most)
     assert 3 <= sum(plan.parallelism.values()) <= most
     assert plan.status is Status.OK
+
+
+def test_an_exchange_makes_no_more_tasks_than_may_be_either():
+    """One task on one of two machines: a second one would double the rate, and a third would not."""
+    instances = InstanceCounts.of(profiled([[0.1, 0.1]]))
+    for most, tasks in ((1, 1), (2, 2), (3, 2)):
+        found = exchange(instances, np.array([[1, 0]]), most)
+        assert found.sum() == tasks
+        assert instances.profiled.max_factor(found, instances.free) == pytest.approx(1000.0 * tasks)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

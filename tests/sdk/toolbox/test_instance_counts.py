@@ -233,7 +233,8 @@ def test_what_runs_without_a_profile_and_overloads_a_node_is_a_reason_to_refuse(
     assert "tasks without a profile take 120 %" in plan.reasons[0].message
 
 
-def test_a_component_needs_what_its_largest_measured_task_needs():
-    samples = tuple(TaskSample(task=f"t/spout/{number}", memory=memory) for number, memory in ((0, 250.0), (1, 40.0)))
+@pytest.mark.parametrize("measured", [(250.0, 40.0), (40.0, 250.0)])
+def test_a_component_needs_what_its_largest_measured_task_needs(measured):
+    samples = tuple(TaskSample(task=f"t/spout/{number}", memory=memory) for number, memory in enumerate(measured))
     found = InstanceCounts.of(mixed(metrics=Metrics(window=10.0, tasks=samples)))
     assert found.need[NAMES.index("t/spout"), 0] == 250.0

@@ -9,11 +9,13 @@ import pytest
 from dstorm_instances import instance
 from headgate.model import (
     Cluster,
+    FrozenMap,
     Kind,
     Metrics,
     NodeSample,
     Observation,
     Request,
+    Resources,
     Status,
     Stream,
     TopologySample,
@@ -250,6 +252,17 @@ def test_what_runs_apart_is_consolidated_as_d_storm_consolidates(least_gain):
     )
     assert (base.scores.nodes_used, base.scores.cost) == (1, 0.117)
     assert (ours.scores.nodes_used, ours.scores.cost, ours.scores.share) == (1, 0.117, 0.0)
+
+
+def test_annealing_opens_a_node_where_that_saves_more_traffic_than_a_node_is_worth():
+    """Three pairs, three tasks a node: on the two nodes of the start one pair is always apart."""
+    asked = attrs.evolve(pipelines(3, cpu=30.0), assignment=FrozenMap())
+    nodes = tuple(attrs.evolve(each, capacity=Resources(cpu=90.0)) for each in asked.cluster.nodes)
+    problem = Problem.of(attrs.evolve(asked, cluster=Cluster(nodes=nodes)))
+    start, total = np.array([0, 0, 0, 1, 1, 1]), problem.traffic.total
+    for node_cost, nodes_used in ((total // 100, 3), (total, 2)):
+        node_of = anneal(problem, Exchange(problem), start, steps=4_000, seed=1, node_cost=node_cost)
+        assert (len(set(node_of.tolist())), problem.traffic.inter_node(node_of) == 0) == (nodes_used, nodes_used == 3)
 
 
 def test_under_a_move_limit_it_consolidates_a_pipeline_a_round():
