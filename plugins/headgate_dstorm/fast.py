@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 AHEAD = 8
 """Placements whose priorities are computed together; more pay off only where more tasks of one group go together."""
 
+TURNS = np.arange(AHEAD, dtype=np.float64)
+"""Placements before each of those, if all are of one group."""
+
+NO_PRIORITIES = np.zeros((1, 0))
+"""Priorities of no candidates, at one turn."""
+
 MORE = 8
 """One group becomes a candidate where bounds of the others reach the highest priority, then so many times as many each
 time until none does. The larger it is, the more priorities are computed; the smaller, the more often all of them."""
@@ -127,10 +133,10 @@ class _Machine:
                     return []
                 ahead = 1
             priority, bound, critical = self._priorities(last, ahead)
-            top = priority.max(axis=1, initial=0.0)
+            top = np.maximum.reduce(priority, axis=1, initial=0.0)
             if top[0] > bound[0]:
                 found: list[int] = self.candidates[priority.argmax(axis=1)].tolist()
-                certain = top > bound
+                certain = (top > bound).tolist()
                 for turn, group in enumerate(found):
                     if not certain[turn]:
                         return found[:turn]
@@ -175,24 +181,25 @@ class _Machine:
         rho1, rho2 = self.rho1[some], groups.rho2[some]
         used = (self._whole - self._room.free[self._node])[:, None]
         if ahead > 1:
-            more = np.arange(ahead, dtype=np.float64)
-            used = used + more * groups.demand[:, last, None]
-            gain = more[:, None] * groups.exchange(last, some)
+            used = used + TURNS[:ahead] * groups.demand[:, last, None]
+            gain = TURNS[:ahead, None] * groups.exchange(last, some)
             rho1, rho2 = rho1 + gain, rho2 - gain
         shares = used / self._capacity
-        usage = shares.max(axis=0)  # R of Eq. 5.5
-        after = ((self._demand[:, None] + used[:, :, None]) / self._capacity[:, None]).max(axis=0)
+        usage = np.maximum.reduce(shares)  # R of Eq. 5.5
+        # what the others have is at most their bound for the resource that is critical at each turn
+        bound = np.where(usage <= options.threshold, self._highest_bound[shares.argmax(axis=0)], 0.0)
+        critical = (shares[:, 0] == usage[0]).nonzero()[0]
+        if len(critical) > 1 and bound[0] > 0:  # on an empty machine all are: the dearest one counts for each group
+            bound[0] = self.bound[critical].min(axis=0).max()
+        if not len(some):
+            return NO_PRIORITIES, bound, critical
+        after = np.maximum.reduce((self._demand[:, None] + used[:, :, None]) / self._capacity[:, None])
         rho3 = after - usage[:, None]  # R with the task, less R without it
         level = usage[:, None] if options.threshold_usage == "before" else after
         # alpha rho1 + beta rho2; the second term counts while R <= D_Threshold
         numerator = options.alpha * rho1 + options.beta * (level <= options.threshold) * rho2
         if not rho3.all():  # Eq. 5.5 divides by zero: no traffic has no priority, whatever it costs
             rho3[(rho3 == 0) & ((numerator == 0) | (options.costless == "last"))] = np.inf
-        # what the others have is at most their bound for the resource that is critical at each turn
-        bound = np.where(usage <= options.threshold, self._highest_bound[shares.argmax(axis=0)], 0.0)
-        critical = np.flatnonzero(shares[:, 0] == usage[0])
-        if len(critical) > 1 and bound[0] > 0:  # on an empty machine all are: the dearest one counts for each group
-            bound[0] = self.bound[critical].min(axis=0).max()
         return numerator / rho3, bound, critical
 
     def _place(self, group: int, count: int) -> bool:

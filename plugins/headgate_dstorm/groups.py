@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     GroupRow = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
+CELLS = 2**21
+"""Rates between groups that are kept at once, 8 bytes each. With fewer, those of a problem of many groups are made anew
+more often; 2**21 of them take 16 MB."""
+
+
 class Groups:
     """Free tasks in G groups: successive ones with one topology, one demand, one heap and the same streams.
 
@@ -57,6 +62,7 @@ class Groups:
         self._peers: NDArray[np.int64] = self.of[flows.indices]
         self._rates = flows.rate.astype(np.float64)
         self._indptr: list[int] = flows.indptr.tolist()
+        self._rows: dict[int, NDArray[np.float64]] = {}
 
     def peers(self, task: int) -> GroupRow:
         """Groups that a task exchanges tuples with, each once, and units with *one* member of each."""
@@ -76,14 +82,16 @@ class Groups:
 
         Args:
             group: The group.
-            others: The other groups, int64 (k,), ascending.
+            others: The other groups, int64 (k,).
         """
-        found = np.zeros(len(others))
-        peers, rates = self.peers_of(group)
-        at = np.searchsorted(others, peers)
-        known = np.flatnonzero(at < len(others))
-        known = known[others[at[known]] == peers[known]]
-        found[at[known]] = rates[known]
+        row = self._rows.get(group)
+        if row is None:
+            if len(self._rows) * self.count > CELLS:
+                self._rows.clear()
+            row = self._rows[group] = np.zeros(self.count + 1)
+            peers, rates = self.peers_of(group)
+            row[peers] = rates
+        found: NDArray[np.float64] = row[others]
         return found
 
 

@@ -52,30 +52,29 @@ def fill(problem: Problem, *, ended: Callable[[], bool] = bool) -> NDArray[np.in
             if ended():
                 return room.node_of
             known = full[(alike[task], heap[task], *demand[task])]
-            node = _first_near(room, task, near, known)
+            if _is_placed_near(room, task, near, known):
+                continue
+            node = _first(room, task, demand[task], here, order)
             if node is None:
-                node = _first(room, task, demand[task], here, order)
-                if node is None:
-                    continue
-                here[node] = used[node] = True
-                order[node] = rank[node] - 3 * problem.m
-                insort(near, node, key=order.__getitem__)
-            room.place(task, node)
+                continue
+            here[node] = used[node] = True
+            order[node] = rank[node] - 3 * problem.m
+            insort(near, node, key=order.__getitem__)
     return room.node_of
 
 
-def _first_near(room: Room, task: int, near: list[int], known: set[int]) -> int | None:
-    """First node of those that the topology uses that has room for a task; those without are known from then on."""
+def _is_placed_near(room: Room, task: int, near: list[int], known: set[int]) -> bool:
+    """Place a task on the first node that the topology uses and that has room for it; those without are known then."""
     for node in near:
         if node not in known:
-            if room.fits_on(task, node):
-                return node
+            if room.place_if_fits(task, node):
+                return True
             known.add(node)
-    return None
+    return False
 
 
 def _first(room: Room, task: int, demand: list[float], here: NDArray[np.bool_], order: NDArray[np.int64]) -> int | None:
-    """First node in an order, of those that the topology does not use, that has room for a task.
+    """Place a task on the first node in an order, of those that the topology does not use, that has room for it.
 
     Heap limits, which take longest, are asked of few nodes.
     """
@@ -85,7 +84,7 @@ def _first(room: Room, task: int, demand: list[float], here: NDArray[np.bool_], 
     nodes = np.flatnonzero(may)
     while len(nodes):
         at = order[nodes].argmin()
-        if room.fits_on(task, int(nodes[at])):
+        if room.place_if_fits(task, int(nodes[at])):
             return int(nodes[at])
         nodes = np.delete(nodes, at)
     return None

@@ -118,6 +118,10 @@ class HeapLimits:
     def _enough(self, node: int, comes: int, goes: int) -> bool:
         """Check that a node's slots suffice when one task comes and one goes, -1 being none."""
         state = self._state
-        tasks = [*state.on[node, : state.count[node]].tolist(), *self._residents.get(node, ()), comes]
-        need, _ = self._workers.needed(task for task in tasks if task not in (-1, goes))
+        tasks: list[int] = state.on[node, : state.count[node]].tolist()
+        if goes >= 0:
+            tasks.remove(goes)
+        if comes >= 0:
+            tasks.append(comes)
+        need, _ = self._workers.needed([*tasks, *self._residents.get(node, ())])
         return need <= self._workers.slots[node]

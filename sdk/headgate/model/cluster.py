@@ -7,7 +7,7 @@ import attrs
 from headgate.model.frozen import FrozenMap, Resources
 
 
-@attrs.frozen(order=True)
+@attrs.frozen(order=True, cache_hash=True)
 class Slot:
     """The place of one worker process: a node and a port (or any number that is unique on that node)."""
 

@@ -237,7 +237,9 @@ def _samples(samples: tuple[object, ...], subject: str, known: set[str], amounts
 
 
 def _unique(names: Iterable[object], what: str, *where: str | int) -> None:
-    seen: set[object] = set()
+    names, seen = tuple(names), set[object]()
+    if len(set(names)) == len(names):
+        return
     for index, name in enumerate(names):
         if name in seen:
             raise DocumentError(pointer(*where, index), f"{what} {name!r} is named twice")

@@ -105,7 +105,7 @@ def _steps(amounts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _measure(demand: NDArray[np.float64], metrics: Metrics, tasks: tuple[Task, ...]) -> None:
-    index = {task.id: number for number, task in enumerate(tasks)}
+    index = {task.id: number for number, task in enumerate(tasks)} if metrics.tasks else {}
     for sample in metrics.tasks:
         row = index[sample.task]
         for column, amount in enumerate((sample.cpu, sample.memory)):
@@ -114,9 +114,11 @@ def _measure(demand: NDArray[np.float64], metrics: Metrics, tasks: tuple[Task, .
 
 
 def _current(request: Request, tasks: tuple[Task, ...]) -> NDArray[np.int64]:
+    if not request.assignment:
+        return np.full(len(tasks), -1, dtype=np.int64)
     nodes = sorted(request.cluster.nodes, key=lambda node: node.id)
     alive = {(node.id, port): index for index, node in enumerate(nodes) for port in node.slots}
-    slots = (request.assignment.get(task.id) for task in tasks) if request.assignment else (None for _ in tasks)
+    slots = (request.assignment.get(task.id) for task in tasks)
     return np.array([-1 if slot is None else alive.get((slot.node, slot.port), -1) for slot in slots], dtype=np.int64)
 
 
@@ -183,7 +185,7 @@ def _even(
 def _flows(request: Request, tasks: tuple[Task, ...]) -> tuple[list[tuple[int, int, float]], str, set[str]]:
     """Measured flows by task index; the unit, bytes/s if all that was measured has them; and the topologies covered."""
     measured, streams = request.metrics.flows, request.metrics.streams
-    index = {task.id: number for number, task in enumerate(tasks)}
+    index = {task.id: number for number, task in enumerate(tasks)} if measured else {}
     sizes = [flow.bytes for flow in measured] + [stream.bytes for stream in streams]
     in_bytes = bool(sizes) and None not in sizes
     flows = [

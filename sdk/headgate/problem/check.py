@@ -128,9 +128,10 @@ def _workers(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
 def _heaps(problem: LimitedArrays, assignment: Mapping[str, Slot]) -> dict[tuple[Slot, int], float]:
     """MB of heap in use by slot and topology."""
     heap: dict[tuple[Slot, int], float] = defaultdict(float)
+    topology, need, index_of = problem.topology.tolist(), problem.heap.tolist(), problem.task_index
     for task, slot in assignment.items():
-        index = problem.task_index[task]
-        heap[slot, int(problem.topology[index])] += float(problem.heap[index])
+        index = index_of[task]
+        heap[slot, topology[index]] += need[index]
     return heap
 
 
@@ -145,6 +146,8 @@ def _fixed(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
 def _restarts(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     """Running workers whose tasks would not be the same, where none may restart."""
     closed = [problem.task_ids[task] for task in np.flatnonzero(problem.closed).tolist()]
+    if not closed:
+        return
     before = _tasks_in({task: problem.request.assignment[task] for task in closed})
     after = _tasks_in(plan.assignment)
     for slot in sorted(slot for slot in before if before[slot] != after[slot]):

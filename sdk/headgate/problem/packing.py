@@ -9,6 +9,7 @@ more task may need two more workers (`Room` looks at each), and fewer tasks may 
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import attrs
@@ -45,54 +46,81 @@ def pack(heaps: Sequence[float], limit: float, held: Sequence[float] = ()) -> Pa
         limit: MB that a worker may have.
         held: MB in use in workers that are there in any case; more than the limit in one that takes nothing.
     """
-    worker_of, used = _first_fit(heaps, limit, held)
-    large = sum(heap > limit for heap in heaps)
-    small, base = heaps[large:], [*held, *heaps[:large]]
+    return pack_alike([(heap, len(list(alike))) for heap, alike in groupby(heaps)], limit, held)
+
+
+def pack_alike(sizes: Sequence[tuple[float, int]], limit: float, held: Sequence[float] = ()) -> Packing:
+    """Pack heaps of which many are equal; see `pack`.
+
+    Args:
+        sizes: MB that a task needs, the largest first, and the number of such tasks; at least one of each.
+        limit: MB that a worker may have.
+        held: MB in use in workers that are there in any case.
+    """
+    worker_of, used = _first_fit(sizes, limit, held)
+    small = [each for each in sizes if each[0] <= limit]
+    base = [*held, *(heap for heap, count in sizes[: len(sizes) - len(small)] for _ in range(count))]
     proven = True
     # First fit decreasing gives the upper bound, the sum of heaps the lower one: search for each number between them.
     for count in range(_least(small, limit, base), len(used)):
-        found, searched = _within(small, [limit - each for each in base] + [limit] * (count - len(base)))
+        heaps = [heap for heap, alike in small for _ in range(alike)]
+        found, searched = _within(heaps, [limit - each for each in base] + [limit] * (count - len(base)))
         if found is not None:
             worker_of = [*range(len(held), len(base)), *found]
             used = base + [0.0] * (count - len(base))
-            for heap, worker in zip(small, found, strict=True):
+            for heap, worker in zip(heaps, found, strict=True):
                 used[worker] += heap
             break
         proven &= searched
     return Packing(tuple(worker_of), tuple(used), proven)
 
 
-def _first_fit(heaps: Sequence[float], limit: float, held: Sequence[float]) -> tuple[list[int], list[float]]:
+def _first_fit(
+    sizes: Sequence[tuple[float, int]], limit: float, held: Sequence[float]
+) -> tuple[list[int], list[float]]:
     """Worker of each heap, and MB in use in each worker: every heap goes to the first worker with room for it."""
     worker_of: list[int] = []
-    used, at, last = list(held), 0, math.inf
-    for heap in heaps:
-        if heap != last:  # another one as large finds no room where the last one found none
-            at, last = 0, heap
-        while at < len(used) and used[at] + heap > limit:
+    used = list(held)
+    for heap, count in sizes:
+        at = 0
+        while count:
+            if at == len(used):
+                used.append(0.0)
+                takes = max(_times(limit, heap, count), 1)
+            else:
+                takes = _times(limit - used[at], heap, count)
+            if takes:
+                used[at] += takes * heap
+                worker_of += [at] * takes
+                count -= takes
             at += 1
-        if at == len(used):
-            used.append(0.0)
-        used[at] += heap
-        worker_of.append(at)
     return worker_of, used
 
 
-def _least(heaps: Sequence[float], limit: float, base: Sequence[float]) -> int:
+def _times(left: float, heap: float, most: int) -> int:
+    """Times that a heap goes into what is left of a worker, at most so many."""
+    if left < heap:
+        return 0
+    return most if heap <= 0 or left == math.inf else min(most, int(left // heap))
+
+
+def _least(sizes: Sequence[tuple[float, int]], limit: float, base: Sequence[float]) -> int:
     """Workers below which the sum of the heaps has no room, nor those that are at least so large."""
     if limit == math.inf:
-        return max(len(base), min(1, len(heaps)))
+        return max(len(base), min(1, len(sizes)))
     # heaps fill workers in multiples of their greatest common divisor: what is left beyond that holds none
-    unit = math.gcd(*(round(heap / STEP) for heap in set(heaps))) * STEP or 1.0
+    unit = math.gcd(*(round(heap / STEP) for heap, _ in sizes)) * STEP or 1.0
     left, limit = [max(0.0, (limit - each) // unit * unit) for each in base], limit // unit * unit
     # Least number = ceil((sum of heaps - room in workers that are there) / limit).
-    beyond = sum(heaps) - sum(left)
+    beyond = sum(heap * count for heap, count in sizes) - sum(left)
     more = math.ceil(beyond / limit) if beyond > 0 and limit > 0 else 0
-    for at, heap in enumerate(heaps, 1):
+    at = 0
+    for heap, count in sizes:
+        at += count
         # a worker holds floor(limit / heap) of the heaps that are as large as this one, the largest being first
-        if heap > 0 and (at == len(heaps) or heaps[at] < heap):
+        if heap > 0:
             more = max(more, math.ceil((at - sum(each // heap for each in left)) / (limit // heap)))
-    return max(len(base) + more, min(1, len(heaps)))
+    return max(len(base) + more, min(1, len(sizes)))
 
 
 def _within(heaps: Sequence[float], left: list[float]) -> tuple[list[int] | None, bool]:

@@ -147,6 +147,25 @@ class Room:
         if self._needs is not None:
             self._needs.change(task, node)
 
+    def place_if_fits(self, task: int, node: int) -> bool:
+        """Place a task that is not fixed if the node has room for it: whether it was placed; `fits_on` and `place`.
+
+        Args:
+            task: Index of the task.
+            node: Index of the node.
+        """
+        if self._counts is not None or self._needs is not None:
+            fits = self.fits_on(task, node)
+            if fits:
+                self.place(task, node)
+            return fits
+        if not all(map(le, self._demand[task], self.free[node].tolist())) or not self._workers.add_if_fits(task, node):
+            return False
+        self.node_of[task] = node
+        self.free[node] -= self._problem.demand[task]
+        self._recount(task, node)
+        return True
+
     def place_alike(self, tasks: Sequence[int], node: int) -> int:
         """Place tasks one after the other as long as they fit on the node: how many were placed.
 

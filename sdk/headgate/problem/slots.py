@@ -101,8 +101,9 @@ def _closed(problem: ConstrainedArrays) -> list[int]:
 
 
 def _ports(problem: ConstrainedArrays, taken: set[Slot]) -> list[tuple[int, ...]]:
+    held = {(slot.node, slot.port) for slot in taken}
     nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
-    return [tuple(port for port in sorted(node.slots) if Slot(node.id, port) not in taken) for node in nodes]
+    return [tuple(port for port in sorted(node.slots) if (node.id, port) not in held) for node in nodes]
 
 
 def _running(problem: ConstrainedArrays) -> dict[int, int]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.problem.amounts import STEP
-from headgate.problem.packing import Packing, pack
+from headgate.problem.packing import Packing, pack_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,6 +75,7 @@ class Workers:
         self._topology: list[int] = problem.topology.tolist()
         self._heap: list[float] = problem.heap.tolist()
         self._closed: list[bool] = problem.closed.tolist()
+        self._any_closed = any(self._closed)
         self.ports = _held_ports(problem)
         held = {(int(problem.fixed[task]), self._topology[task], port) for task, port in self.ports.items()}
         split = len(held) > len({each[:2] for each in held})
@@ -83,6 +84,7 @@ class Workers:
         self._loads: list[dict[int, Load]] = [{} for _ in range(problem.m)]
         self._taken = [0] * problem.m
         self._packed = problem.packings
+        self._numbers: list[dict[Load, int]] = [{} for _ in self.limit]
 
     def taken(self, node: int) -> int:
         """Number of slots of a node that its workers take."""
@@ -138,6 +140,25 @@ class Workers:
         """
         self._change(task, node, 1)
 
+    def add_if_fits(self, task: int, node: int) -> bool:
+        """A task that is not fixed comes, if the node's slots suffice with it: whether it came. See `fit` and `add`.
+
+        Args:
+            task: Index of the task.
+            node: Index of the node.
+        """
+        topology, size, loads = self._topology[task], self.size[task], self._loads[node]
+        if self.sizes[topology][size] > self.limit[topology]:
+            return False
+        before = loads.get(topology)
+        after = _more(before or self._empty(topology), size, 1)
+        taken = self._taken[node] + self._number(topology, after) - (self._number(topology, before) if before else 0)
+        # a packing that was searched to its end never needs fewer workers for one task more: see `further`
+        if max(taken, self._taken[node]) > self.slots[node]:
+            return False
+        loads[topology], self._taken[node] = after, taken
+        return True
+
     def add_alike(self, tasks: Sequence[int], node: int) -> int:
         """Tasks come one after the other, as long as the slots suffice: how many. Workers are packed once for all.
 
@@ -192,8 +213,10 @@ class Workers:
     def needed(self, tasks: Iterable[int]) -> tuple[int, bool]:
         """Number of workers that some tasks need on one node, and whether it is proven to be the least."""
         loads: dict[int, Load] = {}
-        tasks = [each for each in tasks if not self._closed[each]]
+        if self._any_closed:
+            tasks = [each for each in tasks if not self._closed[each]]
         if self.ports:
+            tasks = list(tasks)
             for task in (each for each in tasks if each in self.ports):
                 topology = self._topology[task]
                 loads[topology] = self._changed(loads.get(topology, self._empty(topology)), task, 1)
@@ -237,21 +260,24 @@ class Workers:
 
     def _number(self, topology: int, load: Load) -> int:
         """Workers of a topology on a node, where it has a task."""
-        held, counts = load
-        limit = self.limit[topology]
-        if limit == np.inf:
-            return max(1, len(held))
-        if not held and sum(map(mul, counts, self.sizes[topology])) <= limit:
-            return 1
-        return len(self._packing(topology, load).used)
+        known = self._numbers[topology]
+        if load not in known:
+            held, counts = load
+            limit = self.limit[topology]
+            if limit == np.inf:
+                known[load] = max(1, len(held))
+            elif not held and sum(map(mul, counts, self.sizes[topology])) <= limit:
+                known[load] = 1
+            else:
+                known[load] = len(self._packing(topology, load).used)
+        return known[load]
 
     def _packing(self, topology: int, load: Load) -> Packing:
-        used = tuple(heap for _, heap, _ in load[0])
+        used = tuple(heap for _, heap, _ in load[0]) if load[0] else ()
         key = (topology, used, load[1])
         if key not in self._packed:
-            pairs = zip(self.sizes[topology], load[1], strict=True)
-            heaps = [heap for heap, count in pairs for _ in range(count)]
-            self._packed[key] = pack(heaps, self.limit[topology], used)
+            sizes = [each for each in zip(self.sizes[topology], load[1], strict=True) if each[1]]
+            self._packed[key] = pack_alike(sizes, self.limit[topology], used)
         return self._packed[key]
 
 

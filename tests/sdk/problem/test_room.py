@@ -57,6 +57,22 @@ def test_fixed_tasks_are_in_their_place_from_the_start():
 
 
 @given(requests(), st.data())
+def test_to_place_what_fits_is_to_look_and_to_place(asked, data):
+    problem = Problem.of(asked)
+    one, other = problem.room(), problem.room()
+    for task in np.flatnonzero(problem.fixed < 0).tolist() if problem.m else ():
+        node = data.draw(st.integers(0, problem.m - 1))
+        fits = one.fits_on(task, node)
+        if fits:
+            one.place(task, node)
+        assert other.place_if_fits(task, node) == fits
+        assert (one.node_of == other.node_of).all()
+        assert (one.free == other.free).all()
+        assert (one.free_slots == other.free_slots).all()
+        assert (one.has_worker(task) == other.has_worker(task)).all()
+
+
+@given(requests(), st.data())
 def test_tasks_that_are_alike_are_placed_together_as_one_by_one(asked, data):
     problem = Problem.of(asked)
     alike: dict[tuple[object, ...], list[int]] = {}

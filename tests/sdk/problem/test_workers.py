@@ -159,7 +159,7 @@ def test_a_node_that_is_refused_without_a_search_to_the_end_is_refused_in_these_
     ([9.0, 9.0, 9.0], [1.0], 3),
 ])  # fmt: skip
 def test_below_the_sum_of_the_heaps_no_number_of_workers_is_tried(heaps, held, least):
-    assert module._least(heaps, 10.0, held) == least
+    assert module._least([(heap, 1) for heap in heaps], 10.0, held) == least
 
 
 def test_a_limit_between_two_steps_of_an_amount_is_kept_to_the_bit():
