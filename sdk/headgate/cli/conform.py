@@ -102,9 +102,11 @@ def _engine(host: PluginHost, trial: EngineTrial, *, as_json: bool) -> int:
     """Show the report of an engine; the exit code."""
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headgate.documents import unstructure
-    from headgate.testing.engine_conform import conform_engine
+    from headgate.testing.engine_conform import HOOKS, conform_engine
     from headgate.testing.engine_rules import ENGINE_RULES
 
+    for hook in HOOKS:  # what is no engine is refused before anything is said
+        host.require(trial.engine, hook)
     with steps(trial.engine, len(ENGINE_RULES) + 1) as tell:
         found = conform_engine(trial, host, tell=tell)
     rows = [(MARK[row.status], row.rule, row.detail) for row in found.rows]

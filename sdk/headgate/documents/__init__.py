@@ -16,7 +16,7 @@ from headgate.documents.schema import schema_id
 from headgate.documents.strict_json import decoded, parse
 from headgate.errors import DocumentError
 from headgate.model import Constraint, Flow, FrozenMap, Observation, Profile, Request, Stream, StreamSample
-from headgate.model.validate import check_places, check_request
+from headgate.model.validate import check_counts, check_places, check_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,6 +95,8 @@ def restore(data: Any, kind: type[T]) -> T:
     """
     if isinstance(data, dict):
         data = {key: value for key, value in data.items() if key != "$schema"}
+    if kind in (Request, Observation):
+        check_counts(data)
     try:
         value: T = converter().structure(data, kind)
     except DocumentError as error:

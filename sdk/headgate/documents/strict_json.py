@@ -8,6 +8,14 @@ from typing import Any
 
 from headgate.errors import DocumentError, pointer
 
+DENSEST = {
+    ",": ("commas", 2_000_000, 4),
+    "{": ("objects", 520_000, 16),
+    "[": ("lists", 520_000, 16),
+}
+"""What becomes a value: what it is called, how many a text may have whatever its length, and characters to each beyond
+that. The shortest component of the largest request, of which there are 500,000, has 11 characters, a port has 5."""
+
 _Faults = dict[int, tuple[Any, tuple[str, ...], str]]
 """Parts of the data at fault by identity: the part, the key below it, and the message. Their places are known only once
 the whole text is read."""
@@ -50,6 +58,7 @@ def parse(text: str | bytes) -> Any:
         return made
 
     plain = decoded(text) if isinstance(text, bytes) else text
+    _check_density(plain)
     try:
         data = json.loads(plain, object_pairs_hook=pairs, parse_constant=constant)
         if not faults and "\\u" in plain:
@@ -59,6 +68,18 @@ def parse(text: str | bytes) -> Any:
     if faults:
         raise _first(data, faults)
     return data
+
+
+def _check_density(text: str) -> None:
+    """Refuse a text that is nothing but brackets and commas, before it becomes values of many times its size.
+
+    Raises:
+        DocumentError: It has more of them than any document of its length.
+    """
+    for mark, (what, floor, length) in DENSEST.items():
+        if (count := text.count(mark)) > (most := max(floor, len(text) // length)):
+            said = f"{count} {what} in {len(text)} characters, at most {most} are taken"
+            raise DocumentError("", f"this is no document: {said}")
 
 
 def _first(data: Any, faults: _Faults) -> DocumentError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headgate.errors import DocumentError, pointer
 from headgate.model import ConstraintKind, Kind, Slot
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 MAX_TASKS = 500_000
 """More tasks than this in one request are taken for a mistake."""
+
+MAX_NODES = 200_000
+"""So are more nodes."""
 
 MAX_AMOUNT = 1e15
 """So is a larger amount; sums of whole amounts up to here are exact in float64."""
@@ -66,6 +69,35 @@ def check_request(request: Request) -> None:
     for name in ("deadline", "max_moves", "slowdown"):
         _amount(getattr(request.limits, name), "limits", name)
     _amount(request.metrics.window, "metrics", "window")
+
+
+def check_counts(data: Any) -> None:
+    """Refuse plain data with more nodes or components than a request may have, before values are made of them.
+
+    Args:
+        data: What is to become a request or an observation; nothing is known of it yet.
+
+    Raises:
+        DocumentError: With a pointer to what is one too many.
+    """
+    nodes, total = len(_list(_part(data, "cluster"), "nodes")), 0
+    if nodes > MAX_NODES:
+        raise DocumentError(pointer("cluster", "nodes", MAX_NODES), f"{nodes} nodes, at most {MAX_NODES} are taken")
+    for index, topology in enumerate(_list(data, "topologies")):
+        count = len(_list(topology, "components"))
+        if total + count > MAX_TASKS:
+            where = pointer("topologies", index, "components", MAX_TASKS - total)
+            raise DocumentError(where, f"{total + count} components so far, at most {MAX_TASKS} tasks are taken")
+        total += count
+
+
+def _part(data: Any, key: str) -> Any:
+    return data.get(key) if isinstance(data, dict) else None
+
+
+def _list(data: Any, key: str) -> list[Any]:
+    found = _part(data, key)
+    return found if isinstance(found, list) else []
 
 
 def check_places(request: Request) -> None:

@@ -18,9 +18,47 @@ from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, load_with
 from headgate.problem.slowdown import slow_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     Heaps = dict[Slot, float]
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Seats:
+    """Workers of some tasks in an assignment, by number: tens of thousands of tasks are looked at once, as arrays.
+
+    Attributes:
+        worker_of: int64, number of the worker of each of the tasks, -1 for those without one.
+        workers: Slot of each worker.
+    """
+
+    worker_of: NDArray[np.int64]
+    workers: tuple[Slot, ...]
+
+    @classmethod
+    def of(cls, assignment: Mapping[str, Slot], names: Iterable[str]) -> Seats:
+        """Number the workers of some tasks.
+
+        Args:
+            assignment: Slots by the ids of tasks.
+            names: Ids of the tasks.
+        """
+        slots = list(map(assignment.get, names))
+        # A plan shares the values of its slots, and hashing each is most of the time: what is one object is one worker.
+        _, first, object_of = np.unique(
+            np.fromiter(map(id, slots), dtype=np.int64, count=len(slots)), return_index=True, return_inverse=True
+        )
+        numbers: dict[tuple[str, int], int] = {}
+        workers: list[Slot] = []
+        number_of = []
+        for slot in map(slots.__getitem__, first.tolist()):
+            if slot is None:
+                number_of.append(-1)
+                continue
+            number_of.append(number := numbers.setdefault((slot.node, slot.port), len(numbers)))
+            if number == len(workers):
+                workers.append(slot)
+        return cls(worker_of=np.array(number_of, dtype=np.int64)[object_of], workers=tuple(workers))
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -52,17 +90,17 @@ class Others:
             plan: The plan.
             task: Index of the task.
         """
-        # One pass, as there may be tens of thousands of tasks; a node that is gone is no node.
-        index, taken, nodes = problem.node_index, {node: set[int]() for node in problem.node_ids}, list[int]()
-        for at, slot in enumerate(map(plan.assignment.get, problem.task_ids)):
-            if slot is None or at == task or slot.node not in index:
-                nodes.append(-1)
-            else:
-                nodes.append(index[slot.node])
+        seats = Seats.of(plan.assignment, problem.task_ids)
+        worker_of = seats.worker_of
+        worker_of[task] = -1
+        nodes = np.array([problem.node_index.get(slot.node, -1) for slot in seats.workers] + [-1], dtype=np.int64)
+        taken = {node: set[int]() for node in problem.node_ids}
+        for worker in np.unique(worker_of[worker_of >= 0]).tolist():
+            if (slot := seats.workers[worker]).node in taken:  # a node that is gone is no node
                 taken[slot.node].add(slot.port)
-        node_of = np.array(nodes, dtype=np.int64)
-        heaps = _heaps(problem, plan.assignment, int(problem.topology[task]), without=task)
-        return cls(problem=problem, plan=plan, task=task, node_of=node_of, heaps=heaps, taken=taken)
+        mine = np.flatnonzero(problem.topology == problem.topology[task])
+        heaps = _heaps(seats.workers, worker_of[mine], problem.heap[mine])
+        return cls(problem=problem, plan=plan, task=task, node_of=nodes[worker_of], heaps=heaps, taken=taken)
 
     @property
     def id(self) -> str:
@@ -122,10 +160,8 @@ class Others:
 
     def _capacity(self) -> dict[str, list[Reason]]:
         """Resources that each node is short of, by its id."""
-        problem, need = self.problem, np.zeros_like(self.problem.capacity)
-        placed, runs = self.node_of >= 0, problem.current >= 0
-        np.add.at(need, self.node_of[placed], problem.demand[placed])
-        need += problem.demand[self.task]
+        problem, runs = self.problem, self.problem.current >= 0
+        need = used(problem, self.node_of) + problem.demand[self.task]
         have = problem.capacity.copy()
         if self.ran is not None:  # a node that was overloaded before may stay so, but takes nothing
             here = problem.current[self.task]
@@ -163,7 +199,8 @@ class Others:
 
     @cached_property
     def _ran_heaps(self) -> Heaps:
-        return _heaps(self.problem, self._live(), int(self.problem.topology[self.task]))
+        seats = Seats.of(self._live(), self._names)
+        return _heaps(seats.workers, seats.worker_of, self.problem.heap[self._of_topology])
 
     def _stays(self, slot: Slot) -> Iterator[Reason]:
         """Limits of the round that keep the task from a slot."""
@@ -205,7 +242,13 @@ class Others:
         return found
 
     @cached_property
-    def running(self) -> dict[Slot, set[str]]:
+    def _names(self) -> list[str]:
+        """Ids of the tasks of the topology."""
+        ids = self.problem.task_ids
+        return [ids[at] for at in self._of_topology]
+
+    @cached_property
+    def running(self) -> dict[Slot, set[int]]:
         """Other tasks of the topology that run in each of its workers, by slot, that of the task included."""
         return self._tasks_in(self._live())
 
@@ -215,14 +258,15 @@ class Others:
         after = self._tasks_in(self.plan.assignment)
         return {slot for slot, tasks in self.running.items() if tasks == after.get(slot, set())}
 
-    def _tasks_in(self, assignment: Mapping[str, Slot]) -> dict[Slot, set[str]]:
-        found: dict[Slot, set[str]] = defaultdict(set)
-        for at in self._of_topology:
-            if slot := assignment.get(name := self.problem.task_ids[at]):
-                tasks = found[slot]  # empty for the worker of the task alone
+    def _tasks_in(self, assignment: Mapping[str, Slot]) -> dict[Slot, set[int]]:
+        seats = Seats.of(assignment, self._names)
+        found: dict[int, set[int]] = defaultdict(set)
+        for at, worker in zip(self._of_topology, seats.worker_of.tolist(), strict=True):
+            if worker >= 0:
+                tasks = found[worker]  # empty for the worker of the task alone
                 if at != self.task:
-                    tasks.add(name)
-        return found
+                    tasks.add(at)
+        return {seats.workers[worker]: tasks for worker, tasks in found.items()}
 
     def _slow(self, slot: Slot) -> Iterator[Reason]:
         if (limit := self.problem.slowdown) is not None:
@@ -254,16 +298,24 @@ def no_slot(others: Others, node: str) -> Reason:
     return Reason(code="slots", subject=node, message=message, resource="slots", need=1.0, have=0.0)
 
 
-def _heaps(
-    problem: LimitedArrays, assignment: Mapping[str, Slot], topology: int, *, without: int | None = None
-) -> Heaps:
-    """MB of heap in each worker of a topology, by slot."""
-    found: Heaps = defaultdict(float)
-    for at in np.flatnonzero(problem.topology == topology).tolist():
-        slot = assignment.get(problem.task_ids[at])
-        if slot is not None and at != without:
-            found[slot] += float(problem.heap[at])
-    return dict(found)
+def _heaps(workers: Sequence[Slot], worker_of: NDArray[np.int64], heap: NDArray[np.float64]) -> Heaps:
+    """MB of heap in each worker of some tasks, by slot."""
+    placed = worker_of >= 0
+    found = np.bincount(worker_of[placed], weights=heap[placed], minlength=len(workers))
+    return {workers[at]: float(found[at]) for at in np.unique(worker_of[placed]).tolist()}
+
+
+def used(problem: LimitedArrays, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The amount of each resource of each node that is in use, shape (m, r).
+
+    Args:
+        problem: The request as arrays.
+        node_of: int64 (n,), node of each task, -1 for none.
+    """
+    placed = node_of >= 0
+    nodes, demand = node_of[placed], problem.demand[placed]
+    columns = [np.bincount(nodes, weights=demand[:, each], minlength=problem.m) for each in range(demand.shape[1])]
+    return np.stack(columns, axis=1) if columns else np.zeros_like(problem.capacity)
 
 
 def _short(node: str, what: str, need: float, have: float, *, unit: str = "", where: str = "it") -> Reason:

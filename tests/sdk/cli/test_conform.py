@@ -107,7 +107,7 @@ def test_an_engine_is_tried_on_an_application():
     assert headgate("conform", "sim", "dstorm:linear", "--window", "nan").returncode == 2
 
 
-@pytest.mark.parametrize("wrong", [["nosuch"], ["even", "-o", "x=1"]])
+@pytest.mark.parametrize("wrong", [["nosuch"], ["even", "-o", "x=1"], ["storm", "storm:word-count"]])
 def test_what_there_is_not_is_refused_before_anything_is_said(wrong):
     done = headgate("conform", *wrong)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

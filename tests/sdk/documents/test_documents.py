@@ -32,7 +32,7 @@ from headgate.documents import (
 )
 from headgate.errors import DocumentError
 from headgate.model import Cluster, Node, Observation, Request, Resources, Slot
-from headgate.model.validate import MAX_TASKS
+from headgate.model.validate import MAX_NODES, MAX_TASKS
 from headgate.problem import Problem
 from headgate.testing.strategies import requests
 from headgate.testing.variants import shuffled
@@ -257,12 +257,27 @@ def test_streams_and_flows_that_differ_only_in_their_figures_have_one_order():
 def test_a_large_file_of_wrong_numbers_is_refused_without_much_more_memory_than_its_text_and_its_list(tmp_path):
     numbers = 1_000_000
     place = tmp_path / "numbers.json"
-    place.write_text('{"cluster": {"nodes": [' + "0," * numbers + "0]}}")
+    place.write_text('{"profiles": [' + "0," * numbers + "0]}")
     loads('{"cluster": {"nodes": []}, "topologies": []}', Request)  # what reading itself needs is there
     tracemalloc.start()
     with pytest.raises(DocumentError, match="0 is not an object") as caught:
         read(place, Request)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert caught.value.pointer == "/cluster/nodes/0"
+    assert caught.value.pointer == "/profiles/0"
     assert peak < 11.5 * numbers  # 2 bytes of text and 8 of the list each, and a ninth for its growth
+
+
+@pytest.mark.parametrize("kind", [Request, Observation])
+@pytest.mark.parametrize(
+    ("data", "pointer"),
+    [
+        ({"cluster": {"nodes": [0] * (MAX_NODES + 1)}}, f"/cluster/nodes/{MAX_NODES}"),
+        ({"topologies": [{"components": [0] * (MAX_TASKS + 1)}]}, f"/topologies/0/components/{MAX_TASKS}"),
+        ({"topologies": [{"components": [0] * MAX_TASKS}, {"components": [0]}]}, "/topologies/1/components/0"),
+    ],
+)
+def test_nodes_and_components_are_counted_before_values_are_made_of_them(kind, data, pointer):
+    with pytest.raises(DocumentError, match="are taken") as error:
+        structure(data, kind)
+    assert error.value.pointer == pointer

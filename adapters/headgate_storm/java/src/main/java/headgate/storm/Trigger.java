@@ -34,6 +34,9 @@ public final class Trigger implements AutoCloseable {
     /** More topologies than that wait for no answer: a program that makes up names does not fill the heap. */
     private static final int MOST = 10_000;
 
+    /** As many as the manager takes. */
+    private static final int LONGEST_SOURCE = 200;
+
     private static final int OK = 200;
     private static final int UNAVAILABLE = 503;
 
@@ -51,15 +54,43 @@ public final class Trigger implements AutoCloseable {
      *
      * @param manager address of {@code headgate manager serve}, such as http://127.0.0.1:7780
      * @param token file with the token, which is read anew for each trigger
-     * @param source who says so, such as the component and the task; no two programs at once may use the same
+     * @param source who says so, such as the component and the task, 1 to 200 characters without spaces and slashes; no
+     *     two programs at once may use the same
+     * @throws IllegalArgumentException if the manager would refuse each trigger for its source
      */
     public Trigger(URI manager, Path token, String source) {
         this.triggers = manager.resolve("/triggers");
         this.token = token;
-        this.source = source;
+        this.source = checked(source);
         this.thread = new Thread(this::run, "headgate-trigger-" + source);
         thread.setDaemon(true);
         thread.start();
+    }
+
+    private static String checked(String source) {
+        long length = source.codePoints().count();
+        if (length < 1 || length > LONGEST_SOURCE || source.codePoints().anyMatch(Trigger::isOdd)) {
+            throw new IllegalArgumentException("'" + source + "' is no source: 1 to " + LONGEST_SOURCE
+                    + " characters without spaces and slashes, such as detect-3");
+        }
+        return source;
+    }
+
+    /** Whether a name may not have this character: a slash, a space of any kind, or one that nobody sees. */
+    private static boolean isOdd(int character) {
+        switch (Character.getType(character)) {
+            case Character.CONTROL:
+            case Character.FORMAT:
+            case Character.SURROGATE:
+            case Character.PRIVATE_USE:
+            case Character.UNASSIGNED:
+            case Character.LINE_SEPARATOR:
+            case Character.PARAGRAPH_SEPARATOR:
+            case Character.SPACE_SEPARATOR:
+                return true;
+            default:
+                return character == '/';
+        }
     }
 
     /**

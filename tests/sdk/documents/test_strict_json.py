@@ -1,0 +1,27 @@
+"""Texts that are read, and texts that are refused before they become values."""
+
+from __future__ import annotations
+
+import pytest
+
+from headgate.documents.strict_json import parse
+from headgate.errors import DocumentError
+
+
+def dense(unit, count):
+    """An array of as many times the same value."""
+    return f"[{','.join([unit] * count)}]"
+
+
+@pytest.mark.parametrize(
+    ("unit", "count", "what"),
+    [("0", 2_000_002, "2000001 commas"), ("{}", 520_001, "520001 objects"), ("[]", 520_001, "520002 lists")],
+)
+def test_a_text_of_brackets_and_commas_is_refused_before_it_is_read(unit, count, what):
+    with pytest.raises(DocumentError, match=f"^this is no document: {what} in [0-9]+ characters, at most [0-9]+ are"):
+        parse(dense(unit, count) + " and this is no JSON")
+
+
+@pytest.mark.parametrize(("unit", "count"), [("6700", 2_100_000), ('{"id":"c1"}', 500_000)])
+def test_the_ports_and_components_of_the_largest_request_are_not_too_many(unit, count):
+    assert len(parse(dense(unit, count))) == count
