@@ -10,7 +10,7 @@ import attrs
 
 from headgate_storm.client.connection import NimbusConnection
 from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.workers.backlog import backlog
+from headgate_storm.workers.backlog import backlog, in_place
 from headgate_storm.workers.clock import steady
 from headgate_storm.workers.collector import Collector
 from headgate_storm.workers.watch import FRESH
@@ -59,8 +59,9 @@ class StormIntake:
             EngineError: Nimbus does not answer, or asks no more.
         """
         status = {name: each.status for name, each in self._topologies().items()}
-        reports = self.collector.recent(FRESH)
-        scheduled = {each.topology.id: each for each in self.rounds.latest(FRESH).scheduled}
+        snapshot = self.rounds.latest(FRESH)
+        reports = in_place(self.collector.recent(FRESH), snapshot)
+        scheduled = {each.topology.id: each for each in snapshot.scheduled}
         found = {}
         for name in topologies:
             if name in scheduled and status.get(name) in (ACTIVE, INACTIVE):

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from headgate.model import Backlog
 from headgate_storm.nimbus.snapshot import component_of
+from headgate_storm.workers.measures import lives
 from headgate_storm.workers.topologies import task_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from headgate_storm.nimbus.snapshot import Scheduled
+    from headgate_storm.nimbus.snapshot import Scheduled, Snapshot
     from headgate_storm.workers.reports import Report
 
 QUIET = 2
@@ -50,6 +51,20 @@ def backlog(scheduled: Scheduled, reports: Iterable[Report], *, active: bool, si
     if not all(_is_quiet(life, since) for life in lives):
         return Backlog(active=active, why="tuples moved in the last reports")
     return Backlog(active=active, tuples=0, why="all acked" if acked else "nothing moves; tuples are not acked")
+
+
+def in_place(reports: Sequence[Report], snapshot: Snapshot) -> list[Report]:
+    """The reports of processes in slots that Nimbus gives their topology now; others have ended, or are about to.
+
+    A topology that was just moved seems to report as long as its former workers are remembered.
+
+    Args:
+        reports: In any order, of any topologies.
+        snapshot: The round of Nimbus that says where executors are to run.
+    """
+    slots = {each.topology.id: {*each.assignment.values()} for each in snapshot.scheduled}
+    where = lives(reports, snapshot)
+    return [each for each in reports if where.get(each.process) in slots.get(each.topology, ())]
 
 
 def _lives(scheduled: Scheduled, reports: Iterable[Report]) -> list[list[Report]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headgate_storm.nimbus.snapshot import read_snapshot
-from headgate_storm.workers.backlog import backlog
+from headgate_storm.workers.backlog import backlog, in_place
 from storm_reports import report
 from storm_rounds import component, round_text, supervisor, topology, word_count
 
@@ -78,3 +78,14 @@ def test_without_ackers_what_moves_is_all_that_is_known():
     made = topology("wc", component("count", [2, 2, 3, 3]), component("lines", [4, 4], kind="spout"))
     reports = [said(number, pending=[]) for number in (1, 2)]
     assert look(*reports, made=made).why == "nothing moves; tuples are not acked"
+
+
+def test_reports_of_workers_in_former_slots_say_nothing_of_a_topology_that_was_moved():
+    made = word_count(slots=[("a", 6701)], assignment=[0, 0, 0, 0])
+    snapshot = read_snapshot(round_text([supervisor("a")], [made]))
+    former = [said(number, supervisor="a", port=6700, started=1) for number in (1, 2)]
+    now = [said(number, supervisor="a", port=6701, started=2) for number in (3, 4)]
+    assert in_place([*former, *now], snapshot) == now
+    (moved,) = snapshot.scheduled
+    assert backlog(moved, in_place(former, snapshot), active=False, since=PAUSED).tuples is None
+    assert backlog(moved, in_place([*former, *now], snapshot), active=False, since=PAUSED).tuples == 0
