@@ -102,7 +102,7 @@ class _Machine:
         rho3[rho3 < LEAST] = 0.0
         np.divide(SLACK * numerator, rho3, out=rho3, where=numerator > 0)
         self.bound[:, fit] = np.where(numerator > 0, rho3, 0.0)
-        self._highest_bound = self.bound.max(axis=1)
+        self._highest_bound = np.maximum.reduce(self.bound, axis=1)
 
     def meet(self, tasks: Sequence[int]) -> None:
         """Count what waits against tasks that were on the machine before."""
@@ -129,7 +129,7 @@ class _Machine:
         enter = 1
         while True:
             if not len(self.candidates):
-                if not self.others.any():
+                if not np.count_nonzero(self.others):
                     return []
                 ahead = 1
             priority, bound, critical = self._priorities(last, ahead)
@@ -198,7 +198,7 @@ class _Machine:
         level = usage[:, None] if options.threshold_usage == "before" else after
         # alpha rho1 + beta rho2; the second term counts while R <= D_Threshold
         numerator = options.alpha * rho1 + options.beta * (level <= options.threshold) * rho2
-        if not rho3.all():  # Eq. 5.5 divides by zero: no traffic has no priority, whatever it costs
+        if np.count_nonzero(rho3) < rho3.size:  # Eq. 5.5 divides by zero: no traffic has no priority, whatever it costs
             rho3[(rho3 == 0) & ((numerator == 0) | (options.costless == "last"))] = np.inf
         return numerator / rho3, bound, critical
 
@@ -234,10 +234,10 @@ class _Machine:
     def _leave(self, groups: NDArray[np.int64] | int) -> None:
         """Take groups out of the others."""
         self.others[groups] = False
-        highest = (self._highest_bound <= self.bound[:, groups].T).any()
+        highest = np.count_nonzero(self._highest_bound <= self.bound[:, groups].T)
         self.bound[:, groups] = 0.0
         if highest:
-            self._highest_bound = self.bound.max(axis=1)
+            self._highest_bound = np.maximum.reduce(self.bound, axis=1)
 
     def _compete(self, candidates: NDArray[np.int64]) -> None:
         self.candidates, self._demand = candidates, self._groups.demand[:, candidates]
@@ -252,16 +252,16 @@ class _Machine:
     def _refit(self) -> None:
         """Take out what does not fit any more."""
         self._compete(self._fitting(self.candidates))
-        others = np.flatnonzero(self.others)
+        others = self.others.nonzero()[0]
         self.others[others] = False
         self.others[self._fitting(others)] = True
         self.bound[:, ~self.others] = 0.0
-        self._highest_bound = self.bound.max(axis=1)
+        self._highest_bound = np.maximum.reduce(self.bound, axis=1)
 
     def _fitting(self, some: NDArray[np.int64]) -> NDArray[np.int64]:
         """Those groups of which one more task fits (line 9)."""
         groups, room, node = self._groups, self._room, self._node
-        some = some[(groups.demand[:, some] <= room.free[node][:, None]).all(axis=0)]
+        some = some[np.logical_and.reduce(groups.demand[:, some] <= room.free[node][:, None])]
         if self._constrained:
             admitted = [room.admits(groups.heads[group], node) for group in some.tolist()]
             some = some[np.array(admitted, dtype=bool)]

@@ -168,6 +168,9 @@ def _moves(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
         for task, slot in problem.request.assignment.items()
         if problem.current[problem.task_index[task]] >= 0
     }
+    if not at and _are_arrivals_with_room(problem, plan):
+        yield from _limit(problem, plan)
+        return
     # lists: rows are short, and read one by one
     free: list[list[float]] = problem.capacity.tolist()
     demand: list[list[float]] = problem.demand.tolist()
@@ -196,6 +199,17 @@ def _moves(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     if at != dict(plan.assignment):
         yield Reason(code="moves", subject="moves", message="the moves do not lead to the planned assignment")
     yield from _limit(problem, plan)
+
+
+def _are_arrivals_with_room(problem: LimitedArrays, plan: Plan) -> bool:
+    """Check that every move places a task that runs nowhere, and that all have room together: so in any order."""
+    placed = {move.task: move.target for move in plan.moves if move.source is None and move.target is not None}
+    if len(placed) != len(plan.moves) or placed != dict(plan.assignment):
+        return False
+    node_of = problem.node_of(plan.assignment)
+    usage = np.zeros_like(problem.capacity)
+    np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
+    return bool((usage <= problem.capacity).all())
 
 
 def _limit(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
