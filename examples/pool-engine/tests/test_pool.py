@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+
+import psutil
 import pytest
 from headgate_pool.processes import Processes
 
@@ -38,3 +43,24 @@ def test_each_node_is_a_process() -> None:
         seen = host.observe("pool", target, 0.1)
         assert len(seen.cluster.nodes) == 2
         assert len({worker.pid for worker in target.workers.values()}) == 2
+
+
+PROGRAM = """
+import time
+from headgate_pool.processes import Processes
+
+print(*(worker.pid for worker in Processes(2).workers.values()), flush=True)
+time.sleep(600)
+"""
+
+
+def test_workers_end_with_a_parent_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
+        parent.kill()
+    assert len(workers) == 2
+    end = time.monotonic() + 60
+    while any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in workers):
+        assert time.monotonic() < end
+        time.sleep(0.1)

@@ -42,9 +42,9 @@ def _starts(session: Session) -> str:
     if not request.topologies or not request.cluster.nodes:
         return f"{len(request.topologies)} topologies on {len(request.cluster.nodes)} nodes are observed"
     missing = [task.id for each in request.topologies for task in each.tasks() if task.id not in request.assignment]
-    if not missing:
-        return ""
     plan = placing(request)
+    if not missing and session.keeps(plan):
+        return ""
     receipt = session.execute(plan)
     return _undone(receipt) or session.astray(plan.assignment)
 
@@ -186,7 +186,12 @@ def _to_nowhere(request: Request) -> Plan:
 
 
 ENGINE_RULES: tuple[EngineRule, ...] = (
-    EngineRule(id="starts", statement="Tasks that do not run yet are placed, and then seen to run.", check=_starts),
+    EngineRule(
+        id="starts",
+        statement="Tasks that do not run yet are placed, and those that would not stay by themselves asked to; all are "
+        "then seen to run there.",
+        check=_starts,
+    ),
     EngineRule(
         id="observes",
         statement="An observation contradicts nothing, and another one, of another thread, follows at once.",

@@ -246,3 +246,11 @@ def test_an_event_that_does_not_fit_is_told_with_its_file(tmp_path, words):
     done = run_command(*typed, "--trace", str(trace))
     assert done.returncode == 2
     assert f"{trace}: /events/0/value: 'a' cannot go and come every 1e-300 s" in done.stderr
+
+
+def test_the_loop_stamps_samples_with_the_time_of_its_engine(words, tmp_path):
+    pytest.importorskip("pyarrow")
+    more = ("-s", "even", "--rounds", "1", "--window", "1", "--samples", str(tmp_path / "samples"))
+    assert run_command("run", "--engine", "sim", *more, str(words)).returncode == 0
+    days = {each.name for each in (tmp_path / "samples").rglob("day=*")}
+    assert days == {"day=2000-01-01"}

@@ -21,6 +21,7 @@ ACTS = {
     "hangs": "threading.Event().wait()",
     "prints": "os.write(1, b'noise\\n')",
 }
+MORE = ("exits", "interrupts", "number", "prints")
 STRANGER = """
 import os, threading
 from headgate.hooks import Description, hookimpl
@@ -74,6 +75,17 @@ def test_strangers_that_nobody_asked_end_neither_rounds_nor_loop(hook, arguments
         said = ends(process)
         assert "noise" not in process.stdout.read()
     assert ("hangs: headgate_on_round" in said) is (hook == "headgate_on_round")
+
+
+@pytest.mark.parametrize("name", ["raises", "hangs", *(pytest.param(name, marks=pytest.mark.matrix) for name in MORE)])
+def test_a_priority_manager_that_misbehaves_takes_no_round(name, tmp_path):
+    install(tmp_path, "zoo", {"bad": stranger("headgate_prioritise", "observation, address", name)})
+    words = ("-s", "even", "--priorities", "bad", *LOOP)
+    with served(tmp_path, *words, PYTHONPATH=str(tmp_path)) as (process, asked):
+        for _ in range(2):
+            assert asked(new())["mode"] == "assign"
+        ends(process)
+        assert "noise" not in process.stdout.read()
 
 
 @pytest.mark.parametrize("name", ["raises", pytest.param("hangs", marks=pytest.mark.matrix), "exits", "number"])

@@ -140,6 +140,15 @@ def test_the_file_of_the_folder_or_of_one_above_holds_for_every_command(tmp_path
     assert (done.exception.pointer, done.exception.source) == ("/pln", str(tmp_path / "inner" / "headgate.toml"))
 
 
+def test_what_the_file_switches_on_the_command_line_switches_off(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "request.json", word_count())
+    (tmp_path / "headgate.toml").write_text("[run]\nengine = 'sim'\nscheduler = 'even'\nshadow = true\nrounds = 1\n")
+    for words, outcome in (((), "unchanged"), (("--no-shadow",), "executed")):
+        done = run("run", *words, "--window", "1", "--json", "request.json")
+        assert json.loads(done.stdout)["outcome"] == outcome, done.stderr
+
+
 def test_options_of_the_file_reach_a_command_that_takes_any(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "headgate.toml").write_text("[conform.options]\nspread = true\n")

@@ -14,7 +14,19 @@ import pytest
 
 from headgate.errors import EngineEndedError, EngineError
 from headgate.hooks import Description, hookimpl
-from headgate.model import Cluster, Component, FrozenMap, Kind, Node, Observation, Receipt, Resources, Step, Topology
+from headgate.model import (
+    Cluster,
+    Component,
+    FrozenMap,
+    Kind,
+    Node,
+    Observation,
+    Receipt,
+    Resources,
+    Slot,
+    Step,
+    Topology,
+)
 from headgate.plugins.host import PluginHost
 from headgate.testing import ENGINE_RULES, EngineTrial
 from headgate.testing.conform import Outcome
@@ -77,6 +89,36 @@ class Good:
     def headgate_rollback(self, target, receipt):
         if receipt.steps:
             target.running = dict(receipt.undo)
+        return Receipt()
+
+
+class Deals(Good):
+    """Deal tasks out anew in each look, unless they were asked to be somewhere; a rollback asks for what was before."""
+
+    @hookimpl
+    def headgate_observe(self, target, window):
+        if asked := getattr(target, "asked", {}):
+            target.running = {task: slot for task, slot in asked.items() if slot.node in target.nodes}
+        else:
+            target.turn, names = getattr(target, "turn", 0) + 1, sorted(target.nodes)
+            target.running = {f"t/spout/{at}": Slot(names[(at + target.turn) % len(names)], 0) for at in range(3)}
+        return Good.headgate_observe(self, target, window)
+
+    @hookimpl
+    def headgate_keeps(self, target, plan):
+        return getattr(target, "asked", {}) == dict(plan.assignment)
+
+    @hookimpl
+    def headgate_execute(self, target, plan):
+        undo = FrozenMap(getattr(target, "asked", {}))
+        receipt = Good.headgate_execute(self, target, plan)
+        target.asked = target.running
+        return attrs.evolve(receipt, undo=undo)
+
+    @hookimpl
+    def headgate_rollback(self, target, receipt):
+        if receipt.steps:
+            target.asked = dict(receipt.undo)
         return Receipt()
 
 
@@ -229,8 +271,9 @@ def report(engine):
     return conform_engine(EngineTrial(engine="engine", window=0.01, patience=0.3), host)
 
 
-def test_a_good_engine_keeps_every_rule():
-    found = report(Good())
+@pytest.mark.parametrize("engine", [Good(), Deals()], ids=["keeps tasks", "deals them out anew"])
+def test_a_good_engine_keeps_every_rule(engine):
+    found = report(engine)
     assert [row.rule for row in found.rows] == [rule.id for rule in ENGINE_RULES]
     assert [(row.rule, row.detail) for row in found.rows if row.status is not Outcome.OK] == []
     assert found.passed
