@@ -75,7 +75,7 @@ class Guards:
     give_up: int = attrs.field(
         default=3,
         metadata={
-            "help": "Equal failures in a row after which what runs stays until nodes or topologies change.",
+            "help": "Equal failures in a row after which what runs stays until nodes, topologies or priorities change.",
             "least": 1,
         },
     )

@@ -48,13 +48,13 @@ def given_up_reason(request: Request, plan: Plan, repeated: Repeated, *, most: i
     if repeated.times < most or repeated.among != _world(request):
         return ""
     return (
-        f"{repeated.times} rounds in a row failed alike ({repeated.what}): what runs stays until nodes or topologies "
-        f"change, or this is started again; {len(plan.moves)} moves are not made"
+        f"{repeated.times} rounds in a row failed alike ({repeated.what}): what runs stays until nodes, "
+        f"topologies or priorities change, or this is started again; {len(plan.moves)} moves are not made"
     )
 
 
 def _world(request: Request | None) -> frozenset[tuple[str, ...]]:
-    """Nodes, topologies and their numbers of tasks: things that an operator changes."""
+    """Nodes, topologies, their claims and their numbers of tasks: things that an operator or a trigger changes."""
     if request is None:
         return frozenset()
     nodes = (("node", each.id) for each in request.cluster.nodes)
@@ -63,4 +63,8 @@ def _world(request: Request | None) -> frozenset[tuple[str, ...]]:
         for topology in request.topologies
         for each in topology.components
     )
-    return frozenset((*nodes, *components))
+    claims = (
+        ("claim", each.id, str(each.priority), str(each.desired_nodes), str(each.minimum_nodes))
+        for each in request.topologies
+    )
+    return frozenset((*nodes, *components, *claims))

@@ -488,13 +488,24 @@ def test_the_same_failure_three_times_ends_in_hold_until_something_changes():
     assert [made.round().outcome for _ in range(5)] == ["rolled-back"] * 3 + ["held"] * 2
     done = made.round()
     assert done.message == (
-        "3 rounds in a row failed alike (move t): what runs stays until nodes or topologies change, or this is started "
-        "again; 1 moves are not made"
+        "3 rounds in a row failed alike (move t): what runs stays until nodes, topologies or priorities change, "
+        "or this is started again; 1 moves are not made"
     )
     assert target.calls.count("execute") == target.calls.count("rollback") == 3
     nodes = (*target.seen.cluster.nodes, node("c"))
     target.seen = attrs.evolve(target.seen, cluster=attrs.evolve(target.seen.cluster, nodes=nodes))
     assert made.round().outcome == "rolled-back"  # it is tried again, and counted anew
+    target.refuses = False
+    assert made.round().outcome == "executed"
+
+
+def test_a_trigger_that_changes_a_priority_has_its_plan_tried_again():
+    target, judge = machine(), Judge(SPREAD)
+    made = loop(target, judge)
+    target.refuses = True
+    assert [made.round().outcome for _ in range(4)] == ["rolled-back"] * 3 + ["held"]
+    topologies = tuple(attrs.evolve(each, priority=each.priority + 1) for each in target.seen.topologies)
+    target.seen = attrs.evolve(target.seen, topologies=topologies)
     target.refuses = False
     assert made.round().outcome == "executed"
 
