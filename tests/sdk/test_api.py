@@ -166,6 +166,7 @@ def made(**parts):
         ({"parallelism": 3.0}, "/topologies/0/components/0/parallelism", "a whole number is expected"),
         ({"parallelism": True}, "/topologies/0/components/0/parallelism", "a whole number is expected"),
         ({"demand": {"cpu": "x"}}, "/topologies/0/components/0/demand/cpu", "a number is expected"),
+        ({"seed": np.int64(1)}, "/seed", "a whole number is expected"),
         ({"seed": "x"}, "/seed", "a whole number is expected"),
         ({"topologies": None}, "/topologies", "a tuple is expected"),
         ({"cluster": Cluster(nodes=("n",))}, "/cluster/nodes/0", "a Node is expected"),
@@ -182,7 +183,7 @@ def test_a_request_made_by_hand_is_told_which_field_has_the_wrong_type(wrong, po
 
 
 def test_what_does_as_a_type_is_taken():
-    taken = made(demand={"cpu": np.float64(2)}, seed=np.int64(1), assignment={"t/a/0": Slot("n", 0)})
+    taken = made(demand={"cpu": np.float64(2)}, assignment={"t/a/0": Slot("n", 0)})
     assert plan(taken, "first-fit", host=host()).status == "ok"
 
 

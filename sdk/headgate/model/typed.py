@@ -7,7 +7,6 @@ import functools
 import operator
 import reprlib
 import typing
-from numbers import Integral, Real
 from typing import Any, get_args, get_origin
 
 import attrs
@@ -18,15 +17,15 @@ from headgate.model.frozen import Resources
 if typing.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-TAKEN: dict[type, tuple[type, str]] = {
-    float: (Real, "a number"),
-    int: (Integral, "a whole number"),
+TAKEN: dict[type, tuple[type | tuple[type, ...], str]] = {
+    float: ((float, int), "a number"),
+    int: (int, "a whole number"),
     bool: (bool, "True or False"),
     str: (str, "a text"),
     tuple: (tuple, "a tuple"),
     dict: (dict, "a mapping"),
 }
-"""What is taken for a type, numbers of numpy included, and what a person calls it."""
+"""What is taken for a type, and what a person calls it; whole numbers of numpy are none: no document may hold them."""
 
 
 def check_types(value: Any, kind: type) -> None:

@@ -124,7 +124,7 @@ class Session:
         return tuple(self._call("preflight", lambda: host.preflight(trial.engine, self.target, plan)))
 
     def keeps(self, plan: Plan) -> bool:
-        """Whether tasks stay where a plan has them without being asked to."""
+        """True if tasks stay where a plan has them without being asked to."""
         host, trial = self.host, self.trial
         return self._call("keeps", lambda: host.keeps(trial.engine, self.target, plan))
 
