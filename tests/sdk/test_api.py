@@ -165,7 +165,8 @@ def made(**parts):
         ({"parallelism": "3"}, "/topologies/0/components/0/parallelism", "a whole number is expected"),
         ({"parallelism": 3.0}, "/topologies/0/components/0/parallelism", "a whole number is expected"),
         ({"parallelism": True}, "/topologies/0/components/0/parallelism", "a whole number is expected"),
-        ({"demand": {"cpu": "x"}}, "/topologies/0/components/0/demand/cpu", "a number is expected"),
+        ({"demand": Resources(cpu="x")}, "/topologies/0/components/0/demand/cpu", "a number is expected"),
+        ({"demand": {"cpu": 2.0}}, "/topologies/0/components/0/demand", "a Resources is expected"),
         ({"seed": np.int64(1)}, "/seed", "a whole number is expected"),
         ({"seed": "x"}, "/seed", "a whole number is expected"),
         ({"topologies": None}, "/topologies", "a tuple is expected"),
@@ -183,7 +184,7 @@ def test_a_request_made_by_hand_is_told_which_field_has_the_wrong_type(wrong, po
 
 
 def test_what_does_as_a_type_is_taken():
-    taken = made(demand={"cpu": np.float64(2)}, assignment={"t/a/0": Slot("n", 0)})
+    taken = made(demand=Resources(cpu=np.float64(2)), assignment={"t/a/0": Slot("n", 0)})
     assert plan(taken, "first-fit", host=host()).status == "ok"
 
 

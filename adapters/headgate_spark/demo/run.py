@@ -144,8 +144,10 @@ def _phases(
 
         def tell(plan: Plan, label: str = candidate.label) -> None:
             before, after = percent(phases[-1].measured.share), percent(plan.scores.share)
-            say(f"{label}: traffic between nodes should go from {before} to {after}; re-placing the running query")
-            show(moves_table(plan))
+            does = "re-placing the running query" if plan.moves else "every task stays where it is"
+            say(f"{label}: traffic between nodes should go from {before} to {after}; {does}")
+            if plan.moves:
+                show(moves_table(plan))
 
         phases.append(carry_out(host, target, candidate, asked, tell))
         measured = phases[-1].measured

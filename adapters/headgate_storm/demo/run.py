@@ -155,7 +155,8 @@ def _phases(
         plan, seconds = cluster.plan(trial.scheduler, asked, trial.options)
         was, will = percent(phases[-1].measured.share), percent(plan.scores.share)
         say(f"{trial.label}: bytes between nodes should go from {was} to {will}, by {len(plan.moves)} moves")
-        show(moves_table(moves_by_host(plan, asked)))
+        if plan.moves:
+            show(moves_table(moves_by_host(plan, asked)))
         change = cluster.change(plan, asked, seconds) if plan.moves else None
         if change is not None:
             cost = f"{change.restarted} workers restarted, {change.reduced} s of reduced throughput"

@@ -54,7 +54,7 @@ def fill(problem: Problem, *, ended: Callable[[], bool] = bool) -> NDArray[np.in
             known = full[(alike[task], heap[task], *demand[task])]
             if _is_placed_near(room, task, near, known):
                 continue
-            node = _first(room, task, demand[task], here, order)
+            node = _place_far(room, task, demand[task], here, order)
             if node is None:
                 continue
             here[node] = used[node] = True
@@ -73,7 +73,9 @@ def _is_placed_near(room: Room, task: int, near: list[int], known: set[int]) -> 
     return False
 
 
-def _first(room: Room, task: int, demand: list[float], here: NDArray[np.bool_], order: NDArray[np.int64]) -> int | None:
+def _place_far(
+    room: Room, task: int, demand: list[float], here: NDArray[np.bool_], order: NDArray[np.int64]
+) -> int | None:
     """Place a task on the first node in an order, of those that the topology does not use, that has room for it.
 
     Heap limits, which take longest, are asked of few nodes.

@@ -48,9 +48,9 @@ def command(
     A figure that is computed from the paper alone is exact; predicted, if from a model whose numbers were not chosen
     for it; calibrated (k), if k numbers or readings were chosen so that it comes out; follows, if it follows from other
     figures; not reproducible, because of what the note says. What no paper prints is worked by hand. With --live real
-    engines are started, and what they did is measured, whatever it is. An improved
-    variant is shown beside the published scheduler and the optimum, proved or bounded. Exit code 1: some figure
-    differs from what its plugin expects, or a variant is worse than the published scheduler.
+    engines are started, and what they did is measured, whatever it is. An improved variant is shown beside the
+    published scheduler and the optimum, proved or bounded. Exit code 1: some figure differs from what its plugin
+    expects, or a variant is worse than the published scheduler.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headgate.cli.evidence import evidence

@@ -271,9 +271,8 @@ def _relieves(request: Request, plan: Plan) -> bool:
 
 def _overload(problem: Problem, node_of: NDArray[np.int64]) -> float:
     """Amounts that tasks need beyond the capacity of their nodes, in sum, as parts of that capacity."""
-    used, placed = np.zeros_like(problem.capacity), node_of >= 0
-    np.add.at(used, node_of[placed], problem.demand[placed])
-    return float((np.maximum(used - problem.capacity, 0.0) / np.maximum(problem.capacity, STEP)).sum())
+    beyond = np.maximum(problem.used(node_of) - problem.capacity, 0.0)
+    return float((beyond / np.maximum(problem.capacity, STEP)).sum())
 
 
 def _consolidates(before: Scores, after: Scores, goal: Goal | None) -> bool:

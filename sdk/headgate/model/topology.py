@@ -42,7 +42,7 @@ class Component:
     @property
     def task_heap(self) -> float:
         """MB of worker heap that one task needs."""
-        return self.demand.get("memory", 0.0) if self.heap is None else self.heap
+        return self.demand.memory if self.heap is None else self.heap
 
 
 @attrs.frozen(kw_only=True)

@@ -67,7 +67,7 @@ def _below(origin: Any, inner: tuple[Any, ...]) -> Callable[[Any], bool] | None:
     if origin is tuple:
         each = _test(inner[0])
         return lambda value: all(map(each, value))
-    if origin is dict:
+    if issubclass(origin, dict):
         keys, values = map(_test, inner[:2])
         return lambda value: all(map(keys, value)) and all(map(values, value.values()))
     return None
@@ -98,7 +98,7 @@ def _misfits(value: Any, kind: Any, where: tuple[str | int, ...]) -> Iterator[tu
 def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     """A type without its arguments, and these; of an optional type the other one, and NoneType last."""
     if kind is Resources:
-        return dict, (str, float)
+        return Resources, (str, float)
     origin, inner = get_origin(kind), get_args(kind)
     if type(None) in inner:
         plain, below = _parts(inner[0])

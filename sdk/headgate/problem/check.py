@@ -79,11 +79,7 @@ def _malformed(plan: object) -> str:
 
 
 def _capacity(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
-    node_of = problem.node_of(plan.assignment)
-    usage, before = np.zeros_like(problem.capacity), np.zeros_like(problem.capacity)
-    np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
-    runs = problem.current >= 0
-    np.add.at(before, problem.current[runs], problem.demand[runs])
+    usage, before = problem.used(problem.node_of(plan.assignment)), problem.used(problem.current)
     for node, resource in np.argwhere(usage > np.maximum(problem.capacity, before)).tolist():
         name, what = problem.node_ids[node], problem.resources[resource]
         need, have = float(usage[node, resource]), float(problem.capacity[node, resource])
@@ -206,10 +202,7 @@ def _are_arrivals_with_room(problem: LimitedArrays, plan: Plan) -> bool:
     placed = {move.task: move.target for move in plan.moves if move.source is None and move.target is not None}
     if len(placed) != len(plan.moves) or placed != dict(plan.assignment):
         return False
-    node_of = problem.node_of(plan.assignment)
-    usage = np.zeros_like(problem.capacity)
-    np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
-    return bool((usage <= problem.capacity).all())
+    return bool((problem.used(problem.node_of(plan.assignment)) <= problem.capacity).all())
 
 
 def _limit(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:

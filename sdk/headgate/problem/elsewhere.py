@@ -161,7 +161,7 @@ class Others:
     def _capacity(self) -> dict[str, list[Reason]]:
         """Resources that each node is short of, by its id."""
         problem, runs = self.problem, self.problem.current >= 0
-        need = used(problem, self.node_of) + problem.demand[self.task]
+        need = problem.used(self.node_of) + problem.demand[self.task]
         have = problem.capacity.copy()
         if self.ran is not None:  # a node that was overloaded before may stay so, but takes nothing
             here = problem.current[self.task]
@@ -303,19 +303,6 @@ def _heaps(workers: Sequence[Slot], worker_of: NDArray[np.int64], heap: NDArray[
     placed = worker_of >= 0
     found = np.bincount(worker_of[placed], weights=heap[placed], minlength=len(workers))
     return {workers[at]: float(found[at]) for at in np.unique(worker_of[placed]).tolist()}
-
-
-def used(problem: LimitedArrays, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The amount of each resource of each node that is in use, shape (m, r).
-
-    Args:
-        problem: The request as arrays.
-        node_of: int64 (n,), node of each task, -1 for none.
-    """
-    placed = node_of >= 0
-    nodes, demand = node_of[placed], problem.demand[placed]
-    columns = [np.bincount(nodes, weights=demand[:, each], minlength=problem.m) for each in range(demand.shape[1])]
-    return np.stack(columns, axis=1) if columns else np.zeros_like(problem.capacity)
 
 
 def _short(node: str, what: str, need: float, have: float, *, unit: str = "", where: str = "it") -> Reason:

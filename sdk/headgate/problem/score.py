@@ -33,9 +33,8 @@ def score(problem: LimitedArrays, assignment: FrozenMap[str, Slot], input_rate: 
     scale = problem.traffic.scale
     inter, total = problem.traffic.inter_node(node_of), problem.traffic.total
     used = np.unique(node_of[node_of >= 0])
-    usage = np.zeros_like(problem.capacity)
-    np.add.at(usage, node_of[node_of >= 0], problem.demand[node_of >= 0])
-    ratio = usage / np.maximum(problem.capacity, STEP)  # finite where a node has nothing of a resource it is using
+    # finite where a node has nothing of a resource that it is using
+    ratio = problem.used(node_of) / np.maximum(problem.capacity, STEP)
     at_rate = 1.0
     if input_rate is not None:
         ratio[:, 0] = load_at(problem, node_of, input_rate) / FULL

@@ -140,9 +140,7 @@ def keep_to_limit(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) ->
 
 def _as_good(problem: ConstrainedArrays, running: Ints, found: Ints) -> bool:
     """Check whether what runs may stay: measurements that differ a little would else move tasks in every round."""
-    usage = np.zeros_like(problem.capacity)
-    np.add.at(usage, running, problem.demand)
-    if (usage > problem.capacity).any() or breaks_on_nodes(problem, running, fresh=True):
+    if (problem.used(running) > problem.capacity).any() or breaks_on_nodes(problem, running, fresh=True):
         return False
     traffic = problem.traffic
     return traffic.inter_node(found) >= (1 - LESS) * traffic.inter_node(running)

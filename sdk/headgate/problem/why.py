@@ -15,7 +15,7 @@ from headgate.errors import DocumentError, known_names
 from headgate.model import Reason, Slot
 from headgate.model.rescale import rescaled
 from headgate.problem.amounts import STEP
-from headgate.problem.elsewhere import Others, no_slot, restarts, used
+from headgate.problem.elsewhere import Others, no_slot, restarts
 from headgate.problem.problem import Problem
 from headgate.problem.profiles import FULL, Profiled, load_with
 
@@ -152,7 +152,7 @@ def _rows(problem: LimitedArrays, others: Others) -> list[Alternative]:
 
 def _ratios(problem: LimitedArrays, others: Others) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Used share of each resource of each node, without the task and with it there, as `score` counts it."""
-    usage, whole = used(problem, others.node_of), np.maximum(problem.capacity, STEP)
+    usage, whole = problem.used(others.node_of), np.maximum(problem.capacity, STEP)
     without, there = usage / whole, (usage + problem.demand[others.task]) / whole
     if others.plan.input_rate is not None:
         loads = load_with(problem, others.node_of, others.task, others.plan.input_rate)

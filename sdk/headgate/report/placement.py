@@ -221,8 +221,7 @@ def _grid(problem: Problem, node_of: NDArray[np.int64]) -> str:
     side = 12 if problem.m > 400 else 18
     columns = max(1, min((WIDTH - 2 * PAD) // (side + 3), math.ceil(math.sqrt(problem.m * 2))))
     placed = node_of >= 0
-    usage, held = np.zeros_like(problem.capacity), np.bincount(node_of[placed], minlength=problem.m)
-    np.add.at(usage, node_of[placed], problem.demand[placed])
+    usage, held = problem.used(node_of), np.bincount(node_of[placed], minlength=problem.m)
     ratio = np.divide(usage, problem.capacity, out=np.zeros_like(usage), where=problem.capacity > 0).max(axis=1)
     parts = [f'<text class="load" x="{PAD}" y="12">{_grid_caption(problem, held)}</text>']
     for node, name in enumerate(problem.node_ids):

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import attrs
-import numpy as np
 
 from headgate.documents import dumps, loads
 from headgate.errors import OptionError
@@ -30,6 +29,7 @@ from headgate.testing.variants import doubled, moved, renamed, roomier, shuffled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from headgate.model import Request
@@ -339,9 +339,7 @@ def keeps(host: PluginHost, name: str, request: Request) -> str:
 
 
 def _overloaded(problem: Problem, node_of: NDArray[np.int64]) -> int:
-    used = np.zeros_like(problem.capacity)
-    np.add.at(used, node_of, problem.demand)
-    return int((used > problem.capacity).any(axis=1).sum())
+    return int((problem.used(node_of) > problem.capacity).any(axis=1).sum())
 
 
 def _between(problem: Problem, node_of: NDArray[np.int64]) -> int:

@@ -132,11 +132,8 @@ def _with_new(problem: Problem, at: NDArray[np.int64], node_of: NDArray[np.int64
 
 def _standing(problem: Problem, node_of: NDArray[np.int64]) -> tuple[int, int, int]:
     """Sort key of placements, the best is least: overloaded nodes, traffic between nodes in units, nodes in use."""
-    placed = node_of >= 0
-    used = np.zeros_like(problem.capacity)
-    np.add.at(used, node_of[placed], problem.demand[placed])
-    over = int((used > problem.capacity).any(axis=1).sum())
-    return over, problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
+    over = int((problem.used(node_of) > problem.capacity).any(axis=1).sum())
+    return over, problem.traffic.inter_node(node_of), len(np.unique(node_of[node_of >= 0]))
 
 
 def _worth(problem: Problem, plan: Plan) -> tuple[bool, int, tuple[int, int, int]]:

@@ -38,9 +38,7 @@ class NodeCosts:
         self._problem = problem
         self.rates = _rates(problem)
         self.movable: Flags = (problem.fixed < 0) & (problem.heap <= problem.heap_limit[problem.topology])
-        held = np.zeros_like(problem.capacity)
-        fixed = np.flatnonzero(problem.fixed >= 0)
-        np.add.at(held, problem.fixed[fixed], problem.demand[fixed])
+        held = problem.used(problem.fixed)
         self.nodes: Ints = np.flatnonzero((problem.slots > 0) & (held <= problem.capacity).all(axis=1))
         self._capacity = np.maximum(problem.capacity, held)
         mean = problem.demand.mean(axis=0)
@@ -56,7 +54,7 @@ class NodeCosts:
         self._plain[:, self._limited] = 0.0
         self._plain[problem.closed] = 0.0
         self._codes = np.stack([np.zeros(problem.n), *(each.code for each in self._packings.values())], axis=1)
-        self._held = self._workers_held(fixed)
+        self._held = self._workers_held(np.flatnonzero(problem.fixed >= 0))
         self._slots = np.maximum(problem.slots, self._held)
 
     @classmethod
