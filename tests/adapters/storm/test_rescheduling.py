@@ -184,6 +184,8 @@ def test_a_manager_that_is_killed_at_any_moment_leaves_no_topology_paused_and_lo
 def test_nimbus_that_restarts_in_the_middle_leaves_no_topology_paused_and_loses_no_tuple(site):
     """Killed once while topologies drain, and once at a random moment of the change after it."""
     chance, stages = random.Random(KILLS), []
+    site.priority("trigger", "off", "event")
+    site.until("the trigger's end", lambda: site.holds(1, 2) and set(site.active().values()) == {"ACTIVE"})
     for state, nodes, longest in (("on", (2, 1), 0), ("off", (1, 2), 20)):
         ended = len(site.steps("event"))
         site.priority("trigger", state, "event")
