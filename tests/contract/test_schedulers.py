@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from headgate.plugins.host import PluginHost
 from headgate.testing import RULES, FirstFit, SchedulerContract
 
 FEWER = {"dstorm-plus": {"steps": 5000}, "optimal": {"effort": 0.1}}
-"""Options of those that search, so that a rule takes seconds; what they take by default is tried by itself below."""
+"""Options of those that search, so that a rule takes seconds; what they take by default is tried by itself below, and
+by every rule in a thorough run."""
 
 
 class BuiltIn(SchedulerContract):
@@ -22,7 +25,7 @@ class BuiltIn(SchedulerContract):
 
     @pytest.fixture
     def scheduler_options(self):
-        return self.options
+        return None if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else self.options
 
 
 class TestEven(BuiltIn):

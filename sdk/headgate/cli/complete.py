@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     import click
 
+    from headgate.model.evidence import Evidence
+
     Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 FILES = CompletionItem("", type="file")
@@ -41,9 +43,7 @@ def requests(context: click.Context, _parameter: click.Parameter, begun: str) ->
         _parameter: The argument.
         begun: The beginning that was typed.
     """
-    host = plugins(context)
-    having = host.having("headgate_evidence")
-    names = [f"{plugin}:{workload.name}" for plugin in having for workload in host.evidence(plugin).workloads]
+    names = [f"{plugin}:{workload.name}" for plugin, own in _evidence(context) for workload in own.workloads]
     return _beginning(begun, names) or [FILES]
 
 
@@ -55,14 +55,8 @@ def claims(context: click.Context, _parameter: click.Parameter, begun: str) -> l
         _parameter: The option.
         begun: The beginning that was typed.
     """
-    host = plugins(context)
-    shown = [host.evidence(name) for name in host.having("headgate_evidence")]
-    names = [
-        name
-        for each in shown
-        for name in (*(claim.id for claim in each.claims), *(gain.id for gain in each.improvements))
-    ]
-    return _beginning(begun, sorted(set(names)))
+    names = {each.id for _, own in _evidence(context) for each in (*own.claims, *own.improvements)}
+    return _beginning(begun, sorted(names))
 
 
 def rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -78,6 +72,11 @@ def rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> l
     from headgate.testing.rules import RULES
 
     return _beginning(begun, [*(each.id for each in RULES), *(each.id for each in ENGINE_RULES)])
+
+
+def _evidence(context: click.Context) -> list[tuple[str, Evidence]]:
+    host = plugins(context)
+    return [(name, host.evidence(name)) for name in host.having("headgate_evidence")]
 
 
 def _beginning(begun: str, names: Iterable[str]) -> list[CompletionItem]:
