@@ -55,7 +55,8 @@ def claims(context: click.Context, _parameter: click.Parameter, begun: str) -> l
         _parameter: The option.
         begun: The beginning that was typed.
     """
-    names = {each.id for _, own in _evidence(context) for each in (*own.claims, *own.improvements)}
+    shown = [own for _, own in _evidence(context)]
+    names = {each.id for own in shown for each in own.claims} | {each.id for own in shown for each in own.improvements}
     return _beginning(begun, sorted(names))
 
 
