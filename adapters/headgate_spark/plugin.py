@@ -10,10 +10,11 @@ from headgate_spark.application import open_application
 from headgate_spark.several import execute, keeps, observe, preflight, rollback, scale
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from headgate.model import Observation, Plan, Receipt
+    from headgate.model import Observation, Plan, Receipt, Request
+    from headgate_spark.experiments.bench import SparkBench
     from headgate_spark.several import Target
 
 PACKAGES = {
@@ -75,6 +76,29 @@ class Spark:
     def headgate_scale(self, target: Target, add: int, drain: Sequence[str]) -> Receipt:
         """See `headgate_spark.several.scale`."""
         return scale(target, add, drain)
+
+    @hookimpl
+    def headgate_bench(self) -> AbstractContextManager[SparkBench]:
+        """Make room for clusters on this machine; see `headgate_spark.experiments.bench`."""
+        # psutil, numpy and pyarrow cost 0.3 s, which no other hook needs.
+        from headgate_spark.experiments.bench import SparkBench
+
+        return SparkBench()
+
+    @hookimpl
+    def headgate_experiment(
+        self, request: Request, scheduler: str, seed: int, seconds: float, bench: SparkBench
+    ) -> Mapping[str, float]:
+        """Run an experiment on a real cluster; see `headgate_spark.experiments.bench.SparkBench.run`.
+
+        Args:
+            request: Cluster and topologies.
+            scheduler: Name of the scheduler, `spark` for Spark's own.
+            seed: Seed of the scheduler.
+            seconds: Length of the window.
+            bench: Where the cluster is.
+        """
+        return bench.run(request, scheduler, seed, seconds)
 
 
 spark = Spark()

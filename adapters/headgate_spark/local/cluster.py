@@ -237,6 +237,10 @@ class LocalSpark(LocalCluster):
         """Hosts of the Workers that the Master says are alive."""
         return tuple(sorted({each["host"] for each in self.state()["workers"] if each["state"] == "ALIVE"}))
 
+    def executors(self) -> frozenset[int]:
+        """Pids of the executors of all Workers."""
+        return frozenset(pid for daemon in self.daemons for pid in _executors_below(daemon))
+
     def state(self) -> dict[str, Any]:
         """Status of the Master, its Workers and applications, as its `/json/` page has it.
 
@@ -354,9 +358,9 @@ def decommission(ui_port: int, host: str, master: str = MASTER_HOST) -> None:
         raise EngineError(f"the Spark Master does not decommission {host}: {response.status} {text[:200]}")
 
 
-def _executors_below(daemon: Daemon) -> bool:
-    """True while a Worker has an executor, by the command lines of the processes that it started."""
-    return any("--executor-id" in command_line(pid) for pid in daemon.members())
+def _executors_below(daemon: Daemon) -> tuple[int, ...]:
+    """Pids of the executors of a Worker, by the command lines of the processes that it started."""
+    return tuple(pid for pid in daemon.members() if "--executor-id" in command_line(pid))
 
 
 def master_state(ui_port: int, master: str = MASTER_HOST) -> dict[str, Any]:

@@ -14,11 +14,13 @@ import attrs
 
 from headgate.engines.apart.ability import TIME, bounds, network_problem
 from headgate.engines.apart.limits import NodeLimits
+from headgate.engines.experiments.figures import Witness
+from headgate.engines.experiments.sizing import fitted, limits
 from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import ServedCluster, experiment
 from headgate_storm.experiments.deputy import NAME, Deputy
-from headgate_storm.experiments.figures import Witness, figures
-from headgate_storm.experiments.sizing import fitted, limits, supervisors
+from headgate_storm.experiments.figures import figures
+from headgate_storm.experiments.supervisors import supervisors
 from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.workers.clock import steady
 from headgate_storm.workers.throughput import spout_tasks
@@ -27,9 +29,6 @@ from headgate_storm.workload.describe import describe
 from headgate_storm.workload.find import default_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from headgate.engines.apart.nodes import ApartNodes
     from headgate.model import Request
 
 LOG = logging.getLogger("headgate.storm.experiments")
@@ -120,31 +119,19 @@ class StormBench:
         apart = cluster.storm.nodes
         bounded = limits(asked, cores=TIME in bounds())
         if apart is not None:
-            bound(apart, [NodeLimits()] * len(bounded))  # JVMs and their jars take long with little of either
+            apart.bound([NodeLimits()] * len(bounded))  # JVMs and their jars take long with little of either
         for topology in asked.topologies:
             roles = roles_of(topology)
             text = default_text() if "text" in roles.values() else ""
             cluster.run(describe(topology, asked.profiles, roles=roles, conf=CONF, text=text), shadow=own)
         time.sleep(WARM_UP)
         if apart is not None:
-            bound(apart, bounded)
+            apart.bound(bounded)
         time.sleep(SETTLE)
         found = window(cluster, seconds)
         for topology in asked.topologies:
             cluster.end(topology.id)
         return {**found, "apart": float(apart is not None and TIME in bounds())}
-
-
-def bound(nodes: ApartNodes, limits: Sequence[NodeLimits]) -> None:
-    """Bound processor time and network of each node from now on.
-
-    Args:
-        nodes: The nodes.
-        limits: Bounds of each.
-    """
-    for host, each in zip(nodes.hosts, limits, strict=True):
-        nodes.set_rate(host, each.rate)
-        nodes.set_cores(host, each.cores)
 
 
 def window(cluster: ServedCluster, seconds: float) -> dict[str, float]:

@@ -11,16 +11,16 @@ from click.testing import CliRunner
 from headgate.cli.main import headgate
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.network import namespaces
-from headgate.errors import EngineError
-from headgate.model import Observation, Profile, Request, Slot, Status
+from headgate.engines.experiments.figures import Witness
+from headgate.engines.experiments.sizing import fitted
+from headgate.model import Observation, Request, Slot, Status
 from headgate.model.metrics import Flow, Metrics, TopologySample
 from headgate.plugins.host import PluginHost
 from headgate_storm.experiments.deputy import Deputy, known
-from headgate_storm.experiments.figures import Witness, figures, percentile
-from headgate_storm.experiments.sizing import SHARE, factor, fitted, limits, supervisors
+from headgate_storm.experiments.figures import figures
+from headgate_storm.experiments.supervisors import supervisors
 from headgate_storm.nimbus.snapshot import read_snapshot
 from headgate_storm.workload.catalogue import local_cluster, roles_of, unique_visitors, url_converter, word_count
-from small_requests import component, node, request, topology
 from storm_reports import report
 from storm_rounds import component as storm_component
 from storm_rounds import round_text, supervisor
@@ -31,39 +31,10 @@ def whole(*topologies: object) -> Request:
     return Request(cluster=local_cluster(), topologies=topologies)
 
 
-def test_nodes_and_tasks_get_smaller_by_one_factor_and_rates_stay() -> None:
-    asked = attrs.evolve(
-        whole(word_count()), profiles=(Profile(topology="word-count", component="count", machine_type="m", e=0.1),)
-    )
-    small = fitted(asked, 2)
-    by = factor(asked, 2)
-    assert by == pytest.approx(SHARE * 200 / 700)
-    assert sum(each.capacity.cpu for each in small.cluster.nodes) == pytest.approx(SHARE * 200)
-    before, after = asked.topologies[0], small.topologies[0]
-    for old, new in zip(before.components, after.components, strict=True):
-        assert (new.rate, new.demand.cpu, new.demand.memory) == (old.rate, old.demand.cpu * by, old.demand.memory)
-    assert small.profiles[0].e == pytest.approx(0.1 * by)
-    assert fitted(asked, 64) == asked
-
-
-def test_nodes_have_the_bounds_and_the_supervisors_of_the_request() -> None:
+def test_nodes_have_the_supervisors_of_the_request() -> None:
     asked = fitted(whole(word_count()), 2)
     assert [each.cpu for each in supervisors(asked)] == [each.capacity.cpu for each in asked.cluster.nodes]
     assert [len(each.conf["supervisor.scheduler.meta"]) for each in supervisors(asked)] == [0, 0, 0]
-    assert [each.rate for each in limits(asked)] == [None] * 3
-    fast = attrs.evolve(
-        asked,
-        cluster=attrs.evolve(asked.cluster, nodes=tuple(attrs.evolve(n, bandwidth=1e6) for n in asked.cluster.nodes)),
-    )
-    assert [(each.cores, each.rate) for each in limits(fast, cores=False)] == [(None, 8e6)] * 3
-
-
-def test_nodes_that_would_be_too_small_are_refused_with_the_numbers() -> None:
-    many = request([node(str(each)) for each in range(60)], [topology("t", component("c", 1))])
-    with pytest.raises(EngineError, match=r"would have 2\.5 points, as 60 nodes share 2 cores, and needs 5"):
-        fitted(many, 2)
-    with pytest.raises(EngineError, match="needs a request with nodes"):
-        fitted(Request(), 2)
 
 
 def test_real_tasks_are_those_of_the_catalogue_alone() -> None:
@@ -105,12 +76,6 @@ def test_the_deputy_asks_the_scheduler_whose_turn_it_is() -> None:
         plans[deputy.scheduler] = deputy.headgate_schedule(seen_by_nimbus())
     nodes = {name: {slot.node for slot in plan.assignment.values()} for name, plan in plans.items()}
     assert (len(nodes["even"]), len(nodes["dstorm"])) == (2, 1)
-
-
-def test_percentiles_are_of_all_tuples() -> None:
-    assert percentile({}, 50) is None
-    delays = {1: 50, 10: 45, 100: 4, 1000: 1}
-    assert [percentile(delays, each) for each in (50, 95, 99, 100)] == [1.0, 10.0, 100.0, 1000.0]
 
 
 def test_figures_are_of_the_window_and_of_outside_witnesses() -> None:

@@ -117,6 +117,16 @@ class ApartNodes:
         for host, each in zip(self.hosts, self.limits, strict=True):
             self.set_cores(host, each.cores)
 
+    def bound(self, limits: Sequence[NodeLimits]) -> None:
+        """Bound processor time and network of each node from now on.
+
+        Args:
+            limits: Bounds of each; its memory is left as it is.
+        """
+        for host, each in zip(self.hosts, limits, strict=True):
+            self.set_rate(host, each.rate)
+            self.set_cores(host, each.cores)
+
     def set_cores(self, host: str, cores: float | None) -> None:
         """Bound the processor time of a node from now on: a slow node.
 

@@ -12,7 +12,6 @@ import attrs
 from headgate.engines.apart.limits import LEAST_CORES, NodeLimits
 from headgate.errors import EngineError
 from headgate.model import Cluster, Resources
-from headgate_storm.local.cluster import SupervisorSpec
 
 if TYPE_CHECKING:
     from headgate.model import Node, Request
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
 POINTS = 100.0
 """CPU points of one core."""
 SHARE = 0.75
-"""Part of this machine's processor time that the nodes have together. With more, Nimbus and the collector of reports
-take some of it from them; with less, an experiment is smaller than it could be."""
-FIRST = 11
-"""Last number of the first supervisor's loopback address, where nodes are not apart."""
+"""Part of this machine's processor time that the nodes have together. With more, the engine's master and the collector
+of figures take some of it from them; with less, an experiment is smaller than it could be."""
 
 
 def factor(request: Request, cores: float) -> float:
@@ -67,24 +64,6 @@ def fitted(request: Request, cores: float) -> Request:
     return attrs.evolve(request, cluster=Cluster(nodes=nodes), topologies=topologies, profiles=profiles)
 
 
-def supervisors(request: Request) -> tuple[SupervisorSpec, ...]:
-    """A supervisor for each node.
-
-    Args:
-        request: From `fitted`.
-    """
-    return tuple(
-        SupervisorSpec(
-            host=f"127.0.0.{index}",
-            cpu=node.capacity.cpu,
-            memory_mb=node.capacity.memory,
-            slots=len(node.slots),
-            conf={"supervisor.scheduler.meta": _meta(node)},
-        )
-        for index, node in enumerate(request.cluster.nodes, start=FIRST)
-    )
-
-
 def limits(request: Request, *, cores: bool = True) -> tuple[NodeLimits, ...]:
     """Bounds of each node: its processor time, and its bandwidth where it has one.
 
@@ -107,7 +86,3 @@ def _in_order(request: Request) -> list[Node]:
 
 def _smaller(amounts: Resources, by: float) -> Resources:
     return Resources({**amounts, "cpu": amounts.cpu * by})
-
-
-def _meta(node: Node) -> dict[str, str]:
-    return {} if node.machine_type is None else {"headgate.machine.type": node.machine_type}

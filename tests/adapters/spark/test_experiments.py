@@ -1,0 +1,239 @@
+"""Experiments on Spark: stages of a topology, work of their tasks, what schedulers are told, figures, and a sweep."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import attrs
+import pyarrow as pa
+import pytest
+
+from headgate.engines.apart.ability import network_problem
+from headgate.engines.apart.network import namespaces
+from headgate.engines.experiments.figures import Witness
+from headgate.errors import EngineError
+from headgate.model import Flow, FrozenMap, Kind, Metrics, Observation, Profile, Slot, Stream, TaskSample
+from headgate_spark.demo.murmur import partition
+from headgate_spark.discovery import shape
+from headgate_spark.events.event import JobStart, QueryProgress, StageShape
+from headgate_spark.experiments.asking import question
+from headgate_spark.experiments.bench import workers
+from headgate_spark.experiments.figures import Batches, figures
+from headgate_spark.experiments.layers import layers
+from headgate_spark.experiments.work import burn, emit, part_of, payloads, worked
+from small_requests import component, node, request, topology, word_count
+
+WORDS = word_count().topologies[0]
+LAYERS = layers(WORDS, (), 2.0)
+
+
+def spout(name: str, tasks: int = 1, rate: float | None = 100.0, **more):
+    return component(name, tasks, kind=Kind.SPOUT, rate=rate, **more)
+
+
+def test_components_are_stages_with_the_declared_cost_and_selectivity() -> None:
+    lines, split, count = LAYERS
+    assert [each.tasks for each in LAYERS] == [1, 2, 2]
+    # 20 points at 100 rows/s are 2 ms a row; two tasks of 30 points at 100 rows/s 6 ms; two of 25 at 500 rows/s 1 ms.
+    assert [each.parts[0].seconds for each in LAYERS] == pytest.approx([0.002, 0.006, 0.001])
+    assert (lines.parts[0].rows, split.parts[0].rows) == (200.0, 0.0)
+    (to_split,), (to_count,) = lines.parts[0].outputs, split.parts[0].outputs
+    assert (to_split.rows, to_split.size, to_count.rows, to_count.size) == (1.0, 100, 5.0, 20)
+    assert count.parts[0].outputs == ()
+
+
+def test_a_profile_wins_over_what_is_declared() -> None:
+    profiles = [
+        Profile(topology=name, component="count", machine_type=machine, e=e)
+        for name, machine, e in (("words", "z", 9.0), ("words", "a", 0.5), ("other", "a", 7.0))
+    ]
+    assert layers(WORDS, profiles, 2.0)[2].parts[0].seconds == pytest.approx(0.005)
+
+
+def test_keys_lead_to_the_partitions_of_their_component() -> None:
+    parts = (spout("in", 1), component("left", 2), component("right", 3), component("out", 1))
+    ways = (("in", "left", "all"), ("in", "right", "global"), ("left", "out", "shuffle"), ("right", "out", "fields"))
+    streams = tuple(Stream(source=one, target=two, grouping=way) for one, two, way in ways)
+    first, middle, last = layers(topology("t", *parts, streams=streams), (), 1.0)
+    left, right = first.parts[0].outputs
+    assert ([partition(key, 5) for key in left.keys], left.every) == ([0, 1], True)
+    assert ([partition(key, 5) for key in right.keys], right.every) == ([2], False)
+    assert [[partition(key, 1) for key in each.outputs[0].keys] for each in middle.parts] == [[0], [0]]
+    assert [part_of(middle.parts, index) for index in range(5)] == [middle.parts[0]] * 2 + [middle.parts[1]] * 3
+    assert last.tasks == 1
+
+
+@pytest.mark.parametrize(
+    ("parts", "ways", "told"),
+    [
+        ([spout("in", rate=None)], [], "the spout 'in' of 't' states no rate"),
+        ([spout("in"), component("alone")], [], "the bolt 'alone' of 't' receives none"),
+        ([spout("in"), spout("late")], [("in", "late")], "the spout 'late' of 't' receives a stream"),
+        (
+            [spout("in"), component("a"), component("b")],
+            [("in", "a"), ("a", "b"), ("in", "b")],
+            "the stream from in to b of 't' passes over a stage",
+        ),
+    ],
+)
+def test_what_no_stages_are_is_refused(parts, ways, told) -> None:
+    streams = tuple(Stream(source=one, target=two) for one, two in ways)
+    with pytest.raises(EngineError, match=told):
+        layers(topology("t", *parts, streams=streams), (), 1.0)
+
+
+def test_every_workload_that_is_installed_has_stages(headgate_host) -> None:
+    for name in headgate_host.having("headgate_evidence"):
+        for asked in (each.build() for each in headgate_host.evidence(name).workloads):
+            for each in asked.topologies:
+                assert sum(stage.tasks for stage in layers(each, asked.profiles, 2.0)) == len(each.tasks())
+
+
+def rows(batches) -> Counter:
+    return Counter(key for batch in batches for key in batch.column("key").to_pylist())
+
+
+def test_spouts_emit_their_rate_however_it_divides() -> None:
+    (stage, *_) = layers(topology("t", spout("in", 3, rate=1.0), component("out", 2), streams=STREAMS), (), 2.0)
+    free = [attrs.evolve(each, seconds=0.0) for each in stage.parts]
+    ticks = [pa.record_batch([pa.array(range(start, start + 3))], names=["value"]) for start in range(0, 30, 3)]
+    found = rows(emit(free, ticks))
+    # Three tasks with 2/3 of a row in each of ten batches: 6 each, and not 0.
+    assert found.total() == 18
+    assert max(found.values()) - min(found.values()) <= 3
+
+
+STREAMS = (Stream(source="in", target="out"),)
+
+
+def test_bolts_emit_their_selectivity_in_turn_and_use_their_time() -> None:
+    (split,) = (each.parts for each in LAYERS[1:2])
+    taken = [pa.record_batch([pa.array(["k"] * count)], names=["key"]) for count in (3, 4)]
+    begin = time.thread_time()
+    found = rows(worked(split, 1, taken))
+    assert time.thread_time() - begin >= 7 * split[0].seconds
+    assert found.total() == 35
+    assert max(found.values()) - min(found.values()) <= 2
+
+
+def test_payloads_have_their_size_and_do_not_compress() -> None:
+    found = payloads(100, 50)
+    assert {len(each) for each in found.to_pylist()} == {50}
+    assert len(pa.compress(found.buffers()[2], codec="lz4", asbytes=True)) >= 5000
+    assert payloads(2, 0).to_pylist() == [b"", b""]
+
+
+def test_time_is_of_the_processor_and_not_of_the_clock() -> None:
+    begin = time.thread_time()
+    burn(0.02)
+    assert 0.02 <= time.thread_time() - begin < 0.1
+
+
+def seen() -> Observation:
+    """What Headgate finds of the words' query: three stages."""
+    stages = tuple(
+        StageShape(stage=number, tasks=each.tasks, parents=(number - 1,) if number else (), rdd=number)
+        for number, each in enumerate(LAYERS)
+    )
+    found = shape(JobStart(job=0, time=0.0, stages=stages, scope="q", query="q", batch=0), "words").topology
+    sample = TaskSample(task="words/stage-0/0", cpu=99.0, source="jvm+python_wall")
+    flow = Flow(source="words/stage-0/0", target="words/stage-1/0", tuples=50.0, bytes=6000.0)
+    return Observation(
+        cluster=request([node("h1"), node("h2")], ()).cluster,
+        topologies=(found,),
+        assignment=FrozenMap({"words/stage-0/0": Slot("h1", 0)}),
+        metrics=Metrics(tasks=(sample,), flows=(flow,)),
+    )
+
+
+def test_a_scheduler_is_told_what_the_workload_declares_and_the_pilot_run_measured() -> None:
+    profiles = (
+        *(Profile(topology="words", component=name, machine_type="m", e=e) for name, e in (("split", 0.2),)),
+        Profile(topology="words", component="count", machine_type="m", e=0.1, met=3.0),
+    )
+    declared = attrs.evolve(word_count(), profiles=profiles, seed=7)
+    asked = question(seen(), declared, {"words": LAYERS}, {"h1": 1e6})
+    found = asked.topologies[0]
+    assert [(each.id, each.rate, each.selectivity, each.demand.cpu) for each in found.components] == [
+        ("stage-0", 100.0, 1.0, 20.0),
+        ("stage-1", None, 5.0, 30.0),
+        ("stage-2", None, 0.0, 25.0),
+    ]
+    assert [(each.rate, each.tuple_bytes) for each in found.streams] == [(100.0, 100.0), (500.0, 20.0)]
+    assert found.sequential
+    assert {each.task: (each.cpu, each.source) for each in asked.metrics.tasks} == {
+        "words/stage-0/0": (20.0, "declared"),
+        **{f"words/stage-1/{index}": (30.0, "declared") for index in range(2)},
+        **{f"words/stage-2/{index}": (25.0, "declared") for index in range(2)},
+    }
+    assert asked.metrics.flows == seen().metrics.flows
+    assert [(each.component, each.e, each.met) for each in asked.profiles] == [
+        ("stage-1", 0.2, 0.0),
+        ("stage-2", 0.1, 3.0),
+    ]
+    assert [each.bandwidth for each in asked.cluster.nodes] == [1e6, None]
+    assert (asked.assignment, asked.limits.slowdown, asked.seed) == ({}, None, 7)
+
+
+def test_workers_have_the_cores_of_the_nodes_and_one_at_least() -> None:
+    nodes = [node("b", 250.0, machine_type="i5"), node("a", 400.0), node("c", 20.0)]
+    found = [(each.cores, each.machine_type) for each in workers(request(nodes, ()))]
+    assert found == [(4, None), (2, "i5"), (1, None)]
+
+
+def batch(number: int, begin: float, seconds: float) -> QueryProgress:
+    name = {"query": "q", "run": "r", "name": "words"}
+    return QueryProgress(**name, batch=number, begin=begin, rows=1, done=1.0, seconds=seconds, add=seconds)
+
+
+def test_figures_are_of_the_batches_of_the_window() -> None:
+    # One that began before the window, three of 2 s as their trigger asks, and one that took 6 s.
+    begins = (999.0, 1001.0, 1003.0, 1005.0, 1011.0)
+    done = [
+        batch(number, begin, seconds)
+        for number, (begin, seconds) in enumerate(zip(begins, (1, 1, 1, 6, 1), strict=True))
+    ]
+    own = Batches(offered=100.0, rows=200.0, done=done)
+    assert own.throughput == pytest.approx(200 * 4 / 12)
+    before, after = (
+        Witness(time=1000.0, bytes=0, pids=frozenset({1})),
+        Witness(time=1020.0, bytes=400, pids=frozenset()),
+    )
+    found = figures(Observation(), [own], before, after)
+    assert found["latency_p50"] == 1000.0
+    assert found["latency_p95"] == found["latency_p99"] == 6000.0
+    assert found["latency"] == pytest.approx(2000.0)
+    assert (found["offered"], found["bytes_between"], found["restarts"]) == (100.0, 20.0, 1.0)
+    # In the 6 s of the long one a third of the load is done; what comes after the last batch is not known.
+    assert (found["degraded"], found["stopped"]) == (6.0, 0.0)
+    assert Batches(offered=1.0, rows=2.0, done=()).throughput == 0.0
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, tmp_path) -> None:
+    left = {*namespaces()}
+    words = ["sweep", "--engine", "spark", "-w", "storm:unique-visitors", "-s", "spark", "-s", "dstorm-plus", "--json"]
+    more = ["--network", "5mbit", "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "headgate", *words, *more], capture_output=True, text=True, timeout=900, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    cells = {each["scheduler"]: each["means"] for each in json.loads(done.stdout)}
+    own, plus = cells["spark"], cells["dstorm-plus"]
+    assert own["apart"] == plus["apart"] == (0.0 if network_problem() else 1.0)
+    assert plus["nodes"] == 1.0 < own["nodes"]
+    assert plus["inter_node"] == 0.0 < own["inter_node"]
+    for each in (own, plus):
+        assert 0 < each["throughput"] <= 1.5 * each["offered"] == 6000.0
+        assert each["latency_p50"] <= each["latency_p95"] <= each["latency_p99"]
+        assert each["restarts"] == 0.0
+    if own["apart"]:
+        # By the interfaces' counters: what batches report crosses nodes, and what does not stays off the network.
+        assert plus["bytes_between"] < 0.2 * own["bytes_between"]
+    assert (tmp_path / "sweep.html").exists()
+    assert {*namespaces()} == left
