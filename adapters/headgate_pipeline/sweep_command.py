@@ -68,7 +68,10 @@ def _networks(_context: click.Context, _parameter: click.Parameter, value: str) 
     help="Simulated seconds, 300 by default, or those that a real engine is measured, 20.",
 )
 @click.option(
-    "--engine", default="sim", show_default=True, help="Plugin that runs them, such as sim; storm is a real cluster."
+    "--engine",
+    default="sim",
+    show_default=True,
+    help="Plugin that runs them, such as sim; storm and spark are real clusters.",
 )
 @click.option(
     "-O",

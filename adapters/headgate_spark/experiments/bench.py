@@ -32,7 +32,7 @@ FIRST = 2
 
 @attrs.frozen(kw_only=True, eq=False)
 class Standing:
-    """What stands from one experiment to the next.
+    """Cluster and session that stand from one experiment to the next.
 
     Attributes:
         nodes: The nodes that the cluster was made of.

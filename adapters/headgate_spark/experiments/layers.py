@@ -105,7 +105,7 @@ def _stages(topology: Topology) -> list[tuple[Component, ...]]:
 def _outputs(
     topology: Topology, stages: Sequence[Sequence[Component]], rates: Mapping[str, float]
 ) -> dict[str, tuple[Output, ...]]:
-    """What a component emits for each row that it takes, stream by stream."""
+    """Streams of each component, with the rows that it emits for each one that it takes."""
     keys = {each.id: found for stage in stages for each, found in zip(stage, _keys(stage), strict=True)}
     outputs: dict[str, list[Output]] = defaultdict(list)
     for stream, rate in zip(topology.streams, stream_rates(topology), strict=True):

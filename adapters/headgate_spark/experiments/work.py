@@ -1,4 +1,4 @@
-"""What the tasks of an experiment's query do: they use processor time for each row and emit rows of random bytes.
+"""The work of the tasks of an experiment's query: they use processor time for each row and emit rows of random bytes.
 
 Runs in Spark's Python workers, which import this module and what it imports.
 """
