@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+PATIENCE = 30.0
+"""Seconds that a driver's JVM may take to end by itself: if smaller, one that still tidies up is killed; if larger, one
+that hangs is waited for."""
 
 
 def scala_context(context: Any) -> Any:
@@ -29,6 +35,43 @@ def running_gateway() -> Any:
     from pyspark import SparkContext
 
     return SparkContext._gateway  # noqa: SLF001 - PySpark offers no other way
+
+
+@contextlib.contextmanager
+def own_jvm() -> Iterator[None]:
+    """End the driver JVM that is started in the block, with its end; one that was there before lives on.
+
+    PySpark keeps the JVM of a session that was stopped for the next session, until the process ends.
+    """
+    before = running_gateway()
+    try:
+        yield
+    finally:
+        gateway = running_gateway()
+        # Under spark-submit the JVM is the parent, and none of our own.
+        if gateway is not None and gateway is not before and gateway.proc is not None:
+            _end_jvm(gateway)
+
+
+def _end_jvm(gateway: Any) -> None:
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    # Forgotten first: whoever asks from now on is given a new JVM, and not one that ends. Where the JVM had died,
+    # stopping the session failed halfway, and what is left of it would refuse the next one.
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - PySpark offers no other way
+    SparkContext._active_spark_context = SparkSession._instantiatedSession = None  # noqa: SLF001 - as above
+    with contextlib.suppress(Py4JError, OSError):  # it may have ended before
+        gateway.shutdown()
+    with contextlib.suppress(OSError):
+        gateway.proc.stdin.close()  # whose end is the JVM's
+    try:
+        gateway.proc.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
 
 
 def session_runs() -> bool:
