@@ -9,7 +9,7 @@ import pytest
 from headgate.plugins.host import PluginHost
 from headgate.testing import RULES, FirstFit, SchedulerContract
 
-FEWER = {"dstorm-plus": {"steps": 5000}, "optimal": {"effort": 0.1}}
+FEWER = {"dstorm-plus": {"steps": 1000}, "optimal": {"effort": 0.02}}
 """Options of those that search, so that a rule takes seconds; what they take by default is tried by itself below, and
 by every rule in a thorough run."""
 
