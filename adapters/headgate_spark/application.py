@@ -16,7 +16,7 @@ from headgate.engines.redirect import output_to
 from headgate.errors import EngineError
 from headgate_spark.discovery import discover, patience
 from headgate_spark.driver.advice import refuse_mode
-from headgate_spark.driver.gateway import own_jvm
+from headgate_spark.driver.gateway import own_jvm, stop_if_alive
 from headgate_spark.driver.session import session
 from headgate_spark.driver.trigger import trigger_of
 from headgate_spark.events.recorder import EventRecorder
@@ -27,7 +27,7 @@ from headgate_spark.queries import SparkQueries
 from headgate_spark.target import ExecutorTotal, SparkTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
@@ -62,10 +62,10 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         # Spark's start writes to the terminal's stdout, which belongs to the rounds and to JSON.
         with output_to(folder / "driver.log"):
             spark = session(address, Path(application[0]).stem)
-        stack.callback(_end, spark.stop)
+        stack.callback(stop_if_alive, spark.stop)
         recorder = stack.enter_context(EventRecorder(spark))
         # Callbacks run backwards: queries end before the recorder, the session, and the cluster.
-        stack.callback(_end, partial(_stop, spark))
+        stack.callback(stop_if_alive, partial(_stop, spark))
         first = _start(application, spark)
         refuse_mode(first)
         queries = _queries(spark, recorder, cluster)
@@ -95,15 +95,6 @@ def _queries(spark: SparkSession, recorder: EventRecorder, cluster: LocalSpark |
         )
 
     return SparkQueries(spark, lambda query: Lease(table, str(query.runId)), join)
-
-
-def _end(stop: Callable[[], object]) -> None:
-    """Call what stops a part; where the driver's JVM has died, it is stopped."""
-    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and opens nothing.
-    from py4j.protocol import Py4JNetworkError
-
-    with contextlib.suppress(Py4JNetworkError, ConnectionError):
-        stop()
 
 
 def _stop(spark: SparkSession) -> None:

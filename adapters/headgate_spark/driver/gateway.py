@@ -74,6 +74,19 @@ def _end_jvm(gateway: Any) -> None:
         gateway.proc.wait()
 
 
+def stop_if_alive(stop: Callable[[], object]) -> None:
+    """Call what stops a part of a session; where the driver's JVM has died, it is stopped.
+
+    Args:
+        stop: The call.
+    """
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from py4j.protocol import Py4JNetworkError
+
+    with contextlib.suppress(Py4JNetworkError, ConnectionError):
+        stop()
+
+
 def session_runs() -> bool:
     """True if a session runs in this process; Spark allows one SparkContext in a JVM."""
     # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.

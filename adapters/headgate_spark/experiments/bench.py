@@ -17,6 +17,7 @@ from headgate.engines.experiments.sizing import POINTS, fitted
 from headgate.engines.redirect import output_to
 from headgate.model import Node
 from headgate.plugins.host import PluginHost
+from headgate_spark.driver.gateway import own_jvm, stop_if_alive
 from headgate_spark.driver.session import session
 from headgate_spark.experiments.experiment import INTERVAL, OWN, Experiment
 from headgate_spark.experiments.layers import layers
@@ -110,9 +111,10 @@ class SparkBench:
         enter = self._running.enter_context
         folder = Path(enter(tempfile.TemporaryDirectory(prefix="headgate-bench-", ignore_cleanup_errors=True)))
         cluster = enter(LocalSpark(specs, apart=(NodeLimits(),) * len(specs) if self.apart else None))
+        enter(own_jvm())
         with output_to(folder / "driver.log"):
             spark = session(cluster.master_url, "headgate sweep", hosts=[each.host for each in cluster.workers])
-        self._running.callback(spark.stop)
+        self._running.callback(stop_if_alive, spark.stop)
         return Standing(nodes=_alike(asked), cluster=cluster, spark=spark, folder=folder)
 
     def _end(self) -> None:

@@ -16,6 +16,7 @@ from headgate.engines.experiments.sizing import limits
 from headgate.errors import EngineError
 from headgate.model import Request, Status
 from headgate_spark.connection import Connection
+from headgate_spark.driver.gateway import stop_if_alive
 from headgate_spark.experiments.asking import question
 from headgate_spark.experiments.figures import Batches, figures
 from headgate_spark.experiments.layers import Layer
@@ -76,7 +77,7 @@ class Experiment:
             queries = []
             for number, (name, stages) in enumerate(self.stages.items()):
                 query = start(self.spark, name, stages, INTERVAL, folder / str(number))
-                stack.callback(query.stop)
+                stack.callback(stop_if_alive, query.stop)
                 queries.append(query)
             connection = stack.enter_context(Connection(self.spark))
             self._targets = tuple(map(connection.target, queries))
