@@ -30,7 +30,8 @@ def interval(values: Sequence[float]) -> Interval:
     """The median of independent repetitions, and its 95 % interval.
 
     Of six values or more the interval is between two of them, whatever their distribution: so many are below the median
-    as heads in so many throws. Of fewer no two are far enough apart, and it is Student's, around the mean.
+    as heads in so many throws. Of fewer no two are far enough apart, and it is Student's, around the mean,
+    without what is below 0 where no value is: figures are amounts.
 
     Args:
         values: One of each repetition.
@@ -47,9 +48,9 @@ def interval(values: Sequence[float]) -> Interval:
     if rank := _rank(count):
         return Interval(middle, ordered[rank - 1], ordered[count - rank])
     wide = STUDENT[count - 1] * statistics.stdev(ordered) / math.sqrt(count)
-    return Interval(
-        middle, min(statistics.fmean(ordered) - wide, middle), max(statistics.fmean(ordered) + wide, middle)
-    )
+    low, high = statistics.fmean(ordered) - wide, statistics.fmean(ordered) + wide
+    least = 0.0 if ordered[0] >= 0 else -math.inf
+    return Interval(middle, max(min(low, middle), least), max(high, middle))
 
 
 def _rank(count: int) -> int:

@@ -92,6 +92,8 @@ def test_intervals_hold_the_median_as_often_as_they_say():
             held += found.low <= 10 <= found.high
         assert held >= 0.93 * 2000
     assert interval([3.0]) == Interval(3.0)
+    assert (interval([100.0, 300.0]).low, interval([0.0, 0.0]).low) == (0.0, 0.0)  # amounts: no tuples/s below 0
+    assert interval([-1.0, 3.0]).low < -1.0
     assert interval(range(1, 7)) == Interval(3.5, 1, 6)  # 3 % of six throws are all heads or all tails
     with pytest.raises(ValueError, match="nothing"):
         interval([])
