@@ -284,6 +284,16 @@ def arrived() -> int:
     return _active.number if _active is not None else 0
 
 
+def meant(error: BaseException) -> bool:
+    """Check whether an exception in the main thread stands for a signal, and was not raised by somebody's code.
+
+    Where nothing handles signals nobody can tell, and every `KeyboardInterrupt` counts as one.
+    """
+    if not isinstance(error, KeyboardInterrupt) or threading.current_thread() is not threading.main_thread():
+        return False
+    return _active is None or _active.number != 0
+
+
 def check() -> None:
     """End a command that goes on although a signal came: for loops that live through errors.
 

@@ -13,6 +13,7 @@ from headgate.cli.logs import show_logs
 from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Markup, emit, json_option, say, steps, table
 from headgate.cli.request import option_option
+from headgate.errors import UnknownPluginError
 
 if TYPE_CHECKING:
     from headgate.plugins.host import PluginHost
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 SECONDS = FiniteRange(min=0, min_open=True)
 MARK = {"ok": Markup("[green]ok[/]"), "failed": Markup("[red]FAILED[/]"), "skipped": Markup("[yellow]skipped[/]")}
+
+NO_OPENING = (
+    "{name} asks for its plans by itself and cannot be opened from here: judge it by a test of your own, a subclass of "
+    "headgate.testing.EngineContract whose EngineTrial has an `opener`"
+)
+"""Said of an engine without `headgate_open`."""
 
 
 @click.command("conform")
@@ -82,6 +89,8 @@ def command(
         raise click.UsageError("Missing argument 'NAME'.")
     show_logs("", tracebacks=True)
     host = plugins(context)
+    if name in host and host.has(name, "headgate_observe") and not host.has(name, "headgate_open"):
+        raise UnknownPluginError(NO_OPENING.format(name=name))
     if application or (name in host and host.has(name, "headgate_open")):
         trial = EngineTrial(
             engine=name, application=application, address=master, window=window, budget=budget, patience=patience

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 
+from headgate.interrupts import meant
 from headgate.model.evidence import Point
 from headgate.plugins.failure import failure, keep_traceback
 from headgate.report.format import quantity
@@ -81,9 +82,9 @@ def reproduce(claim: Claim, plugin: str = "") -> Result:
     try:
         ours = None if claim.verify is None else _figure(claim.verify())
         status = _status(claim, ours)
-    except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
-        raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's computation may raise anything
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        if meant(error):
+            raise
         keep_traceback(plugin, claim.id, error)
         status, note = "differs", f"could not be computed: {failure(error)}"
     return Result(

@@ -9,6 +9,7 @@ import attrs
 
 from headgate.api import limited
 from headgate.errors import PluginError
+from headgate.interrupts import meant
 from headgate.model import Plan, Status
 from headgate.plugins.failure import failure, keep_traceback
 from headgate.report.format import percent, quantity
@@ -99,9 +100,9 @@ def improve(asked: Improvement, plugin: str, host: PluginHost) -> Improved:
     )
     try:
         return _filled(blank, asked, host)
-    except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
-        raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's functions may raise anything
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        if meant(error):
+            raise
         keep_traceback(plugin, asked.id, error)
         return attrs.evolve(blank, note=f"could not be computed: {failure(error)}")
 

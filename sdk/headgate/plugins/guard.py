@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from headgate.errors import HeadgateError, PluginError
 from headgate.hooks import Description, Finding, Verdict
+from headgate.interrupts import meant
 from headgate.model import Intake, Observation, Receipt
 from headgate.model.evidence import Claim, Evidence
 from headgate.plugins.deadline import Overdue
@@ -73,7 +73,7 @@ def guarded(name: str, hook: str, *, silent: bool = True) -> Iterator[None]:
         keep_traceback(name, hook, late)
         raise PluginError(f"{name}: {hook} {late}") from late
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        if meant(error):
             raise
         keep_traceback(name, hook, error)
         raise PluginError(f"{name}: {hook} raised {failure(error)}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 import sys
 import threading
@@ -16,6 +17,7 @@ import pluggy
 
 from headgate.errors import PluginError
 from headgate.hooks import GROUP, HOOKSPEC_VERSION, ROUNDS, SPECS, Description, LoopSpec
+from headgate.interrupts import meant
 from headgate.plugins.deadline import LOADING, Overdue, in_time
 from headgate.plugins.failure import failure, keep_traceback
 from headgate.plugins.prints import printing_to_stderr
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LOG = logging.getLogger("headgate.loading")
 HOME = "headgate"
 """Distribution of the built-in plugins, whose names no other can take."""
 SHADOWED = "a built-in one has this name; give it another"
@@ -183,14 +186,15 @@ def imported(entry: EntryPoint) -> Any:
     Raises:
         PluginError: It cannot be imported.
     """
+    LOG.debug("%s: import of %s", entry.name, entry.value)  # the last line before an import that ends the process
     try:
         return in_time(entry.name, "import", LOADING, partial(_quietly, entry.load))
-    except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
-        raise
     except Overdue as late:
         keep_traceback(entry.name, "import", late)
         raise PluginError(f"its import {late}") from late
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        if meant(error):
+            raise
         keep_traceback(entry.name, "import", error)
         raise PluginError(f"cannot be imported: {failure(error)}") from error
 
@@ -257,9 +261,9 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         manager.check_pending()
         hooks = frozenset(caller.name for caller in manager.get_hookcallers(plugin) or ())
         description = in_time(name, "describe", LOADING, partial(_quietly, _described, plugin, hooks, manager))
-    except KeyboardInterrupt:  # a signal to this process, which may be a `SystemExit` too
-        raise
-    except (Exception, SystemExit, Overdue) as error:  # noqa: BLE001 - the plugin's own code runs here
+    except (Exception, SystemExit, KeyboardInterrupt, Overdue) as error:
+        if meant(error):
+            raise
         origin = _origin(entry) if entry else type(plugin).__name__
         keep_traceback(name, "admission", error)
         return Quarantined(name=name, origin=origin, reason=_aside(error))

@@ -113,6 +113,14 @@ def test_what_there_is_not_is_refused_before_anything_is_said(wrong):
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
 
 
+@pytest.mark.parametrize("application", [[], ["storm:word-count"]])
+def test_an_engine_that_cannot_be_opened_is_refused_with_the_way_there_is(application):
+    done = headgate("conform", "storm", *application)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("headgate: storm asks for its plans by itself and cannot be opened from here: ")
+    assert "headgate.testing.EngineContract whose EngineTrial has an `opener`" in done.stderr
+
+
 def test_a_terminal_shows_which_rule_is_tried_and_the_data_is_data_alone(tmp_path):
     reader, terminal = os.openpty()
     with (tmp_path / "rows.json").open("wb") as rows:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import subprocess
 import sys
 import threading
 
@@ -15,7 +17,9 @@ from headgate.errors import PluginError
 from headgate.hooks import Description, hookimpl
 from headgate.plugins.host import PluginHost
 from memory_engine import Engine, Judge
+from patience import PATIENCE
 from plugin_folder import GOOD, install
+from shell import HEADGATE
 
 gate = threading.Event()
 
@@ -110,3 +114,31 @@ def test_a_command_that_hangs_or_fails_as_it_is_imported_is_listed_beside_the_ot
     assert all(word in listed.stdout for word in ("plan", "exits", "number", "slow"))
     asked = CliRunner().invoke(headgate, ["slow"])
     assert "slow is set aside: its import is not done after 0.2 s; it is cut off" in str(asked.exception)
+
+
+ENDS = {
+    "interrupts": "raise KeyboardInterrupt",
+    "terminates": "from headgate.interrupts import Terminated\nraise Terminated(143)",
+    "leaves": "import os\nos._exit(7)",
+}
+
+
+def listed_beside(folder, *names, words=("plugins",)):
+    """The command in a process of its own, whose signals it handles, with plugins whose imports do that."""
+    install(folder, "ends", {name: ENDS[name] for name in names})
+    paths = filter(None, (str(folder), os.environ.get("PYTHONPATH")))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return subprocess.run([HEADGATE, *words], env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+def test_a_plugin_whose_import_acts_as_if_a_signal_had_come_is_set_aside_beside_the_others(tmp_path):
+    done = listed_beside(tmp_path, "interrupts", "terminates")
+    assert (done.returncode, "interrupted" in done.stderr) == (0, False)
+    assert "dstorm" in done.stdout
+    assert done.stderr.count("cannot be imported") == 2
+
+
+def test_the_log_names_the_plugin_whose_import_ended_the_process(tmp_path):
+    done = listed_beside(tmp_path, "leaves", words=("-vv", "plugins"))
+    assert done.returncode == 7
+    assert "leaves: import of ends_leaves:plugin" in done.stderr.splitlines()[-1]
