@@ -63,13 +63,14 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         with output_to(folder / "driver.log"):
             spark = session(address, Path(application[0]).stem)
         stack.callback(stop_if_alive, spark.stop)
-        recorder = stack.enter_context(EventRecorder(spark))
+        recorder = EventRecorder(spark).start()
+        stack.callback(stop_if_alive, recorder.stop)
         # Callbacks run backwards: queries end before the recorder, the session, and the cluster.
         stack.callback(stop_if_alive, partial(_stop, spark))
         first = _start(application, spark)
         refuse_mode(first)
         queries = _queries(spark, recorder, cluster)
-        stack.callback(queries.close)
+        stack.callback(stop_if_alive, queries.close)
         queries.begin(patience(trigger_of(first).seconds))
         yield queries
 

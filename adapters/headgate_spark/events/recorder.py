@@ -73,11 +73,14 @@ class EventRecorder:
         if self._queue is None or self._thread is None:
             return
         # Closed first, then told to end: the thread takes what is left in the queue before it goes.
-        self._queue.close()
-        self._open = False
-        self._thread.join()
-        self._lost = self.dropped
-        self._queue = None
+        queue = self._queue
+        try:
+            queue.close()
+        finally:  # the driver's JVM may have died
+            self._open = False
+            self._thread.join()
+            self._queue = None
+        self._lost += queue.dropped
 
     def __enter__(self) -> Self:
         return self.start()
