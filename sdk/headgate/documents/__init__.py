@@ -15,8 +15,8 @@ from headgate.documents.convert import converter
 from headgate.documents.schema import schema_id
 from headgate.documents.strict_json import decoded, parse
 from headgate.errors import DocumentError
-from headgate.model import Constraint, Flow, FrozenMap, Observation, Profile, Request, Stream, StreamSample
-from headgate.model.validate import check_counts, check_places, check_request
+from headgate.model import Constraint, Flow, FrozenMap, Observation, Plan, Profile, Request, Stream, StreamSample
+from headgate.model.validate import check_assigned, check_counts, check_places, check_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,6 +97,8 @@ def restore(data: Any, kind: type[T]) -> T:
         data = {key: value for key, value in data.items() if key != "$schema"}
     if kind in (Request, Observation):
         check_counts(data)
+    elif kind is Plan:
+        check_assigned(data)
     try:
         value: T = converter().structure(data, kind)
     except DocumentError as error:

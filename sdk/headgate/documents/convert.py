@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     """Makes a value of plain data, given the data and the type. It raises a `DocumentError` at the first fault."""
 
 
+SLOT_IN = re.compile(SLOT).search
+"""Finds the text of a slot: there is one for each of hundreds of thousands of tasks."""
+
+
 @cache
 def converter() -> cattrs.Converter:
     """The converter of documents."""
@@ -99,7 +103,7 @@ def _text(data: Any, _kind: Any) -> str:
 
 
 def _slot(data: Any, _kind: Any) -> Slot:
-    if not isinstance(data, str) or not re.search(SLOT, data):
+    if not isinstance(data, str) or not SLOT_IN(data):
         raise _is_not("NODE:PORT", data)
     return Slot.parse(data)
 

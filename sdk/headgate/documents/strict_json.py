@@ -10,11 +10,14 @@ from headgate.errors import DocumentError, pointer
 
 DENSEST = {
     ",": ("commas", 2_000_000, 4),
-    "{": ("objects", 520_000, 16),
+    "{": ("objects", 520_000, 18),
     "[": ("lists", 520_000, 16),
 }
 """What becomes a value: what it is called, how many a text may have whatever its length, and characters to each beyond
 that. The shortest component of the largest request, of which there are 500,000, has 11 characters, a port has 5."""
+
+MOST_KEYS = 520_000
+"""Keys that one object may have: an assignment has one for each of 500,000 tasks."""
 
 _Faults = dict[int, tuple[Any, tuple[str, ...], str]]
 """Parts of the data at fault by identity: the part, the key below it, and the message. Their places are known only once
@@ -46,6 +49,10 @@ def parse(text: str | bytes) -> Any:
     faults: _Faults = {}
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found) > MOST_KEYS:
+            raise DocumentError(
+                "", f"this is no document: {len(found)} keys in one object, at most {MOST_KEYS} are taken"
+            )
         made = dict(found)
         if len(made) < len(found):
             ((key, _),) = Counter(name for name, _ in found).most_common(1)
@@ -63,6 +70,8 @@ def parse(text: str | bytes) -> Any:
         data = json.loads(plain, object_pairs_hook=pairs, parse_constant=constant)
         if not faults and "\\u" in plain:
             json.dumps(data, ensure_ascii=False).encode()  # refuses half of a surrogate pair
+    except DocumentError:
+        raise
     except (ValueError, RecursionError) as error:
         raise _no_json(error) from None
     if faults:

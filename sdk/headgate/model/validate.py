@@ -30,6 +30,9 @@ MAX_AMOUNTS = 4_000_000
 MAX_CHARACTERS = 50_000_000
 """So are more characters in the ids of all tasks, each of which has those of its topology and its component."""
 
+MAX_LABELS = 1_000
+"""So are more labels of one node or of one constraint; a machine has some ten."""
+
 GROUPINGS = frozenset(
     {"shuffle", "fields", "local-or-shuffle", "partial-key", "all", "global", "direct", "none", "custom"}
 )
@@ -72,7 +75,7 @@ def check_request(request: Request) -> None:
 
 
 def check_counts(data: Any) -> None:
-    """Refuse plain data with more nodes or components than a request may have, before values are made of them.
+    """Refuse plain data with more parts than a request may have, before values are made of them.
 
     Args:
         data: What is to become a request or an observation; nothing is known of it yet.
@@ -80,15 +83,53 @@ def check_counts(data: Any) -> None:
     Raises:
         DocumentError: With a pointer to what is one too many.
     """
-    nodes, total = len(_list(_part(data, "cluster"), "nodes")), 0
-    if nodes > MAX_NODES:
-        raise DocumentError(pointer("cluster", "nodes", MAX_NODES), f"{nodes} nodes, at most {MAX_NODES} are taken")
+    nodes, total = _list(_part(data, "cluster"), "nodes"), 0
+    if len(nodes) > MAX_NODES:
+        said = f"{len(nodes)} nodes, at most {MAX_NODES} are taken"
+        raise DocumentError(pointer("cluster", "nodes", MAX_NODES), said)
+    for index, node in enumerate(nodes):
+        _check_labels(node, "cluster", "nodes", index)
     for index, topology in enumerate(_list(data, "topologies")):
-        count = len(_list(topology, "components"))
-        if total + count > MAX_TASKS:
+        parts = _list(topology, "components")
+        if total + len(parts) > MAX_TASKS:
             where = pointer("topologies", index, "components", MAX_TASKS - total)
-            raise DocumentError(where, f"{total + count} components so far, at most {MAX_TASKS} tasks are taken")
-        total += count
+            raise DocumentError(where, f"{total + len(parts)} components so far, at most {MAX_TASKS} tasks are taken")
+        total += len(parts)
+        for number, constraint in enumerate(_list(topology, "constraints")):
+            _check_labels(constraint, "topologies", index, "constraints", number)
+    check_assigned(data, min(_tasks(data), MAX_TASKS))
+
+
+def check_assigned(data: Any, tasks: int = MAX_TASKS) -> None:
+    """Refuse plain data that assign more tasks than there are, before values are made of them.
+
+    Args:
+        data: What is to become a request, an observation or a plan; nothing is known of it yet.
+        tasks: Number of tasks.
+
+    Raises:
+        DocumentError: With a pointer to the first task.
+    """
+    assigned = _part(data, "assignment")
+    if isinstance(assigned, dict) and len(assigned) > tasks:
+        said = f"{len(assigned)} tasks are assigned, and there are {tasks}"
+        raise DocumentError(pointer("assignment"), said if tasks < MAX_TASKS else f"{said} at most")
+
+
+def _check_labels(data: Any, *where: str | int) -> None:
+    labels = _part(data, "labels")
+    if isinstance(labels, dict) and len(labels) > MAX_LABELS:
+        raise DocumentError(pointer(*where, "labels"), f"{len(labels)} labels, at most {MAX_LABELS} are taken")
+
+
+def _tasks(data: Any) -> int:
+    """The tasks of plain data; as many as may be where what it says is not a number of tasks."""
+    topologies = data.get("topologies", []) if isinstance(data, dict) else []
+    if not isinstance(topologies, list) or not all(isinstance(_part(each, "components"), list) for each in topologies):
+        return MAX_TASKS
+    parts = [part for each in topologies for part in _list(each, "components")]
+    numbers = [part.get("parallelism", 1) if isinstance(part, dict) else 0 for part in parts]
+    return sum(numbers) if all(isinstance(each, int) and each >= 1 for each in numbers) else MAX_TASKS
 
 
 def _part(data: Any, key: str) -> Any:

@@ -31,8 +31,8 @@ from headgate.documents import (
     write_text,
 )
 from headgate.errors import DocumentError
-from headgate.model import Cluster, Node, Observation, Request, Resources, Slot
-from headgate.model.validate import MAX_NODES, MAX_TASKS
+from headgate.model import Cluster, Node, Observation, Plan, Request, Resources, Slot
+from headgate.model.validate import MAX_LABELS, MAX_NODES, MAX_TASKS
 from headgate.problem import Problem
 from headgate.testing.strategies import requests
 from headgate.testing.variants import shuffled
@@ -281,3 +281,33 @@ def test_nodes_and_components_are_counted_before_values_are_made_of_them(kind, d
     with pytest.raises(DocumentError, match="are taken") as error:
         structure(data, kind)
     assert error.value.pointer == pointer
+
+
+LABELS = {"labels": dict.fromkeys(map(str, range(MAX_LABELS + 1)), 0)}
+
+
+@pytest.mark.parametrize("kind", [Request, Observation])
+@pytest.mark.parametrize(
+    ("data", "pointer"),
+    [
+        ({"cluster": {"nodes": [{}, LABELS]}}, "/cluster/nodes/1/labels"),
+        ({"topologies": [{"constraints": [LABELS]}]}, "/topologies/0/constraints/0/labels"),
+        ({"assignment": {"t/a/0": 0}}, "/assignment"),
+        (
+            {
+                "topologies": [{"components": [{"id": "a"}, {"id": "b", "parallelism": 2}]}],
+                "assignment": dict.fromkeys("abcd", 0),
+            },
+            "/assignment",
+        ),
+    ],
+)
+def test_labels_and_assigned_tasks_are_counted_before_values_are_made_of_them(kind, data, pointer):
+    with pytest.raises(DocumentError, match=r"at most 1000 are taken|tasks are assigned, and there are [03]$") as error:
+        structure(data, kind)
+    assert error.value.pointer == pointer
+
+
+def test_a_plan_assigns_no_more_tasks_than_a_request_may_have():
+    with pytest.raises(DocumentError, match=f"and there are {MAX_TASKS} at most"):
+        structure({"assignment": dict.fromkeys(range(MAX_TASKS + 1), 0)}, Plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.documents.strict_json import parse
+from headgate.documents.strict_json import MOST_KEYS, parse
 from headgate.errors import DocumentError
 
 
@@ -25,3 +25,9 @@ def test_a_text_of_brackets_and_commas_is_refused_before_it_is_read(unit, count,
 @pytest.mark.parametrize(("unit", "count"), [("6700", 2_100_000), ('{"id":"c1"}', 500_000)])
 def test_the_ports_and_components_of_the_largest_request_are_not_too_many(unit, count):
     assert len(parse(dense(unit, count))) == count
+
+
+def test_an_object_of_more_keys_than_there_can_be_tasks_is_refused():
+    text = ",".join(f'"{key}":0' for key in range(MOST_KEYS + 1))
+    with pytest.raises(DocumentError, match=f"{MOST_KEYS + 1} keys in one object"):
+        parse("{" + text + "}")
