@@ -12,11 +12,13 @@ import click
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Progress, console, emit, folder_option, json_option, say, table
+from headgate.engines.apart.options import apart_options, node_limits
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headgate.engines.apart.limits import NodeLimits
     from headgate.plugins.host import PluginHost
     from headgate_spark.local.cluster import WorkerSpec
 
@@ -28,9 +30,21 @@ CORES = (4, 2, 1)
 @click.option("--load", default=0.8, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @folder_option("headgate-demo", "demo.json and demo.html")
 @click.option("--offline", is_flag=True, help="Only the part that needs no Java; it writes demo.json alone.")
+@apart_options
 @json_option
 @click.pass_context
-def demo(context: click.Context, /, *, load: float, output: Path, offline: bool, as_json: bool) -> None:
+def demo(
+    context: click.Context,
+    /,
+    *,
+    load: float,
+    output: Path,
+    offline: bool,
+    apart: bool,
+    nodes: tuple[float, ...] | None,
+    network: float | None,
+    as_json: bool,
+) -> None:
     """Place a real PySpark query on a real three-node cluster, and measure what that wins."""
     if context.invoked_subcommand is not None:
         return
@@ -38,9 +52,10 @@ def demo(context: click.Context, /, *, load: float, output: Path, offline: bool,
     from headgate_spark.local.cluster import worker_specs
 
     host, workers = plugins(context), worker_specs(CORES)
+    limits = node_limits(len(workers), apart=apart, nodes=nodes, network=network)
     missing = _missing()
     if not (offline or missing):
-        _real(host, workers, load, output, as_json=as_json)
+        _real(host, workers, load, output, apart=limits, as_json=as_json)
         return
     _offline(host, workers, load, output, as_json=as_json)
     if missing and not offline:
@@ -82,22 +97,29 @@ def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, outpu
     say(f"wrote {output / 'demo.json'}")
 
 
-def _real(host: PluginHost, workers: Sequence[WorkerSpec], load: float, output: Path, *, as_json: bool) -> None:
+def _real(
+    host: PluginHost,
+    workers: Sequence[WorkerSpec],
+    load: float,
+    output: Path,
+    *,
+    apart: tuple[NodeLimits, ...] | None,
+    as_json: bool,
+) -> None:
     # The session, the control loop and numpy cost 0.3 s, which a list of commands does not need.
     from headgate.documents import write_text
     from headgate_spark.demo.run import run
-    from headgate_spark.demo.show import MEASURED, NOTE, measured_data, measured_page, measured_rows, verdict
+    from headgate_spark.demo.show import measured_columns, measured_data, measured_page, measured_rows, note, verdict
 
     progress = Progress()
     with tempfile.TemporaryDirectory(prefix="headgate-demo-", ignore_cleanup_errors=True) as folder:
-        found = run(host, workers, load, Path(folder), progress, console(stderr=True).print)
+        found = run(host, workers, load, Path(folder), progress, console(stderr=True).print, apart=apart)
     write_text(output / "demo.json", json.dumps(measured_data(found), indent=2) + "\n")
     write_text(output / "demo.html", measured_page(found))
     title = f"{found.phases[0].measured.rows:,} flights a placement, Spark {found.spark}, planned for {load:.0%} load"
-    emit(
-        measured_data(found), table(title, MEASURED, measured_rows(found.phases), numbers=MEASURED[1:]), as_json=as_json
-    )
-    say(NOTE)
+    columns = measured_columns(found)
+    emit(measured_data(found), table(title, columns, measured_rows(found), numbers=columns[1:]), as_json=as_json)
+    say(note(found))
     say(verdict(found))
     progress(f"wrote {output / 'demo.json'} and {output / 'demo.html'}")
     if found.differences:

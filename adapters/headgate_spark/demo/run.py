@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from headgate.engines.apart.limits import NodeLimits
     from headgate.model import Plan
     from headgate.plugins.host import PluginHost
     from headgate_spark.local.cluster import WorkerSpec
@@ -37,6 +38,7 @@ class SparkDemoResult:
 
     Attributes:
         spark: Version of the engine. `load`: share of all CPU that was planned for.
+        apart: Whether nodes had a network, and processor time, of their own.
         phases: Each placement, in the order tried; the first is Spark's own.
         question: The first request of the schedulers.
         days: Days of flights that were processed in all.
@@ -46,6 +48,7 @@ class SparkDemoResult:
 
     spark: str
     load: float
+    apart: bool
     phases: tuple[MeasuredPlacement, ...]
     question: Request
     days: int
@@ -74,6 +77,8 @@ def run(
     folder: Path,
     say: Callable[[str], None],
     show: Callable[[Any], None],
+    *,
+    apart: tuple[NodeLimits, ...] | None = None,
 ) -> SparkDemoResult:
     """Run the demo on a cluster of its own; every process that it starts ends with it.
 
@@ -84,16 +89,17 @@ def run(
         folder: Scratch space.
         say: Takes progress messages.
         show: Takes tables for a person.
+        apart: Bounds of the node of each Worker, None if nodes are not apart.
 
     Raises:
         EngineError: Cluster, session or query fail, or a plan cannot be made or carried out.
     """
     begin = time.monotonic()
-    sizes = ", ".join(f"{worker.host} ({worker.cores} cores)" for worker in workers)
-    say(f"starting a Spark Master and {len(workers)} Workers: {sizes}")
-    with LocalSpark(tuple(workers)) as cluster:
+    sizes = ", ".join(str(worker.cores) for worker in workers)
+    say(f"starting a Spark Master and {len(workers)} Workers of {sizes} cores")
+    with LocalSpark(tuple(workers), apart=apart) as cluster:
         say(f"the Master at {cluster.master_url} lists every Worker alive; starting the session")
-        with _query(cluster, workers, folder, say) as (target, query, handle):
+        with _query(cluster, folder, say) as (target, query, handle):
             phases, first = _phases(host, target, load, say, show)
             say("comparing the stream's statistics with the batch answer over the same rows")
             days, differences = _answer(query, handle, target.spark)
@@ -101,6 +107,7 @@ def run(
     return SparkDemoResult(
         spark=version,
         load=load,
+        apart=apart is not None,
         phases=phases,
         question=first,
         days=days,
@@ -111,11 +118,11 @@ def run(
 
 @contextlib.contextmanager
 def _query(
-    cluster: LocalSpark, workers: Sequence[WorkerSpec], folder: Path, say: Callable[[str], None]
+    cluster: LocalSpark, folder: Path, say: Callable[[str], None]
 ) -> Iterator[tuple[SparkTarget, FlightsQuery, Any]]:
     """The session with the running flights query; both are stopped at the end."""
     with output_to(folder / "driver.log"):
-        spark = session(cluster.master_url, "headgate demo", hosts=[worker.host for worker in workers])
+        spark = session(cluster.master_url, "headgate demo", hosts=[worker.host for worker in cluster.workers])
     try:
         with EventRecorder(spark) as recorder:
             flights = FlightsQuery(folder=folder)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from headgate.model import Request
     from headgate_spark.demo.phases import MeasuredPlacement
     from headgate_spark.demo.run import SparkDemoResult
+    from headgate_spark.monitor import Totals
 
 MEASURED = (
     "placement",
@@ -34,12 +35,36 @@ MEASURED = (
 """Columns of the table of a real run."""
 OFFLINE = ("placement", "status", "rows between nodes", "nodes", "fullest node", "batch s", "plan ms")
 """Columns of the table of the offline part."""
+TIMES = ("measured s", "rows/s")
+"""Further columns where nodes are apart: seconds of a batch, and rows that crossed the exchange in a second of it."""
 NOTE = "All nodes share the cores of this machine: bytes compare, times do not. Batch seconds are those of the plan."
 """Caution below the table of a real run."""
+NOTE_APART = "batch s: as planned. measured s: of a batch, on nodes with a network and processor time of their own."
+"""What is below it where nodes are apart."""
 
 
-def measured_rows(phases: Sequence[MeasuredPlacement]) -> list[tuple[str, ...]]:
-    """Cells of the table of a real run, in the order of `MEASURED`."""
+def measured_columns(found: SparkDemoResult) -> tuple[str, ...]:
+    """Columns of the table of a real run: `MEASURED`, and `TIMES` where times compare."""
+    return (*MEASURED, *(TIMES if found.apart else ()))
+
+
+def note(found: SparkDemoResult) -> str:
+    """Sentence below the table of a real run."""
+    return NOTE_APART if found.apart else NOTE
+
+
+def measured_rows(found: SparkDemoResult) -> list[tuple[str, ...]]:
+    """Cells of the table of a real run, in the order of `measured_columns`."""
+    more = [_times(phase.measured) if found.apart else () for phase in found.phases]
+    return [(*row, *times) for row, times in zip(_rows(found.phases), more, strict=True)]
+
+
+def _times(measured: Totals) -> tuple[str, str]:
+    seconds = measured.seconds
+    return f"{seconds / max(measured.batches, 1):.2f}", f"{measured.rows / seconds if seconds else 0.0:,.0f}"
+
+
+def _rows(phases: Sequence[MeasuredPlacement]) -> list[tuple[str, ...]]:
     return [
         (
             phase.label,
@@ -70,6 +95,7 @@ def measured_data(found: SparkDemoResult) -> dict[str, Any]:
     return {
         "spark": found.spark,
         "load": found.load,
+        "apart": found.apart,
         "days": found.days,
         "differences": list(found.differences),
         "seconds": found.seconds,
@@ -114,7 +140,7 @@ def measured_page(found: SparkDemoResult) -> str:
         verdict(found),
     )
     phases = found.phases
-    table = Table(columns=MEASURED, rows=tuple(measured_rows(phases)), caption=NOTE)
+    table = Table(columns=measured_columns(found), rows=tuple(measured_rows(found)), caption=note(found))
     panels = [
         Panel(
             title=phase.label,

@@ -11,6 +11,7 @@ import click
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Progress, console, emit, folder_option, json_option, say, table
+from headgate.engines.apart.options import apart_options, node_limits
 from headgate_storm.release.artefacts import STORM
 
 
@@ -18,8 +19,18 @@ from headgate_storm.release.artefacts import STORM
 @click.option("--load", default=0.7, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @folder_option("headgate-demo", "storm.json and storm.html")
+@apart_options
 @json_option
-def storm(*, load: float, version: str, output: Path, as_json: bool) -> None:
+def storm(
+    *,
+    load: float,
+    version: str,
+    output: Path,
+    apart: bool,
+    nodes: tuple[float, ...] | None,
+    network: float | None,
+    as_json: bool,
+) -> None:
     """Place a real topology on a real Storm cluster, and measure what that wins.
 
     Storm's own scheduler places it first, then `resource-aware` and `dstorm` from measured traffic.
@@ -27,15 +38,17 @@ def storm(*, load: float, version: str, output: Path, as_json: bool) -> None:
     # numpy, cattrs and psutil cost 0.5 s, which `headgate demo --help` does not need.
     from headgate.documents import write_text
     from headgate_storm.demo.run import run
-    from headgate_storm.demo.show import COLUMNS, NOTE, data, html, rows
+    from headgate_storm.demo.show import columns, data, html, note, rows
     from headgate_storm.local.cluster import THREE
 
-    progress = Progress()
+    limits = node_limits(len(THREE), apart=apart, nodes=nodes, network=network)
+    progress, show = Progress(), console(stderr=True).print
     with tempfile.TemporaryDirectory(prefix="headgate-demo-", ignore_cleanup_errors=True) as folder:
-        found = run(plugins(), THREE, load, Path(folder), progress, console(stderr=True).print, version=version)
+        found = run(plugins(), THREE, load, Path(folder), progress, show, version=version, apart=limits)
     write_text(output / "storm.json", json.dumps(data(found), indent=2) + "\n")
     write_text(output / "storm.html", html(found))
     title = f"Storm {found.storm}, planned for {load:.0%} load"
-    emit(data(found), table(title, COLUMNS, rows(found), numbers=COLUMNS[1:]), as_json=as_json)
-    say(NOTE)
+    names = columns(found)
+    emit(data(found), table(title, names, rows(found), numbers=names[1:]), as_json=as_json)
+    say(note(found))
     progress(f"wrote {output / 'storm.json'} and {output / 'storm.html'}")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from headgate.engines.apart.limits import NodeLimits
     from headgate.plugins.host import PluginHost
     from headgate_storm.demo.experiment import ServedCluster
     from headgate_storm.local.cluster import SupervisorSpec
@@ -66,6 +67,7 @@ class StormDemoResult:
 
     Attributes:
         storm: Release of Storm. `load`: share of all CPU that was planned for.
+        apart: Whether nodes had a network, and processor time, of their own.
         ready: Seconds until the cluster was up. `seconds`: how long all of it took.
         phases: Each placement, in the order tried; the first is Storm's own.
         memory_mb: Resident memory of all processes of the cluster.
@@ -73,6 +75,7 @@ class StormDemoResult:
 
     storm: str
     load: float
+    apart: bool
     ready: float
     seconds: float
     memory_mb: float
@@ -109,6 +112,7 @@ def run(
     show: Callable[[Any], None],
     *,
     version: str = STORM,
+    apart: tuple[NodeLimits, ...] | None = None,
 ) -> StormDemoResult:
     """Run the demo on a cluster of its own; every process that it starts ends with it.
 
@@ -120,14 +124,15 @@ def run(
         say: Takes progress messages.
         show: Takes tables for a person.
         version: Release of Storm.
+        apart: Bounds of the node of each supervisor, None if nodes are not apart.
 
     Raises:
         EngineError: The cluster or the topology fail, or a plan cannot be made or carried out.
     """
     begin = time.monotonic()
-    sizes = ", ".join(f"{each.host} ({each.cpu:.0f} points)" for each in supervisors)
-    say(f"starting ZooKeeper, Nimbus and {len(supervisors)} supervisors: {sizes}")
-    with experiment(host, supervisors, folder, fill="dstorm", version=version) as cluster:
+    sizes = ", ".join(f"{each.cpu:.0f}" for each in supervisors)
+    say(f"starting ZooKeeper, Nimbus and {len(supervisors)} supervisors of {sizes} points")
+    with experiment(host, supervisors, folder, fill="dstorm", version=version, apart=apart) as cluster:
         ready = time.monotonic() - begin
         say(f"the cluster is up; submitting a word count of {len(topology().tasks())} tasks to Storm's own scheduler")
         cluster.run(_described())
@@ -136,7 +141,15 @@ def run(
         memory = cluster.storm.memory_mb()
         say("ending the cluster")
     seconds = time.monotonic() - begin
-    return StormDemoResult(storm=version, load=load, ready=ready, seconds=seconds, memory_mb=memory, phases=phases)
+    return StormDemoResult(
+        storm=version,
+        load=load,
+        apart=apart is not None,
+        ready=ready,
+        seconds=seconds,
+        memory_mb=memory,
+        phases=phases,
+    )
 
 
 def _described(conf: Mapping[str, Any] | None = None) -> dict[str, Any]:

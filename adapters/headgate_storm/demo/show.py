@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headgate.control.loop import compare_assignments
+from headgate.engines.experiments.figures import service
 from headgate.model import Request
 from headgate.problem import Problem
 from headgate.report.format import percent
@@ -14,6 +15,7 @@ from headgate_storm.demo.experiment import by_host
 from headgate_storm.workers.throughput import REDUCED
 
 if TYPE_CHECKING:
+    from headgate_storm.demo.experiment import Measured
     from headgate_storm.demo.run import StormDemoResult, TriedPlacement
 
 COLUMNS = (
@@ -28,16 +30,40 @@ COLUMNS = (
     "slow s",
     "as asked",
 )
+TIMES = ("done/s", "ms")
+"""Further columns where nodes are apart: tuples of spouts completed in a second, and their mean latency."""
 NOTE = (
     "planned, measured: share of bytes that go from node to node. KB/s, tuples/s: those, and all. restarts: workers\n"
     f"that the change ended. slow s: seconds with less than {REDUCED:.0%} of the throughput before.\n"
-    "All nodes share the cores of this machine: bytes and tuples compare, times on real machines differ."
 )
+SHARED = "All nodes share the cores of this machine: bytes and tuples compare, times on real machines differ."
+APART = "done/s, ms: tuples of spouts completed, and their mean latency, on nodes with a network of their own."
+
+
+def columns(found: StormDemoResult) -> tuple[str, ...]:
+    """Columns of the table: `COLUMNS`, and `TIMES` where times compare."""
+    return (*COLUMNS, *(TIMES if found.apart else ()))
+
+
+def note(found: StormDemoResult) -> str:
+    """Sentences below the table."""
+    return NOTE + (APART if found.apart else SHARED)
 
 
 def rows(found: StormDemoResult) -> list[tuple[str, ...]]:
-    """Cells of the table, in the order of `COLUMNS`."""
-    return [_row(phase) for phase in found.phases]
+    """Cells of the table, in the order of `columns`."""
+    more = [_times(phase.measured) if found.apart else () for phase in found.phases]
+    return [(*_row(phase), *times) for phase, times in zip(found.phases, more, strict=True)]
+
+
+def _times(measured: Measured) -> tuple[str, str]:
+    latency = _latency(measured)
+    return f"{measured.throughput:,.0f}", "-" if latency is None else f"{latency:,.1f}"
+
+
+def _latency(measured: Measured) -> float | None:
+    """Mean latency in ms of all tuples that were completed; None of none."""
+    return service(measured.seen).get("latency")
 
 
 def _row(phase: TriedPlacement) -> tuple[str, ...]:
@@ -59,6 +85,7 @@ def data(found: StormDemoResult) -> dict[str, Any]:
     return {
         "storm": found.storm,
         "load": found.load,
+        "apart": found.apart,
         "ready_seconds": found.ready,
         "seconds": found.seconds,
         "memory_mb": found.memory_mb,
@@ -77,6 +104,7 @@ def _data(phase: TriedPlacement) -> dict[str, Any]:
         "tuples_between_nodes": measured.tuples_between,
         "tuples": measured.tuples,
         "throughput": measured.throughput,
+        "latency_ms": _latency(measured),
         "cpu_points": measured.cpu,
         "nodes_used": measured.nodes,
         "workers": measured.workers,
@@ -116,7 +144,7 @@ def html(found: StormDemoResult) -> str:
             "and traffic that hooks in the workers measured while Storm's own placement ran."
         ),
     )
-    table = Table(columns=COLUMNS, rows=tuple(rows(found)), caption=NOTE)
+    table = Table(columns=columns(found), rows=tuple(rows(found)), caption=note(found))
     return page("Headgate: one topology, several placements", intro, [table, *map(_panel, found.phases)])
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from headgate.engines.experiments.figures import lapses, latencies, outside, traffic
+from headgate.engines.experiments.figures import lapses, latencies, outside, service, traffic
 from headgate_storm.workers.throughput import series
 
 if TYPE_CHECKING:
@@ -27,19 +27,6 @@ def delays(reports: Iterable[Report]) -> Counter[int]:
     for row in (row for report in reports for row in report.delays):
         found[row.milliseconds] += row.tuples
     return found
-
-
-def service(seen: Observation) -> dict[str, float]:
-    """Tuples/s offered and completed, and their mean latency in ms, by the name of the figure.
-
-    Args:
-        seen: With metrics of topologies.
-    """
-    samples = seen.metrics.topologies
-    done = sum(each.throughput or 0.0 for each in samples)
-    late = sum(each.latency * (each.throughput or 0.0) for each in samples if each.latency is not None)
-    found = {"offered": sum(each.offered or 0.0 for each in samples), "throughput": done}
-    return {**found, "latency": late / done} if done else found
 
 
 def figures(

@@ -1,0 +1,53 @@
+"""Tables of both demos: what is told where nodes share this machine, and where they are apart."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from headgate.model import FrozenMap, Metrics, Observation, Request, Topology, TopologySample
+from headgate_spark.demo import show as spark
+from headgate_spark.demo.phases import MeasuredPlacement
+from headgate_spark.demo.run import SparkDemoResult
+from headgate_spark.monitor import Totals
+from headgate_storm.demo import show as storm
+from headgate_storm.demo.experiment import Measured
+from headgate_storm.demo.run import StormDemoResult, TriedPlacement
+
+
+def on_spark() -> SparkDemoResult:
+    measured = Totals(batches=4, seconds=8.0, rows=800, remote=10, local=30)
+    alone = MeasuredPlacement(label="Spark alone", measured=measured, placed=FrozenMap(), batch_seconds=1.5)
+    return SparkDemoResult(
+        spark="4", load=0.8, apart=False, phases=(alone,), question=Request(), days=4, differences=(), seconds=9.0
+    )
+
+
+def on_storm() -> StormDemoResult:
+    sample = TopologySample(topology="words", offered=120.0, throughput=100.0, latency=12.5)
+    seen = Observation(topologies=(Topology(id="words"),), metrics=Metrics(topologies=(sample,)))
+    alone = TriedPlacement(label="Storm alone", measured=Measured.of(seen))
+    return StormDemoResult(storm="2", load=0.7, apart=False, ready=1.0, seconds=9.0, memory_mb=1.0, phases=(alone,))
+
+
+@pytest.mark.parametrize(
+    ("shared", "columns", "rows", "note", "page", "times"),
+    [
+        (on_spark(), spark.measured_columns, spark.measured_rows, spark.note, spark.measured_page, ("2.00", "100")),
+        (on_storm(), storm.columns, storm.rows, storm.note, storm.html, ("100", "12.5")),
+    ],
+)
+def test_times_are_told_where_nodes_are_apart_and_only_there(shared, columns, rows, note, page, times) -> None:
+    apart = attrs.evolve(shared, apart=True)
+    assert columns(apart)[: len(columns(shared))] == columns(shared)
+    assert rows(apart) == [(*rows(shared)[0], *times)]
+    assert len(rows(apart)[0]) == len(columns(apart))
+    assert "share the cores" in note(shared)
+    assert "of their own" in note(apart)
+    assert note(apart).splitlines()[-1] in page(apart)
+
+
+def test_the_numbers_say_whether_nodes_were_apart() -> None:
+    assert spark.measured_data(attrs.evolve(on_spark(), apart=True))["apart"] is True
+    found = storm.data(on_storm())
+    assert (found["apart"], found["phases"][0]["latency_ms"]) == (False, 12.5)
