@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,8 @@ from headgate.model.validate import check_assigned, check_counts, check_places, 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from headgate.model import Node
 
 T = TypeVar("T")
 
@@ -192,7 +195,7 @@ def _sorted(request: Request) -> Request:
         request,
         cluster=attrs.evolve(
             request.cluster,
-            nodes=_by([attrs.evolve(node, slots=tuple(sorted(node.slots))) for node in request.cluster.nodes], "id"),
+            nodes=_by(map(_in_order, request.cluster.nodes), "id"),
         ),
         topologies=tuple(
             attrs.evolve(
@@ -215,6 +218,11 @@ def _sorted(request: Request) -> Request:
     )
 
 
+def _in_order(node: Node) -> Node:
+    slots = tuple(sorted(node.slots))
+    return node if node.slots == slots else attrs.evolve(node, slots=slots)
+
+
 def _ordered(constraint: Constraint) -> Constraint:
     """The constraint with its components and values in order."""
     labels = {name: tuple(sorted(values)) for name, values in constraint.labels.items()}
@@ -222,6 +230,9 @@ def _ordered(constraint: Constraint) -> Constraint:
 
 
 def _by(values: Iterable[T], *names: str) -> tuple[T, ...]:
+    if len(names) == 1:  # what names a value is never None
+        return tuple(sorted(values, key=attrgetter(*names)))
+
     def key(value: T) -> tuple[tuple[bool, Any], ...]:
         found = (getattr(value, name) for name in names)
         return tuple((each is not None, each) for each in found)

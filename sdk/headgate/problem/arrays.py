@@ -115,10 +115,8 @@ class Arrays:
     def node_of(self, assignment: FrozenMap[str, Slot]) -> NDArray[np.int64]:
         """Node index of each task in an assignment, -1 where it has none or its node is unknown."""
         index = self.node_index
-        return np.array(
-            [index.get(assignment[task].node, -1) if task in assignment else -1 for task in self.task_ids],
-            dtype=np.int64,
-        )
+        slots = map(assignment.get, self.task_ids)
+        return np.array([-1 if slot is None else index.get(slot.node, -1) for slot in slots], dtype=np.int64)
 
     def used(self, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
         """The amount of each resource of each node that tasks need, float64 (m, r); exact, as demands are whole steps.

@@ -123,12 +123,13 @@ def _workers(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
 
 def _heaps(problem: LimitedArrays, assignment: Mapping[str, Slot]) -> dict[tuple[Slot, int], float]:
     """MB of heap in use by slot and topology."""
-    heap: dict[tuple[Slot, int], float] = defaultdict(float)
-    topology, need, index_of = problem.topology.tolist(), problem.heap.tolist(), problem.task_index
-    for task, slot in assignment.items():
-        index = index_of[task]
-        heap[slot, topology[index]] += need[index]
-    return heap
+    tasks = np.fromiter(map(problem.task_index.__getitem__, assignment), dtype=np.int64, count=len(assignment))
+    # sums of arrays: amounts are whole steps, so that any order gives the same
+    keys = zip(assignment.values(), problem.topology[tasks].tolist(), strict=True)
+    numbers: dict[tuple[Slot, int], int] = {}
+    worker_of = [numbers.setdefault(key, len(numbers)) for key in keys]
+    used = np.bincount(worker_of, weights=problem.heap[tasks], minlength=len(numbers)) if numbers else np.zeros(0)
+    return dict(zip(numbers, used.tolist(), strict=True))
 
 
 def _fixed(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:

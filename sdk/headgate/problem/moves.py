@@ -38,7 +38,8 @@ def order_moves(problem: Arrays, target: dict[int, Slot]) -> Route:
         target: Slot of each task, by task index.
     """
     if not (problem.current >= 0).any() and _holds(problem, target):
-        slots = dict(sorted(target.items()))
+        tasks = sorted(target)  # of the tasks alone: pairs of them and their slots take much longer
+        slots = dict(zip(tasks, map(target.__getitem__, tasks), strict=True))
         return Route(moves=tuple(_arrival(problem.task_ids[task], slot) for task, slot in slots.items()), slots=slots)
     return _Walk(problem, target).run()
 
@@ -54,7 +55,8 @@ def _holds(problem: Arrays, target: dict[int, Slot]) -> bool:
     slot_of = np.array([numbers.setdefault(slot, len(numbers)) for slot in target.values()], dtype=np.int64)
     nodes = np.array([problem.node_index[slot.node] for slot in numbers], dtype=np.int64)
     usage = np.zeros_like(problem.capacity)
-    np.add.at(usage, nodes[slot_of], problem.demand[tasks])
+    for column in range(usage.shape[1]):
+        usage[:, column] = np.bincount(nodes[slot_of], weights=problem.demand[tasks, column], minlength=len(usage))
     tenant = np.zeros(len(numbers), dtype=np.int64)
     tenant[slot_of] = problem.topology[tasks]
     heap = np.bincount(slot_of, weights=problem.heap[tasks], minlength=len(numbers))

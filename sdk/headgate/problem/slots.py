@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -128,6 +130,7 @@ class _Packing:
         self._running = running
         self._asked: list[int] | None = None if worker_of is None else worker_of.tolist()
         self._fixed: list[bool] = (problem.fixed >= 0).tolist()
+        self._any_fixed = any(self._fixed)
         self._current: list[int] = problem.current.tolist()
         self._topology: list[int] = problem.topology.tolist()
         self._heap: list[float] = problem.heap.tolist()
@@ -249,16 +252,18 @@ class _Packing:
         """
         workers: dict[Kind, list[_Worker]] = defaultdict(list)
         # Fixed tasks claim their ports before others fill the heap that they need.
-        fixed_first = sorted(tasks, key=lambda each: not self._fixed[each])
+        fixed_first = sorted(tasks, key=lambda each: not self._fixed[each]) if self._any_fixed else tasks
         kept = self._running_workers([task for task in fixed_first if self._current[task] == node], number)
         for worker in kept.values():
             workers[worker.kind].append(worker)
         rest = [task for task in fixed_first if self._current[task] != node or not self._stay(task, number, kept)]
         new: dict[Kind, list[_Worker]] = defaultdict(list) if closed else workers
         # First fit decreasing for what comes or lost its place; ties by task index.
-        for task in sorted(rest, key=lambda each: (-self._heap[each], each)):
-            kind = self._topology[task], number.get(task, ANY)
-            self._first_fit(new[kind], kind, task)
+        ordered = sorted(sorted(rest), key=self._heap.__getitem__, reverse=True)
+        kinds = [(self._topology[task], number.get(task, ANY)) for task in ordered]
+        heaps = map(self._heap.__getitem__, ordered)
+        for (kind, heap), alike in groupby(zip(kinds, heaps, ordered, strict=True), key=itemgetter(0, 1)):
+            self._first_fit(new[kind], kind, heap, [task for _, _, task in alike])
         groups = [*workers.values(), *(new.values() if closed else ())]
         return [worker for group in groups for worker in group if worker.tasks]
 
@@ -295,12 +300,15 @@ class _Packing:
             worker.add(task, heap)
         return stays
 
-    def _first_fit(self, workers: list[_Worker], kind: Kind, task: int) -> None:
-        worker = next((each for each in workers if each.has_room(self._heap[task])), None)
-        if worker is None:
-            worker = _Worker(kind, self._limit[kind[0]])
-            workers.append(worker)
-        worker.add(task, self._heap[task])
+    def _first_fit(self, workers: list[_Worker], kind: Kind, heap: float, tasks: list[int]) -> None:
+        """Tasks of one heap: a worker that has no room for one of them has none for those that follow."""
+        at = 0
+        for task in tasks:
+            while at < len(workers) and not workers[at].has_room(heap):
+                at += 1
+            if at == len(workers):
+                workers.append(_Worker(kind, self._limit[kind[0]]))
+            workers[at].add(task, heap)
 
 
 def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) -> None:

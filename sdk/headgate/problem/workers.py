@@ -177,11 +177,13 @@ class Workers:
             return others + self._number(topology, _more(load, size, count))
 
         count = len(tasks)
-        if needed(count) > self.slots[node]:
+        after = _more(load, size, count)
+        taken = others + self._number(topology, after)
+        if taken > self.slots[node]:
             count = bisect_right(range(1, count), self.slots[node], key=needed)
+            after, taken = _more(load, size, count), needed(count) if count else 0
         if count:
-            self._taken[node] = needed(count)
-            self._loads[node][topology] = _more(load, size, count)
+            self._taken[node], self._loads[node][topology] = taken, after
         return count
 
     def remove(self, task: int, node: int) -> None:
