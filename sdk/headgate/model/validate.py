@@ -108,12 +108,14 @@ def check_assigned(data: Any, tasks: int = MAX_TASKS) -> None:
         tasks: Number of tasks.
 
     Raises:
-        DocumentError: With a pointer to the first task.
+        DocumentError: With a pointer to the last of them.
     """
     assigned = _part(data, "assignment")
     if isinstance(assigned, dict) and len(assigned) > tasks:
         said = f"{len(assigned)} tasks are assigned, and there are {tasks}"
-        raise DocumentError(pointer("assignment"), said if tasks < MAX_TASKS else f"{said} at most")
+        raise DocumentError(
+            pointer("assignment", next(reversed(assigned))), said if tasks < MAX_TASKS else f"{said} at most"
+        )
 
 
 def _check_labels(data: Any, *where: str | int) -> None:

@@ -292,13 +292,13 @@ LABELS = {"labels": dict.fromkeys(map(str, range(MAX_LABELS + 1)), 0)}
     [
         ({"cluster": {"nodes": [{}, LABELS]}}, "/cluster/nodes/1/labels"),
         ({"topologies": [{"constraints": [LABELS]}]}, "/topologies/0/constraints/0/labels"),
-        ({"assignment": {"t/a/0": 0}}, "/assignment"),
+        ({"assignment": {"t/a/0": 0}}, "/assignment/t~1a~10"),
         (
             {
                 "topologies": [{"components": [{"id": "a"}, {"id": "b", "parallelism": 2}]}],
                 "assignment": dict.fromkeys("abcd", 0),
             },
-            "/assignment",
+            "/assignment/d",
         ),
     ],
 )
