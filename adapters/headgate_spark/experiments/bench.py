@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -14,6 +15,7 @@ import attrs
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.experiments.sizing import POINTS, fitted
+from headgate.engines.lifetime import lifetime
 from headgate.engines.redirect import output_to
 from headgate.model import Node
 from headgate.plugins.host import PluginHost
@@ -109,7 +111,8 @@ class SparkBench:
         specs = workers(request)
         LOG.info("starting a cluster of %d Workers", len(specs))
         enter = self._running.enter_context
-        folder = Path(enter(tempfile.TemporaryDirectory(prefix="headgate-bench-", ignore_cleanup_errors=True)))
+        folder = lifetime().scratch("headgate-bench-")
+        self._running.callback(shutil.rmtree, folder, ignore_errors=True)
         cluster = enter(LocalSpark(specs, apart=(NodeLimits(),) * len(specs) if self.apart else None))
         enter(own_jvm())
         with output_to(folder / "driver.log"):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import tempfile
+import shutil
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import attrs
@@ -16,6 +15,7 @@ from headgate.engines.apart.ability import TIME, bounds, network_problem
 from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.experiments.figures import Witness
 from headgate.engines.experiments.sizing import fitted, limits
+from headgate.engines.lifetime import lifetime
 from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import ServedCluster, experiment
 from headgate_storm.experiments.deputy import NAME, Deputy
@@ -102,12 +102,11 @@ class StormBench:
         if self._cluster is None or nodes != self._nodes:
             self._end()
             bounded = limits(asked, cores=TIME in bounds()) if self.apart else None
-            folder = self._running.enter_context(
-                tempfile.TemporaryDirectory(prefix="headgate-bench-", ignore_cleanup_errors=True)
-            )
+            folder = lifetime().scratch("headgate-bench-")
+            self._running.callback(shutil.rmtree, folder, ignore_errors=True)
             host = PluginHost.load([OWN]).with_plugin(NAME, self._deputy)
             LOG.info("starting a cluster of %d supervisors", len(nodes))
-            self._cluster = self._running.enter_context(experiment(host, nodes, Path(folder), fill=NAME, apart=bounded))
+            self._cluster = self._running.enter_context(experiment(host, nodes, folder, fill=NAME, apart=bounded))
             self._nodes = nodes
         return self._cluster
 
