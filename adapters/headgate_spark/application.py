@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.engines.redirect import output_to
 from headgate.errors import EngineError
-from headgate_spark.discovery import discover, patience
+from headgate_spark.discovery import NoBatchError, discover, patience
 from headgate_spark.driver.advice import refuse_mode
 from headgate_spark.driver.gateway import own_jvm, stop_if_alive
-from headgate_spark.driver.session import session
+from headgate_spark.driver.session import executors, session
 from headgate_spark.driver.trigger import trigger_of
 from headgate_spark.events.recorder import EventRecorder
 from headgate_spark.local.cluster import LocalSpark
@@ -71,7 +71,7 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         refuse_mode(first)
         queries = _queries(spark, recorder, cluster)
         stack.callback(stop_if_alive, queries.close)
-        queries.begin(patience(trigger_of(first).seconds))
+        _begin(queries, address, patience(trigger_of(first).seconds))
         yield queries
 
 
@@ -96,6 +96,18 @@ def _queries(spark: SparkSession, recorder: EventRecorder, cluster: LocalSpark |
         )
 
     return SparkQueries(spark, lambda query: Lease(table, str(query.runId)), join)
+
+
+def _begin(queries: SparkQueries, address: str, timeout: float) -> None:
+    try:
+        queries.begin(timeout)
+    except NoBatchError as error:
+        if executors(queries.spark):
+            raise
+        raise EngineError(
+            f"{address} started no executor in {timeout:g} s: look at its page whether cores "
+            "and memory are free; an application that does not set spark.cores.max takes all of them"
+        ) from error
 
 
 def _stop(spark: SparkSession) -> None:

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from headgate.testing import EngineContract, EngineTrial
+from headgate.testing.engine_rules import ENGINE_RULES
 from patience import PATIENCE
-
-APPLICATION = Path(__file__).parents[2] / "examples" / "spark" / "word_count.py"
-
-
-def lose(target, node):
-    target.members[0].cluster.kill_worker(node)
-
-
-def stop(target):
-    for query in target.spark.streams.active:
-        query.stop()
 
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark-contract")
-@pytest.mark.usefixtures("java")
-class TestSpark(EngineContract):
-    """A cluster and a session of its own, both opened twice."""
-
-    @pytest.fixture
-    def engine_trial(self):
-        return EngineTrial(
-            engine="spark",
-            application=(str(APPLICATION),),
-            window=1.0,
-            budget=PATIENCE,
-            patience=PATIENCE,
-            fail_node=lose,
-            end=stop,
-        )
+def test_spark_keeps_every_rule(java) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "spark_contract.py"]
+    here = Path(__file__).parent
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(ENGINE_RULES)} passed" in done.stdout

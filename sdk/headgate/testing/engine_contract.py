@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headgate.errors import HeadgateError
 from headgate.testing.conform import Outcome
 from headgate.testing.engine_conform import EngineConformance, conform_engine
 from headgate.testing.engine_rules import ENGINE_RULES
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from headgate.plugins.host import PluginHost
     from headgate.testing.engine_trial import EngineTrial
 
-_REPORT = pytest.StashKey[EngineConformance]()
+_REPORT = pytest.StashKey["EngineConformance | HeadgateError"]()
 
 
 class EngineContract:
@@ -42,11 +43,16 @@ class EngineContract:
     def engine_report(
         self, request: pytest.FixtureRequest, host: PluginHost, engine_trial: EngineTrial
     ) -> EngineConformance:
-        """The report of the engine, made once for the class."""
+        """The report of the engine, made once for the class; one that cannot be opened is not tried for each rule."""
         kept = request.node.getparent(pytest.Class).stash
         if _REPORT not in kept:
-            kept[_REPORT] = conform_engine(engine_trial, host)
-        report: EngineConformance = kept[_REPORT]
+            try:
+                kept[_REPORT] = conform_engine(engine_trial, host)
+            except HeadgateError as error:
+                kept[_REPORT] = error
+        report: EngineConformance | HeadgateError = kept[_REPORT]
+        if isinstance(report, HeadgateError):
+            raise report
         return report
 
     @pytest.mark.parametrize("rule", [rule.id for rule in ENGINE_RULES])

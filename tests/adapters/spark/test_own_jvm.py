@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from patience import PATIENCE
+
+WORD_COUNT = str(Path(__file__).parents[3] / "examples" / "spark" / "word_count.py")
 
 OWN = """
 from pyspark import SparkContext
@@ -43,12 +46,27 @@ from headgate_spark.driver.gateway import running_gateway
 
 import sys
 for dies in (True, False):
-    with open_application([sys.argv[1]], sys.argv[2]) as target:
+    with open_application([sys.argv[1]], None) as target:
         process = running_gateway().proc
         if dies:
             process.kill()
             process.wait()
     print("ended:", process.poll() is not None, running_gateway())
+"""
+
+
+CROWDED_OUT = """
+import sys
+from headgate.errors import EngineError
+from headgate_spark import discovery
+from headgate_spark.application import open_application
+
+discovery.TIMEOUT = 3.0
+try:
+    with open_application([sys.argv[1]], sys.argv[2]):
+        pass
+except EngineError as error:
+    print(error)
 """
 
 
@@ -66,6 +84,13 @@ def test_a_jvm_ends_with_the_block_that_started_it_and_an_earlier_one_lives_on(j
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_an_application_is_opened_again_after_its_jvm_died(cluster, pytestconfig):
-    application = pytestconfig.rootpath / "examples" / "spark" / "word_count.py"
-    assert told(APPLICATION, str(application), cluster.master_url) == ["ended: True None"] * 2
+def test_an_application_is_opened_again_after_its_jvm_died(java):
+    assert told(APPLICATION, WORD_COUNT) == ["ended: True None"] * 2
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_an_application_without_cores_says_so(spark, cluster):
+    """The session of the other tests has taken all."""
+    (sentence,) = told(CROWDED_OUT, WORD_COUNT, cluster.master_url)
+    assert sentence.startswith(f"{cluster.master_url} started no executor in 3 s: look at its page whether cores ")

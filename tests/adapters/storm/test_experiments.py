@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import attrs
 import pytest
@@ -10,7 +11,6 @@ from click.testing import CliRunner
 
 from headgate.cli.main import headgate
 from headgate.engines.apart.ability import network_problem
-from headgate.engines.apart.network import namespaces
 from headgate.engines.experiments.figures import Witness
 from headgate.engines.experiments.sizing import fitted
 from headgate.model import Observation, Request, Slot, Status
@@ -21,6 +21,7 @@ from headgate_storm.experiments.figures import figures
 from headgate_storm.experiments.supervisors import supervisors
 from headgate_storm.nimbus.snapshot import read_snapshot
 from headgate_storm.workload.catalogue import local_cluster, roles_of, unique_visitors, url_converter, word_count
+from namespaces import namespaces_of
 from storm_reports import report
 from storm_rounds import component as storm_component
 from storm_rounds import round_text, supervisor
@@ -118,7 +119,7 @@ def test_figures_are_of_the_window_and_of_outside_witnesses() -> None:
 @pytest.mark.network
 @pytest.mark.matrix
 def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, tmp_path) -> None:
-    left = {*namespaces()}
+    left = namespaces_of(os.getpid())
     words = ["sweep", "--engine", "storm", "-w", "storm:unique-visitors", "-s", "storm", "-s", "dstorm-plus", "--json"]
     done = CliRunner().invoke(
         headgate, [*words, "--network", "5mbit", "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
@@ -136,4 +137,4 @@ def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, 
         # By the interfaces' counters: what workers report crosses nodes, and what does not stays off the network.
         assert plus["bytes_between"] < 0.2 * own["bytes_between"]
     assert (tmp_path / "sweep.html").exists()
-    assert {*namespaces()} == left
+    assert namespaces_of(os.getpid()) == left

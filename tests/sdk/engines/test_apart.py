@@ -20,6 +20,7 @@ from headgate.engines.apart.network import NAMESPACES, interfaces, namespaces, n
 from headgate.engines.apart.nodes import ApartNodes
 from headgate.engines.apart.sweep import sweep
 from headgate.errors import EngineError
+from namespaces import namespaces_of
 from patience import PATIENCE
 
 MBIT = 1e6
@@ -237,10 +238,10 @@ def test_nodes_in_which_a_process_lives_stay_when_their_owner_is_gone(able):
 
 def test_a_machine_that_cannot_do_it_says_why_and_makes_nothing(monkeypatch):
     monkeypatch.setattr("headgate.engines.apart.ability.importlib.util.find_spec", lambda name: None)
-    before = namespaces()
+    before = namespaces_of(os.getpid())
     with pytest.raises(EngineError, match=r"nodes cannot be apart: .*; without --apart the cluster starts as ever"):
         ApartNodes.make([NodeLimits()])
-    assert namespaces() == before
+    assert namespaces_of(os.getpid()) == before
 
 
 def test_a_host_that_is_no_node_is_named(two):
