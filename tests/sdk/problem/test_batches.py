@@ -30,6 +30,7 @@ from headgate.model.constraint import COUNTED
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
+from headgate.problem.peers import peer_traffic
 from headgate.testing.strategies import requests
 from small_requests import component, node, request, topology
 
@@ -211,6 +212,49 @@ def test_the_least_traffic_goes_between_nodes_of_what_has_to():
     plan = problem.plan([0] * 4 + [0, 0, 1, 1])
     assert problem.node_of(plan.assignment).tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
     assert plan.scores.inter_node == 0.0
+
+
+def talking(seed):
+    """Two stages of eight tasks of unequal work that exchange unequal numbers of tuples, on three unequal nodes."""
+    rng = np.random.default_rng(seed)
+    parts = chain(component("a", 8, cpu=20.0), component("b", 8, cpu=20.0))
+    samples = tuple(TaskSample(task=task.id, cpu=float(rng.uniform(10, 40))) for task in parts.tasks())
+    pairs = [
+        Flow(source=f"t/a/{i}", target=f"t/b/{j}", tuples=float(rng.pareto(1))) for i in range(8) for j in range(8)
+    ]
+    nodes = [node("x", 400.0), node("y", 200.0), node("z", 100.0)]
+    return Problem.of(request(nodes, [parts], metrics=Metrics(tasks=samples, flows=tuple(pairs))))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_move_and_no_exchange_would_save_traffic_where_a_decision_was_changed(seed):
+    """By trying each of them on the finished plan."""
+    problem, decided = talking(seed), np.zeros(16, dtype=np.int64)
+    assert problem.slowdown.slow(decided)
+    found = problem.node_of(problem.plan(decided).assignment)
+    least, goal = problem.traffic.inter_node(found), problem.slowdown.goal * (1 + 1e-9)
+    changes = [((task, to),) for task in range(16) for to in range(3)]
+    changes += [
+        ((i, found[j]), (j, found[i])) for base in (0, 8) for i in range(base, base + 8) for j in range(base, i)
+    ]
+    for change in changes:
+        other = found.copy()
+        for task, to in change:
+            other[task] = to
+        fits = (problem.used(other) <= problem.capacity).all()
+        assert not fits or takes(problem, other) > goal or problem.traffic.inter_node(other) >= least
+
+
+def test_each_look_for_traffic_to_save_is_counted(monkeypatch):
+    looks = []
+    monkeypatch.setattr("headgate.problem.saving.peer_traffic", lambda *args: looks.append(1) or peer_traffic(*args))
+    saved = talking(0).plan([0] * 16).scores.inter_node
+    assert 40 < len(looks) < 10_000
+    for most in (0, 40):
+        looks.clear()
+        monkeypatch.setattr("headgate.problem.slowdown.LOOKS", most)
+        assert talking(0).plan([0] * 16).scores.inter_node > saved
+        assert len(looks) <= most
 
 
 def test_the_check_names_the_seconds_of_a_plan_that_is_too_slow():
