@@ -29,21 +29,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 LONGEST = (
-    "pipeline",
     "spark",
     "storm",
-    "adapters/storm/test_demo.py",
-    "storm-seats",
-    "adapters/storm/test_serve.py",
-    "adapters/test_both_engines.py",
-    "adapters/pipeline/test_flights.py",
+    "pipeline",
     "adapters/spark/test_demo.py",
-    "storm-manager",
     "adapters/storm/test_faults.py",
+    "storm-seats",
+    "adapters/storm/test_demo.py",
+    "storm-manager",
+    "adapters/storm/test_serve.py",
     "adapters/spark/test_soft.py",
-    "adapters/spark/test_crowded.py",
     "adapters/spark/test_jar.py",
-    "adapters/spark/test_intake.py",
     "adapters/storm/test_maven.py",
 )
 """Groups that take minutes, the longest first: begun early, none of them is what the other processes wait for."""

@@ -43,6 +43,7 @@ def found(java: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dic
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.matrix
 @pytest.mark.spark
 @pytest.mark.storm
 @pytest.mark.slow

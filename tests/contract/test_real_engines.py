@@ -12,6 +12,7 @@ from headgate.testing.engine_rules import ENGINE_RULES
 from patience import PATIENCE
 
 
+@pytest.mark.matrix
 @pytest.mark.spark
 @pytest.mark.slow
 def test_spark_keeps_every_rule(java) -> None:

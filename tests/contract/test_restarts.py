@@ -20,6 +20,8 @@ from tight_heaps import tight_heaps
 HOST = PluginHost.load()
 NAMES = [name for name in HOST.schedulers if HOST.plugins[name].distribution == "headgate"]
 REQUESTS = 60
+SEARCHED = 40
+"""Of `optimal`, which takes the time that it is given."""
 
 
 def closed(seed):
@@ -57,7 +59,7 @@ def test_no_running_worker_changes(name):
         {"counts": "given"} if "counts" in {field.name for field in attrs.fields(HOST.describe(name).options)} else {}
     )
     met = {"filled": 0, "beside": 0}
-    for seed in range(REQUESTS):
+    for seed in range(SEARCHED if name == "optimal" else REQUESTS):
         request = closed(seed)
         if name != "optimal":  # which takes the time that it is given; the others have it if the machine is busy
             request = attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=60.0))

@@ -9,6 +9,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+SITE = "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 
 def run(*command, cwd=None, code=0, **environment):
@@ -19,12 +20,22 @@ def run(*command, cwd=None, code=0, **environment):
     return done.stdout
 
 
-def make(folder):
-    """Make the environment in a folder; its programs are in `folder/env/bin`."""
+def make(folder, *, alone=False):
+    """Make the environment in a folder; its programs are in `folder/env/bin`.
+
+    What Headgate depends on is that of this environment, behind its own, unless it is alone.
+    """
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT)
     (wheel,) = folder.glob("headgate-*.whl")
     venv.create(folder / "env", with_pip=True)
-    run(folder / "env" / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[test]", "mypy", "types-psutil")
+    python = folder / "env" / "bin" / "python"
+    if alone:
+        run(python, "-m", "pip", "install", "--quiet", f"{wheel}[test]")
+        return folder
+    own, ours = (run(each, "-c", SITE).strip() for each in (python, sys.executable))
+    Path(own, "dependencies.pth").write_text(ours + "\n")
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--ignore-installed", wheel)
+    run(python, "-m", "pip", "install", "--quiet", "mypy", "types-psutil")
     return folder
 
 

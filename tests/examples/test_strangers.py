@@ -30,6 +30,15 @@ def environment(tmp_path_factory):
     return folder
 
 
+@pytest.mark.matrix
+def test_what_the_wheel_depends_on_suffices(tmp_path):
+    folder = make(tmp_path, alone=True)
+    install(folder, shutil.copytree(ROOT / "examples" / "acme-scheduler", folder / "acme-scheduler"))
+    out = run(folder / "env" / "bin" / "python", "-m", "pytest", "-q", cwd=folder / "acme-scheduler")
+    assert "failed" not in out
+    assert " passed" in out
+
+
 @pytest.mark.parametrize("name", PACKAGES)
 def test_its_own_tests_pass(environment, name):
     out = run(environment / "env" / "bin" / "python", "-m", "pytest", "-q", cwd=environment / PACKAGES[name])
@@ -79,7 +88,7 @@ def test_the_guide_alone_leads_from_nothing_to_an_engine_that_conforms(environme
     asked, conform, loop = map(shlex.split, told.groups())
     assert asked[-1] == "ring-engine[test]"
     headgate = environment / "env" / "bin" / "headgate"
-    rows = json.loads(run(headgate, *conform[1:], "--json"))["rows"]
+    rows = json.loads(run(headgate, *conform[1:], "--window", "0.5", "--json"))["rows"]
     assert {row["status"] for row in rows} <= {"ok", "skipped"}
     pace = ("--rounds", "2", "--window", "0.5", "--interval", "0", "--json")
     rounds = [json.loads(line) for line in run(headgate, "run", *pace, *loop[2:]).splitlines()]

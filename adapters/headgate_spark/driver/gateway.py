@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,8 @@ def own_jvm() -> Iterator[None]:
 
     PySpark keeps the JVM of a session that was stopped for the next session, until the process ends.
     """
-    before = running_gateway()
+    before, root = running_gateway(), logging.getLogger()
+    root.addFilter(_is_not_raised)
     try:
         yield
     finally:
@@ -51,6 +53,12 @@ def own_jvm() -> Iterator[None]:
         # Under spark-submit the JVM is the parent, and none of our own.
         if gateway is not None and gateway is not before and gateway.proc is not None:
             _end_jvm(gateway)
+        root.removeFilter(_is_not_raised)
+
+
+def _is_not_raised(record: logging.LogRecord) -> bool:
+    """Check whether a record tells more than an exception does: py4j logs, with a traceback, what it raises."""
+    return record.msg != "Exception while sending command."
 
 
 def _end_jvm(gateway: Any) -> None:

@@ -117,7 +117,7 @@ def quarantined(folder):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("few", [on_spark.FEW, 0])
+@pytest.mark.parametrize("few", [pytest.param(on_spark.FEW, marks=pytest.mark.matrix), 0])
 def test_both_make_the_same_tables(spark, raw, by_duckdb, tmp_path, monkeypatch, few):
     monkeypatch.setattr(on_spark, "FEW", few)
     by_spark = learnt(OnSpark(spark), raw, tmp_path / "spark")
@@ -128,6 +128,7 @@ def test_both_make_the_same_tables(spark, raw, by_duckdb, tmp_path, monkeypatch,
     assert near([list(each) for each in quarantined(by_spark)], [list(each) for each in quarantined(by_duckdb)])
 
 
+@pytest.mark.matrix
 @pytest.mark.spark
 def test_many_sound_rows_are_read_again_for_each_table(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(on_spark, "FEW", 0)

@@ -65,6 +65,7 @@ def test_tables_are_not_made_again_and_would_be_the_same(raw, tmp_path):
         assert alike(tmp_path / "out", tmp_path / "anew", table)
 
 
+@pytest.mark.matrix
 @pytest.mark.spark
 def test_samples_expire_only_when_tables_are_made_of_them(raw, folder, made, tmp_path):
     shutil.copytree(folder / "raw", tmp_path / "known", copy_function=shutil.copy2)

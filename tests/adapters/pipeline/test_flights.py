@@ -26,7 +26,7 @@ APPLICATION = Path(__file__).parents[3] / "examples" / "spark" / "flights.py"
 TYPES = ("large", "small")
 PACE = ("--deadline", 60, "--rounds", 4, "--window", 3, "--interval", 0)
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.matrix, pytest.mark.spark, pytest.mark.slow]
 
 
 def test_flights_are_planned_from_their_own_profile(tmp_path):

@@ -36,6 +36,7 @@ def test_a_killed_run_is_made_up_for(folder, made, tmp_path):
     assert not half_written(tmp_path / "out")
 
 
+@pytest.mark.matrix
 def test_a_run_that_is_told_to_end_ends_without_a_traceback(folder, made, tmp_path):
     """The signal goes to its JVM as well, as from a service manager."""
     shutil.copytree(folder / "raw", tmp_path / "raw")

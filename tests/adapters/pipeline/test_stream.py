@@ -29,6 +29,7 @@ MANY = "from headgate_pipeline.tables import on_spark; on_spark.FEW = 0; from he
 """The program, for which any rows are many: they are kept in a file, not in memory."""
 
 
+@pytest.mark.matrix
 def test_a_file_that_comes_is_learnt_as_a_batch_learns_it(tmp_path):
     sound = Plant(tasks=2, nodes=2).write(tmp_path / "raw", windows=WINDOWS)
     words = ("pipeline", "run", "raw", "-O", "out", *LOCAL, "--follow", "1", "--json")

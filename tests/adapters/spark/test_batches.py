@@ -108,6 +108,7 @@ def rates(spark, rows=60):
     return spark.readStream.format("rate").options(rowsPerSecond=rows, numPartitions=PARTITIONS).load()
 
 
+@pytest.mark.matrix
 @pytest.mark.spark
 @pytest.mark.slow
 def test_warnings_of_a_hard_session_are_those_of_its_settings_now(spark, connection):

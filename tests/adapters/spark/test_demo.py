@@ -127,6 +127,7 @@ def as_documented(phases):
     assert (light["nodes"], number(light["MB between"])) == ("1", 0)
 
 
+@pytest.mark.matrix
 @pytest.mark.spark
 @pytest.mark.slow
 def test_an_interrupted_demo_ends_everything_it_started(java, tmp_path):

@@ -9,10 +9,12 @@ import time
 from collections import Counter
 
 import attrs
+import psutil
 import pyarrow as pa
 import pytest
 
 from headgate.engines.apart.ability import network_problem
+from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.experiments.figures import Witness
 from headgate.errors import EngineError
 from headgate.model import Flow, FrozenMap, Kind, Metrics, Observation, Profile, Slot, Stream, TaskSample
@@ -24,6 +26,7 @@ from headgate_spark.experiments.bench import workers
 from headgate_spark.experiments.figures import Batches, figures
 from headgate_spark.experiments.layers import layers
 from headgate_spark.experiments.work import burn, emit, part_of, payloads, worked
+from headgate_spark.local.cluster import LocalSpark, worker_specs
 from namespaces import namespaces_of
 from patience import PATIENCE
 from small_requests import component, node, request, topology, word_count
@@ -214,6 +217,7 @@ def test_figures_are_of_the_batches_of_the_window() -> None:
     assert Batches(offered=1.0, rows=2.0, done=()).throughput == 0.0
 
 
+@pytest.mark.matrix
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, tmp_path) -> None:
@@ -237,3 +241,20 @@ def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, 
         assert plus["bytes_between"] < 0.2 * own["bytes_between"]
     assert (tmp_path / "sweep.html").exists()
     assert not namespaces_of(sweep.pid)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.matrix
+def test_what_a_killed_sweep_started_ends(java, tmp_path) -> None:
+    command = [sys.executable, "-m", "headgate", "sweep", "--engine", "spark", "-w", "storm:word-count", "-s", "spark"]
+    with subprocess.Popen([*command, "--seeds", "1", "--seconds", "60", "-O", str(tmp_path)]) as sweep:
+        deadline, begun = time.monotonic() + PATIENCE, psutil.Process(sweep.pid)
+        while len(family := [each for each in begun.children(recursive=True) if each.name() == "java"]) < 5:
+            assert time.monotonic() < deadline, "no driver, master and three workers"
+            time.sleep(0.2)
+        family = begun.children(recursive=True)
+        sweep.kill()
+    assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
+    with LocalSpark(apart=(NodeLimits(),), workers=worker_specs((1,)), timeout=PATIENCE):
+        assert not namespaces_of(sweep.pid)

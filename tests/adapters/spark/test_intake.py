@@ -152,6 +152,7 @@ def test_a_query_that_filters_is_quiet(spark, tmp_path):
     assert quiet(done, sample), (done.verdict, sample)
 
 
+@pytest.mark.matrix
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_query_that_falls_behind_is_unsatisfactory_and_has_what_is_known_of_it(spark, tmp_path):

@@ -92,6 +92,7 @@ def misses(rows: list[Any], by_side: dict[str, list[str]]) -> list[Any]:
     return [row for row in rows for side in SIDES if row[f"{side}_host"] != by_side[side][row[f"{side}_task"]]]
 
 
+@pytest.mark.matrix
 def test_both_sides_of_a_batch_join_run_where_asked_in_every_job(
     spark: SparkSession, placement: PlacementTable, recorder: EventRecorder
 ) -> None:

@@ -14,7 +14,7 @@ from patience import PATIENCE
 WORD_COUNT = str(Path(__file__).parents[3] / "examples" / "spark" / "word_count.py")
 
 OWN = """
-from pyspark import SparkContext
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from headgate_spark.driver.gateway import own_jvm, running_gateway, session_runs
 
@@ -30,6 +30,10 @@ with own_jvm():
     second = started()
     running_gateway().proc.kill()  # as if memory had run out
     running_gateway().proc.wait()
+    try:
+        second.range(3).count()
+    except (Py4JError, OSError):
+        print("raised")
 print("forgotten:", running_gateway(), session_runs())
 third = started()
 with own_jvm():
@@ -74,12 +78,13 @@ def told(code: str, *words: str) -> list[str]:
     command = [sys.executable, "-c", code, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=os.environ)
     assert done.returncode == 0, done.stderr[-3000:]
+    assert "Exception while sending command" not in done.stderr
     return done.stdout.splitlines()
 
 
 @pytest.mark.spark
 def test_a_jvm_ends_with_the_block_that_started_it_and_an_earlier_one_lives_on(java):
-    assert told(OWN) == ["ended: True None", "forgotten: None False", "kept: 3"]
+    assert told(OWN) == ["ended: True None", "raised", "forgotten: None False", "kept: 3"]
 
 
 @pytest.mark.spark

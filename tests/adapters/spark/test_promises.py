@@ -93,6 +93,7 @@ def test_a_query_that_starts_again_from_its_checkpoint_has_no_place_of_before(co
         again.stop()
 
 
+@pytest.mark.matrix
 def test_a_python_that_hangs_loses_its_places_and_a_live_one_keeps_them(spark, query):
     """A call that holds the interpreter's lock stops every thread of this process, and no thread of the JVM."""
     lease = Lease(PlacementTable.of(spark), str(query.runId), seconds=LEASE)

@@ -109,6 +109,7 @@ def target(spark, tmp_path):
         target.placement.clear(flights.name)
 
 
+@pytest.mark.matrix
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_next_round_plans_without_a_worker_that_died(target, cluster, tmp_path):

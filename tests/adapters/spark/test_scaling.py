@@ -80,6 +80,7 @@ def test_consolidation_empties_a_node_it_goes_and_comes_again(target, cluster):
             break
 
 
+@pytest.mark.matrix
 def test_executors_that_do_not_end_in_time_are_killed_and_the_stage_goes_on(target, spark, tmp_path):
     """Without the Worker: on a cluster of somebody else it stays."""
     alone = attrs.evolve(target, cluster=None)
@@ -134,6 +135,7 @@ def test_a_drained_executor_hands_on_the_shuffle_files_that_others_read(target, 
     assert len(executors(spark)) == len(before)
 
 
+@pytest.mark.matrix
 def test_executors_that_are_being_replaced_stay_in_the_number_that_is_asked(target, spark):
     """Of three executors one dies: one more than three are asked, not one more than two."""
     alone = attrs.evolve(target, cluster=None, total=ExecutorTotal())

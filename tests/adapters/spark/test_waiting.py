@@ -87,6 +87,7 @@ def fails_on(host: str) -> Any:
     return work
 
 
+@pytest.mark.matrix
 def test_ten_stages_end_though_their_node_fails_every_attempt(spark: SparkSession, placement: PlacementTable) -> None:
     context = spark.sparkContext
     placement.push("bad node", {(0, 0): HOSTS[0]})
@@ -132,6 +133,7 @@ def test_within_the_bound_a_busy_node_is_waited_for(
     assert placement.left("patient") == {}
 
 
+@pytest.mark.matrix
 def test_tasks_queue_for_one_core_longer_than_the_bound(
     spark: SparkSession, placement: PlacementTable, wait: Any
 ) -> None:

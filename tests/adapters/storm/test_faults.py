@@ -145,6 +145,7 @@ def test_an_answer_that_repeats_what_runs_touches_nothing(cluster, before):
         wait_for("a plan", lambda: cluster.status().startswith("Headgate: "))
 
 
+@pytest.mark.matrix
 def test_an_answer_that_comes_late_is_dropped(cluster, before):
     in_time = threading.Event()
 
@@ -215,6 +216,7 @@ def test_a_process_that_is_started_again_answers_the_next_round(cluster, before,
         wait_for("its end", lambda: "(connection refused)" in cluster.status())
 
 
+@pytest.mark.matrix
 def test_a_process_that_hangs_is_not_waited_for_and_works_on_when_it_wakes(cluster, before, python):
     process = python(keep_answering)
     wait_for("its answers", lambda: cluster.status().startswith("Headgate: "))
@@ -241,6 +243,7 @@ def test_kills_at_random_moments(cluster, before, python, tmp_path, record_prope
     wait_for("its answers", lambda: cluster.status().startswith("Headgate: "))
 
 
+@pytest.mark.matrix
 def test_a_topology_that_comes_while_nobody_answers_is_placed_by_storm(cluster, before):
     cluster.endpoint.unlink(missing_ok=True)
     word_count(cluster.storm, name="alone", rate=0.01)
@@ -250,6 +253,7 @@ def test_a_topology_that_comes_while_nobody_answers_is_placed_by_storm(cluster, 
     gone(cluster, "alone")
 
 
+@pytest.mark.matrix
 def test_a_topology_that_is_killed_between_snapshot_and_answer(cluster, before):
     host = PluginHost.load()
     rounds = Rounds(lambda request: host.schedule("even", request, {}))
@@ -306,6 +310,7 @@ def test_a_worker_that_is_killed_comes_back_where_it_was(cluster):
         assert after.slots == before.slots, cluster.story()
 
 
+@pytest.mark.matrix
 def test_a_supervisor_that_dies_with_its_workers_and_comes_back(cluster):
     before = cluster.settled()
     node = min(slot[0] for slot in before.slots.values())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from headgate.engines.ports import Ports
 
-pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
+pytestmark = [pytest.mark.matrix, pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
 SECTION = """{name} {{
   com.sun.security.auth.module.Krb5LoginModule required useTicketCache=false useKeyTab=true storeKey=true

@@ -126,6 +126,7 @@ def places(ledger: SeatLedger, component: str, index: int) -> tuple[str, str]:
     return here, there
 
 
+@pytest.mark.matrix
 @pytest.mark.timeout(1800)
 def test_commands_show_seats_and_move_a_task(storm, shown):
     before = pids(storm, "shown")
@@ -145,6 +146,7 @@ def test_commands_show_seats_and_move_a_task(storm, shown):
     assert pids(storm, "shown") == before
 
 
+@pytest.mark.matrix
 @pytest.mark.timeout(1800)
 def test_a_move_that_cannot_be_is_refused_and_its_sentence_says_why(storm, shown):
     with SeatLedger(storm.gateway, "shown") as ledger:
@@ -160,6 +162,7 @@ def test_a_move_that_cannot_be_is_refused_and_its_sentence_says_why(storm, shown
         assert places(ledger, "pass", 1) == (here, there)
 
 
+@pytest.mark.matrix
 @pytest.mark.timeout(1800)
 def test_of_two_who_move_a_task_at_once_one_is_told_and_a_move_needs_nobody_who_waits_for_it(storm, shown):
     with SeatLedger(storm.gateway, "shown") as ledger:

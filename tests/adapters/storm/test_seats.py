@@ -74,12 +74,14 @@ def counted(views) -> Counter:
     return total
 
 
+@pytest.mark.matrix
 def test_a_task_with_a_seat_sees_what_it_would_see_without(views):
     assert views["seated"].keys() == views["plain"].keys()
     for task, plain in views["plain"].items():
         assert views["seated"][task] == plain, f"task {task}"
 
 
+@pytest.mark.matrix
 def test_every_word_is_counted_by_the_same_task(views, lines):
     for kind in ("plain", "seated"):
         assert counted(views[kind]) == Counter(" ".join(lines).split())
@@ -88,6 +90,7 @@ def test_every_word_is_counted_by_the_same_task(views, lines):
         }
 
 
+@pytest.mark.matrix
 def test_a_bolt_with_seats_has_one_for_each_task_in_each_worker(views):
     tasks = {"split": 3, "count": 4, "end": 2}
     workers = {(each.host, each.port) for each in views["seated executors"]}

@@ -125,7 +125,8 @@ def test_the_jar_is_handed_out(tmp_path: Path) -> None:
 @pytest.mark.network
 @pytest.mark.xdist_group("storm")
 class TestRealCluster:
-    @pytest.mark.parametrize("names", [pytest.param(ALL[:HALF], marks=pytest.mark.matrix), ALL[HALF:]], ids=" ".join)
+    @pytest.mark.matrix
+    @pytest.mark.parametrize("names", [ALL[:HALF], ALL[HALF:]], ids=" ".join)
     def test_every_workload_is_submitted_and_runs(self, cluster: LocalStorm, names: list[str]) -> None:
         """Their workers start at once, half of them at a time."""
         eventually(lambda: not cluster.gateway.cluster().topologies and not cluster.workers())

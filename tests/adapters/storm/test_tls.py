@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from headgate.engines.ports import Ports
 
-pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
+pytestmark = [pytest.mark.matrix, pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
 PASSWORD = "of the stores"
 KEYS = "nimbus.thrift.tls.client.keystore.path"

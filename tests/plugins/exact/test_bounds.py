@@ -32,6 +32,7 @@ from headgate_exact.solver import Budget
 from hetero_cases import profiled
 from random_requests import random_request
 from small_requests import component, node, request, topology
+from tiers import cases
 from tight_heaps import tight_heaps
 
 HOST = PluginHost.load()
@@ -48,7 +49,7 @@ def costs(dice, machines):
     return profiled(e, dice.choice([0.0, 1.0, 5.0, 20.0]))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", cases(range(12), 3))
 def test_no_plan_beats_the_bound_on_throughput(seed):
     asked = attrs.evolve(costs(random.Random(seed), 2 + seed % 3), limits=PATIENT)
     plan = HOST.schedule("optimal", asked, WORK)
@@ -99,7 +100,7 @@ def least_traffic(seed):
     return asked, HOST.schedule("optimal", asked, WORK)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", cases(range(60), 12))
 def test_no_plan_beats_the_bound_on_traffic_nor_optimal(seed):
     asked, plan = least_traffic(seed)
     for name in ("dstorm-plus", "dstorm", "even", "resource-aware", "otd"):
@@ -110,6 +111,7 @@ def test_no_plan_beats_the_bound_on_traffic_nor_optimal(seed):
             assert other.scores.inter_node >= plan.bound.value * (1 - 1e-9), name
 
 
+@pytest.mark.matrix
 def test_nineteen_of_twenty_random_requests_are_proven():
     proven = 0
     for seed in range(60):
