@@ -97,6 +97,7 @@ def local_hdfs(work: Path):
         "dfs.datanode.data.dir": (work / "data").as_uri(),
         "dfs.permissions.enabled": "false",
         "dfs.heartbeat.interval": 1,
+        "dfs.namenode.redundancy.considerLoad": "false",  # there is no other DataNode, however busy this one is
     }
     (conf / "hdfs-site.xml").write_text(xml_text(own))
     (conf / "core-site.xml").write_text(
@@ -116,6 +117,8 @@ def local_hdfs(work: Path):
         for _ in patience(lambda: daemons, 600, f"no HDFS is up at {HOST}:{rpc}"):
             with contextlib.suppress(OSError, AssertionError):  # it serves some time after it was started
                 if not client.safe_mode():
+                    client.write("probe", b"1")  # the first report of the DataNode's room may come later still
+                    client.delete("probe")
                     break
         yield client
     finally:
