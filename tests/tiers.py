@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+"""Whether schedulers that search take as many requests, and as much work for each, as the others."""
 
 
 def cases(values: Iterable[Any], always: int) -> list[Any]:

@@ -15,12 +15,13 @@ from headgate.testing.brute import MAX_NODES, MAX_TASKS, placeable
 from headgate.testing.build import MEDIUM, SMALL, SeededDice, build_request, constrained
 from headgate.testing.constraints import broken_constraints
 from headgate.testing.profiled import build_profiled
+from tiers import THOROUGH
 from tight_heaps import tight_heaps
 
 HOST = PluginHost.load()
 NAMES = [name for name in HOST.schedulers if HOST.plugins[name].distribution == "headgate"]
 REQUESTS = 60
-SEARCHED = 40
+SEARCHED = REQUESTS if THOROUGH else 40
 """Of `optimal`, which takes the time that it is given."""
 
 

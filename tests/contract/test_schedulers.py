@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from headgate.plugins.host import PluginHost
 from headgate.testing import RULES, FirstFit, SchedulerContract
 from headgate.testing.cases import Cases
+from tiers import THOROUGH
 
 FEWER = {"dstorm-plus": {"steps": 250}, "optimal": {"effort": 0.005}}
 """Options of those that search, so that a rule takes seconds; what they take by default is tried by itself below, and
 by every rule in a thorough run."""
-
-
-THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 
 class BuiltIn(SchedulerContract):

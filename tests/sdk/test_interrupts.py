@@ -61,7 +61,7 @@ def test_a_signal_in_a_storm_of_finalizers_is_not_lost(number, seed):
         threading.Timer(draw.uniform(0.0, 0.02), send, [number]).start()
         storm(LONG)
 
-    for _ in range(5):
+    for _ in range(10):
         begin = time.monotonic()
         assert came(act) == number
         assert time.monotonic() - begin < SOON

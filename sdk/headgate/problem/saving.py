@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 PARTNERS = 8
 """Tasks of a node that an exchange is tried with, those that gain most by it. If larger, more exchanges are found; if
 smaller, more tasks are looked at."""
-ROUNDING = 1e-9
-"""Part of the goal that counts as rounding: if larger, longer batches pass; if smaller, other sums do not."""
 
 
 def save_traffic(placement: TimedPlacement, goal: float, enough: int, looks: int) -> None:
@@ -34,7 +32,7 @@ def save_traffic(placement: TimedPlacement, goal: float, enough: int, looks: int
         looks: Times that the peers of a task may be looked at, or a change be tried, before it ends in any case.
     """
     surplus = placement.problem.traffic.inter_node(placement.room.node_of) - enough
-    saving = _Saving(placement, goal * (1 + ROUNDING), surplus, looks)
+    saving = _Saving(placement, goal, surplus, looks)
     tasks = sorted(task for task in placement.stage_of if placement.problem.fixed[task] < 0)
     while sum(saving.improve(task) for task in tasks):
         pass

@@ -139,7 +139,8 @@ def keep_to_limit(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) ->
     # What runs keeps to the limit by its definition. It stays where it is as fast, or few tasks may move.
     few = problem.request.limits.max_moves is not None
     stays = bool((problem.current >= 0).all()) and (few or not limit.slow(problem.current, LESS))
-    return problem.current if stays and _as_good(problem, problem.current, found) else found
+    worse = limit.slow(found) or _as_good(problem, problem.current, found)
+    return problem.current if stays and worse else found
 
 
 def _changed(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) -> Ints:
@@ -150,14 +151,15 @@ def _changed(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) -> Ints
     enough = problem.traffic.inter_node(node_of)
     decided = TimedPlacement(problem, limit.batch, node_of)
     _Balancing(decided, limit).run()
-    others = [each for each in (problem.current, limit.free) if (each >= 0).all()]
-    starts = [decided, *(TimedPlacement(problem, limit.batch, each) for each in others)]
+    starts = [decided, TimedPlacement(problem, limit.batch, limit.free)]
+    if (problem.current >= 0).all() and not _breaks(problem, problem.current):
+        starts.append(TimedPlacement(problem, limit.batch, problem.current))
     best: tuple[int, int] | None = None
     found = limit.free
     for start in starts:
-        if limit.slow(start.room.node_of) or _breaks(problem, start.room.node_of):
+        if limit.slow(start.room.node_of):
             continue
-        save_traffic(start, limit.goal, enough, LOOKS // len(starts))
+        save_traffic(start, limit.goal * (1 + OVER), enough, LOOKS // len(starts))
         node_of = start.room.node_of
         rank = max(problem.traffic.inter_node(node_of), enough), int((node_of != problem.current).sum())
         if best is None or rank < best:
