@@ -245,6 +245,17 @@ def test_no_move_and_no_exchange_would_save_traffic_where_a_decision_was_changed
         assert not fits or takes(problem, other) > goal or problem.traffic.inter_node(other) >= least
 
 
+def test_traffic_is_saved_beside_a_pinned_task_that_overloads_its_node():
+    parts = chain(component("p", cpu=450.0, movable=False), component("a", 6, cpu=50.0), component("b", 6, cpu=1.0))
+    flows = tuple(Flow(source=f"t/a/{i}", target=f"t/b/{i}", tuples=10.0) for i in range(6))
+    nodes = [node("x", 400.0), node("y", 200.0), node("z", 200.0)]
+    problem = Problem.of(request(nodes, [parts], {"t/p/0": "x"}, metrics=Metrics(flows=flows)))
+    decided = np.where(problem.fixed >= 0, problem.fixed, 1)
+    assert problem.slowdown.slow(decided)
+    assert problem.traffic.inter_node(problem.slowdown.free) > 0
+    assert problem.plan(decided).scores.inter_node == 0.0
+
+
 def test_each_look_for_traffic_to_save_is_counted(monkeypatch):
     looks = []
     monkeypatch.setattr("headgate.problem.saving.peer_traffic", lambda *args: looks.append(1) or peer_traffic(*args))
