@@ -122,7 +122,9 @@ class StatePlacement:
         self._spark.streams.removeListener(self._listener)
 
     def push(self, scope: str, hosts: Mapping[Place, str], signatures: Mapping[int, str] = FrozenMap()) -> None:  # noqa: ARG002 - see `Placement`
-        """Replace the table of a query; it holds from the next batch on.
+        """Replace the table of a query; it is asked for from the next batch on.
+
+        A batch that Spark planned before the one before it was told again runs where that one ran.
 
         Args:
             scope: Id of the streaming query.
