@@ -18,6 +18,7 @@ from shell import gone, running
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.matrix  # test_store.py kills writers at random moments
 def test_a_killed_run_is_made_up_for(folder, made, tmp_path):
     shutil.copytree(folder / "raw", tmp_path / "raw", copy_function=shutil.copy2)
     shutil.copytree(folder / "out", tmp_path / "out")

@@ -37,6 +37,7 @@ def test_a_submitted_program_leaves_master_memory_and_log_to_who_submitted_it(mo
     assert settings(SessionConfig(master="local[9]", conf=("spark.x=1",))) == SQL | {"spark.x": "1"}
 
 
+@pytest.mark.matrix  # the test before it has what such a program leaves to who submitted it
 @pytest.mark.spark
 def test_spark_submit_runs_the_pipeline(tmp_path):
     """The event log, which Spark writes, says which application ran, where, and with which settings."""

@@ -87,6 +87,7 @@ def test_a_jvm_ends_with_the_block_that_started_it_and_an_earlier_one_lives_on(j
     assert told(OWN) == ["ended: True None", "raised", "forgotten: None False", "kept: 3"]
 
 
+@pytest.mark.matrix  # the test before it has an application with a JVM of its own
 @pytest.mark.spark
 @pytest.mark.slow
 def test_an_application_is_opened_again_after_its_jvm_died(java):
