@@ -52,8 +52,13 @@ def note(found: StormDemoResult) -> str:
 
 def rows(found: StormDemoResult) -> list[tuple[str, ...]]:
     """Cells of the table, in the order of `columns`."""
-    more = [_times(phase.measured) if found.apart else () for phase in found.phases]
-    return [(*_row(phase), *times) for phase, times in zip(found.phases, more, strict=True)]
+    if not found.apart:
+        return [_row(phase) for phase in found.phases]
+    # Two columns more than 120 characters have room for, so that pairs are written without spaces and decimals.
+    return [
+        (*(cell.replace(" / ", "/") for cell in _row(each, decimals=0)), *_times(each.measured))
+        for each in found.phases
+    ]
 
 
 def _times(measured: Measured) -> tuple[str, str]:
@@ -66,10 +71,10 @@ def _latency(measured: Measured) -> float | None:
     return service(measured.seen).get("latency")
 
 
-def _row(phase: TriedPlacement) -> tuple[str, ...]:
+def _row(phase: TriedPlacement, decimals: int = 1) -> tuple[str, ...]:
     measured, change = phase.measured, phase.change
     figures = (
-        f"{measured.bytes_between / 1e3:,.1f} / {measured.bytes / 1e3:,.1f}",
+        f"{measured.bytes_between / 1e3:,.{decimals}f} / {measured.bytes / 1e3:,.{decimals}f}",
         f"{measured.tuples_between:,.0f} / {measured.tuples:,.0f}",
         str(measured.nodes),
     )

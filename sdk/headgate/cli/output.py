@@ -121,7 +121,7 @@ def trimmed(text: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-WIDE = 12
+WIDE = 11
 """With more columns, less space stands between them."""
 
 

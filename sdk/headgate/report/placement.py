@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -86,23 +86,32 @@ def _boxes(problem: Problem, node_of: NDArray[np.int64]) -> str:
     matrix = problem.traffic.between(node_of, problem.m)
     one_row = len(boxes) <= BANDS and len({box.y for box in boxes}) == 1
     bands = list(_bands(matrix, boxes, problem.traffic.unit)) if one_row else []
-    parts = [*keys, *bands, *(part for box in boxes for part in _box(problem, box, None if one_row else matrix))]
+    parts = [
+        *keys,
+        *bands,
+        *(part for box in boxes for part in _box(problem, box, None if one_row else matrix, tuple(names))),
+    ]
     width = max([box.x + box.width for box in boxes] + [WIDTH / 2])
     height = max([box.bottom for box in boxes] + [top]) + (_depth(len(boxes) - 1) + LINE if bands else 0)
     return svg(width + PAD, height + PAD, parts, "placement of tasks on nodes")
 
 
 def _component_names(problem: Problem) -> dict[int, str]:
-    """Name of each component that has tasks, with its topology's where there are several."""
+    """Name of each component that has tasks, with its topology's where there are several; the engine's own are last.
+
+    Colours go by this order: pictures of one topology keep them, whatever an engine adds to it.
+    """
     several = len(problem.topology_ids) > 1
-    used = sorted(set(problem.component.tolist()))
+    used = sorted(
+        set(problem.component.tolist()), key=lambda each: (problem.components[each][1].startswith("__"), each)
+    )
     return {index: "/".join(problem.components[index]) if several else problem.components[index][1] for index in used}
 
 
-def _legend(names: dict[int, str]) -> tuple[list[str], float]:
+def _legend(names: Mapping[int, str]) -> tuple[list[str], float]:
     """A key of colours, and the y below it."""
     parts, x, y = [], float(PAD), 4.0
-    for index, name in names.items():
+    for index, name in enumerate(names.values()):
         wide = 32 + 6.5 * len(name)
         if x > PAD and x + wide > WIDTH:
             x, y = float(PAD), y + LINE
@@ -112,8 +121,8 @@ def _legend(names: dict[int, str]) -> tuple[list[str], float]:
     return parts, y + LINE + 4
 
 
-def _colour(component: int) -> str:
-    return COLOURS[component % len(COLOURS)]
+def _colour(index: int) -> str:
+    return COLOURS[index % len(COLOURS)]
 
 
 def _sized(problem: Problem, node_of: NDArray[np.int64]) -> list[_Box]:
@@ -148,7 +157,7 @@ def _arranged(boxes: Sequence[_Box], top: float) -> list[_Box]:
     return placed
 
 
-def _box(problem: Problem, box: _Box, matrix: NDArray[np.float64] | None) -> Iterator[str]:
+def _box(problem: Problem, box: _Box, matrix: NDArray[np.float64] | None, components: Sequence[int]) -> Iterator[str]:
     name = problem.node_ids[box.node] if box.node >= 0 else "not placed"
     # Attributes for whatever shows the picture without the page's style, which overrides them.
     look = f'class="{"node" if box.node >= 0 else "free"}" fill="none" stroke="#bbb"'
@@ -159,7 +168,8 @@ def _box(problem: Problem, box: _Box, matrix: NDArray[np.float64] | None) -> Ite
     columns = int((box.width - 2 * PAD + GAP) // (CELL + GAP))
     for place, task in enumerate(box.tasks):
         x = box.x + PAD + (place % columns) * (CELL + GAP)
-        yield _cell(problem, task, x, box.y + HEAD + (place // columns) * (CELL + GAP))
+        colour = _colour(components.index(int(problem.component[task])))
+        yield _cell(problem, task, colour, x, box.y + HEAD + (place // columns) * (CELL + GAP))
 
 
 def _load(problem: Problem, box: _Box, matrix: NDArray[np.float64] | None) -> str:
@@ -174,11 +184,11 @@ def _load(problem: Problem, box: _Box, matrix: NDArray[np.float64] | None) -> st
     return f"CPU {need:.0f}/{have:.0f} ⇄ {short(across).strip()}"
 
 
-def _cell(problem: Problem, task: int, x: float, y: float) -> str:
+def _cell(problem: Problem, task: int, colour: str, x: float, y: float) -> str:
     number = str(problem.tasks[task].index)
     return (
         f'<g><title>{escape(problem.task_ids[task])}</title><rect x="{x:g}" y="{y:g}" width="{CELL}" height="{CELL}" '
-        f'rx="4" fill="{_colour(int(problem.component[task]))}"/><text class="task" fill="#fff" x="{x + CELL / 2:g}" '
+        f'rx="4" fill="{colour}"/><text class="task" fill="#fff" x="{x + CELL / 2:g}" '
         f'y="{y + CELL / 2 + 4:g}" text-anchor="middle">{number}</text></g>'
     )
 

@@ -43,6 +43,22 @@ def test_the_traffic_between_nodes_is_a_band_with_its_share():
     assert "300 tuples/s, 50%" in [each.text for each in root.iter(f"{SVG}text")]
 
 
+def colours(*components):
+    """Colour of each component in the picture of a topology that has one task of each."""
+    problem = Problem.of(request([node("a")], [topology("t", *(component(each, 1) for each in components))]))
+    root, _ = drawn(problem, problem.plan([0] * len(components)).assignment)
+    return {
+        cell.find(f"{SVG}title").text.split("/")[1].partition("[")[0]: cell.find(f"{SVG}rect").get("fill")
+        for cell in root.iter(f"{SVG}g")
+    }
+
+
+def test_what_an_engine_adds_to_a_topology_changes_no_colour():
+    alone = colours("count", "split")
+    assert len({*alone.values()}) == 2
+    assert alone.items() <= colours("__acker", "count", "__seats", "split").items()
+
+
 def test_nodes_that_exchange_nothing_have_no_band():
     made = request([node("a"), node("b")], [topology("t", component("c", 2))])
     root, _ = drawn(Problem.of(made), Problem.of(made).plan([0, 1]).assignment)
