@@ -29,6 +29,7 @@ from headgate.api import limited
 from headgate.cli.output import console, table
 from headgate.engines.maven import resolve
 from headgate.model import Cluster, FrozenMap, Node, Request, Resources, Slot, Status, Task
+from headgate.plugins.cycles import collect_seldom
 from headgate.problem import Problem
 from headgate.problem.score import score
 from headgate_storm.client.clusterconf import NAMES, read_request
@@ -69,6 +70,7 @@ def figures(request: Request, assignment: FrozenMap[str, Slot]) -> dict[str, Any
 
 def one(cluster: str, scheduler: str, deadline: float | None = None) -> dict[str, Any]:
     """Plan in this process, by default with the deadline that a user has who names none."""
+    collect_seldom()  # as the command does
     request = limited(read_request(resolve(SERVER_TESTS), cluster), deadline=deadline)
     host = PluginHost.load()
     options = host.options(scheduler)

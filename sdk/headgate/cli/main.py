@@ -16,6 +16,7 @@ import click
 from headgate.cli.logs import LEVELS, show_logs
 from headgate.errors import DocumentError, HeadgateError, known_names
 from headgate.interrupts import arrived, handled
+from headgate.plugins.cycles import collect_seldom
 from headgate.plugins.prints import claim_stdout
 
 BUILT_IN = {
@@ -125,6 +126,7 @@ def find_file(folder: Path) -> Path | None:
 def main() -> NoReturn:
     """Run the command line; a user's mistake is one message and an exit code, never a traceback."""
     claim_stdout()
+    collect_seldom()
     with handled(LIMIT) as signals:
         try:
             code = _written(_run())

@@ -16,6 +16,7 @@ import attrs
 from headgate.documents import unstructure
 from headgate.errors import HeadgateError
 from headgate.plugins.answer import no_plan
+from headgate.plugins.cycles import collect_seldom
 from headgate.plugins.deadline import abandoned
 from headgate.plugins.failure import LOG
 from headgate.plugins.host import PluginHost
@@ -39,6 +40,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     LOG.setLevel(logging.DEBUG)
     LOG.propagate = False
+    collect_seldom()
     host = PluginHost.load()
     while job := _job(jobs):
         request, options = job

@@ -70,6 +70,7 @@ class Others:
         plan: The plan.
         task: Index of the task.
         node_of: int64 (n,), node of each task, -1 for the task itself and for those without one.
+        seats: Workers of all tasks in the plan, that of the task included.
         heaps: MB of heap in use in each worker of the task's topology, by slot.
         taken: Ports in use on each node, by its id.
     """
@@ -78,6 +79,7 @@ class Others:
     plan: Plan
     task: int
     node_of: NDArray[np.int64]
+    seats: Seats
     heaps: Mapping[Slot, float]
     taken: Mapping[str, set[int]]
 
@@ -91,7 +93,7 @@ class Others:
             task: Index of the task.
         """
         seats = Seats.of(plan.assignment, problem.task_ids)
-        worker_of = seats.worker_of
+        worker_of = seats.worker_of.copy()
         worker_of[task] = -1
         nodes = np.array([problem.node_index.get(slot.node, -1) for slot in seats.workers] + [-1], dtype=np.int64)
         taken = {node: set[int]() for node in problem.node_ids}
@@ -100,7 +102,8 @@ class Others:
                 taken[slot.node].add(slot.port)
         mine = np.flatnonzero(problem.topology == problem.topology[task])
         heaps = _heaps(seats.workers, worker_of[mine], problem.heap[mine])
-        return cls(problem=problem, plan=plan, task=task, node_of=nodes[worker_of], heaps=heaps, taken=taken)
+        there = nodes[worker_of]
+        return cls(problem=problem, plan=plan, task=task, node_of=there, seats=seats, heaps=heaps, taken=taken)
 
     @property
     def id(self) -> str:
@@ -199,8 +202,7 @@ class Others:
 
     @cached_property
     def _ran_heaps(self) -> Heaps:
-        seats = Seats.of(self._live(), self._names)
-        return _heaps(seats.workers, seats.worker_of, self.problem.heap[self._of_topology])
+        return _heaps(self._live.workers, self._live.worker_of, self.problem.heap[self._of_topology])
 
     def _stays(self, slot: Slot) -> Iterator[Reason]:
         """Limits of the round that keep the task from a slot."""
@@ -229,12 +231,13 @@ class Others:
         """Running tasks that the plan moves, without this one."""
         return self.plan.scores.moves - (self.ran is not None and self.planned != self.ran)
 
-    def _live(self) -> dict[str, Slot]:
-        """Slots in which tasks of the topology run."""
+    @cached_property
+    def _live(self) -> Seats:
+        """Workers in which the tasks of the topology run."""
         problem, running = self.problem, self.problem.request.assignment
-        return {
-            problem.task_ids[at]: running[problem.task_ids[at]] for at in self._of_topology if problem.current[at] >= 0
-        }
+        ids, lives = problem.task_ids, problem.current >= 0
+        live = {ids[at]: running[ids[at]] for at in self._of_topology if lives[at]}
+        return Seats.of(live, [ids[at] for at in self._of_topology])
 
     @cached_property
     def _of_topology(self) -> list[int]:
@@ -242,24 +245,18 @@ class Others:
         return found
 
     @cached_property
-    def _names(self) -> list[str]:
-        """Ids of the tasks of the topology."""
-        ids = self.problem.task_ids
-        return [ids[at] for at in self._of_topology]
-
-    @cached_property
     def running(self) -> dict[Slot, set[int]]:
         """Other tasks of the topology that run in each of its workers, by slot, that of the task included."""
-        return self._tasks_in(self._live())
+        return self._tasks_in(self._live)
 
     @cached_property
     def unchanged(self) -> set[Slot]:
         """Running workers of the topology whose tasks are as planned, but for the task itself."""
-        after = self._tasks_in(self.plan.assignment)
+        mine = self.seats.worker_of[self._of_topology]
+        after = self._tasks_in(attrs.evolve(self.seats, worker_of=mine))
         return {slot for slot, tasks in self.running.items() if tasks == after.get(slot, set())}
 
-    def _tasks_in(self, assignment: Mapping[str, Slot]) -> dict[Slot, set[int]]:
-        seats = Seats.of(assignment, self._names)
+    def _tasks_in(self, seats: Seats) -> dict[Slot, set[int]]:
         found: dict[int, set[int]] = defaultdict(set)
         for at, worker in zip(self._of_topology, seats.worker_of.tolist(), strict=True):
             if worker >= 0:
