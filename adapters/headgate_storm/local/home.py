@@ -44,7 +44,7 @@ class StormHome:
             extlib: Jars that daemons and workers have in addition.
             extlib_daemon: Jars that only daemons have in addition.
         """
-        folders = {"conf": (), "public": (), "extlib": extlib, "extlib-daemon": extlib_daemon}
+        folders = {"conf": (), "public": (), "extlib": extlib, "extlib-daemon": extlib_daemon, "tmp": ()}
         for name, files in folders.items():
             folder = self.path / name
             folder.mkdir(parents=True, exist_ok=True)
@@ -76,6 +76,8 @@ class StormHome:
             "storm.home": self.release,
             "storm.log.dir": conf.parent / "logs",
             "storm.conf.file": conf,
+            # Nimbus unpacks a library of 15 MB there, and a process that is killed leaves it.
+            "java.io.tmpdir": self.path / "tmp",
             "log4j.configurationFile": self.release / "log4j2" / "cluster.xml",
         }
         # Storm's jars come first, by the same path names in all clusters: a class data archive is bound to them.

@@ -131,6 +131,12 @@ class TestOneCluster:
         assert {folder: len(found) for folder, found in pids.items()} == {"lib": 6, "lib-worker": 6}
         assert [pid for folder in pids for pid in pids[folder] if archive(cluster, folder) not in mapped(pid)] == []
 
+    def test_libraries_that_daemons_unpack_go_with_the_cluster(self, cluster: LocalStorm) -> None:
+        """Those in the machine's own folder of temporary files would stay after every cluster."""
+        found = {Path(file) for daemon in cluster.daemons for file in mapped(daemon.pid) if "librocksdb" in file}
+        assert found
+        assert {file for file in found if not file.is_relative_to(cluster.home)} == set()
+
     def test_a_killed_worker_comes_back_in_its_place(self, cluster: LocalStorm, words: str) -> None:
         before = pids(cluster)
         places = cluster.gateway.assignment(words).slots
