@@ -199,6 +199,9 @@ def _check_constraint(constraint: Constraint, names: set[str], topology: str, *a
 def _check_components(topology: Topology, *where: str | int) -> None:
     _unique((component.id for component in topology.components), "component", *where, "components")
     for number, part in enumerate(topology.components):
+        amounts = (part.heap, part.rate, part.selectivity, part.parallelism, *part.demand.values())
+        if is_id(part.id) and all(map(_is_amount, amounts)):
+            continue  # pointers to the parts of half a million sound components would be most of the time
         at = (*where, "components", number)
         _id(part.id, *at, "id")
         _amounts(part.demand.items(), *at, "demand")
@@ -323,7 +326,7 @@ def _unique(names: Iterable[object], what: str, *where: str | int) -> None:
 
 def is_id(text: str) -> bool:
     """Check whether a text can be an id: it can be shown, and it is not empty."""
-    return bool(text) and text.translate(JOINERS).isprintable()
+    return bool(text) and (text.isprintable() or text.translate(JOINERS).isprintable())
 
 
 def _id(text: str, *where: str | int) -> None:
@@ -344,7 +347,9 @@ def _amounts(amounts: Iterable[tuple[str, float]], *where: str | int) -> None:
 
 
 def _amount(amount: float | None, *where: str | int) -> None:
-    if amount is None:
-        return
-    if not isinstance(amount, int | float) or not 0 <= amount <= MAX_AMOUNT:
+    if not _is_amount(amount):
         raise DocumentError(pointer(*where), f"{amount!r} is not an amount: a number of 0 to {MAX_AMOUNT:g} is needed")
+
+
+def _is_amount(amount: float | None) -> bool:
+    return amount is None or (isinstance(amount, int | float) and 0 <= amount <= MAX_AMOUNT)
