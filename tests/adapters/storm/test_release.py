@@ -51,7 +51,7 @@ def test_a_home_shows_the_release_and_its_jars_lead_to_the_same_place(tmp_path: 
     distribution = jars(tmp_path / "m2", "client", "server")
     home = StormHome(path=tmp_path / "home", distribution=distribution, java=tmp_path / "java")
     home.lay_out(extlib=distribution.lib_worker)
-    folders = {"conf", "public", "extlib", "extlib-daemon", "lib", "lib-worker", "log4j2"}
+    folders = {"conf", "public", "extlib", "extlib-daemon", "tmp", "lib", "lib-worker", "log4j2"}
     assert {each.name for each in home.path.iterdir()} == folders
     assert (home.path / "lib").resolve() == home.release / "lib"
     through = Distribution(
