@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -20,6 +21,7 @@ from headgate_storm.demo.show import NOTE as STORM_NOTE
 from headgate_storm.release.artefacts import STORM
 
 sys.path.append(str(ROOT / "benchmarks"))
+import placement_gain as gain
 import production_clusters as clusters
 
 PATIENCE = 120.0
@@ -76,6 +78,23 @@ def test_storm_s_table_has_the_columns_of_the_command_and_agrees_with_itself():
     for row in rows[1:]:
         hits, asked = row["as asked"].split(" / ")
         assert hits == asked
+
+
+def test_the_table_of_what_a_placement_wins_is_what_its_columns_say():
+    rows = table("gain")
+    assert [(row["workload"], row["Mbit/s"]) for row in rows] == [
+        (workload, rate.removesuffix("mbit")) for workload in gain.WORKLOADS for rate in gain.NETWORKS.split(",")
+    ]
+    for row in rows:
+        assert tuple(row) == gain.COLUMNS
+        assert number(row["times"]) == pytest.approx(number(row["done/s"]) / number(row["Storm/s"]), abs=0.01)
+        assert number(row["done/s"]) == pytest.approx(number(row["offered"]), rel=0.02)
+    for slow, fast in pairwise(rows):
+        if slow["workload"] == fast["workload"]:
+            assert number(slow["times"]) >= number(fast["times"]) - 0.02
+    won = [number(row["times"]) for row in rows if number(row["times"]) > 1.02]
+    assert len({row["workload"] for row in rows}) == 3
+    assert f"completes {min(won):.1f} to {max(won):.1f} times" in (ROOT / "README.md").read_text()
 
 
 def test_the_tables_of_the_clusters_have_a_row_for_every_scheduler_and_storm_s_own():
