@@ -67,6 +67,7 @@ def test_the_table_of_storm_s_demo_where_nodes_are_apart_folds_nothing_at_120_ch
     apart = attrs.evolve(on_storm(), apart=True)
     wide = ("dstorm at 20% load", "100.0%", "100.0%", "127/205", "4,799/7,603", "3", "12", "3", "10", "18/18")
     names = storm.columns(apart)
+    assert storm.rows(apart) == [("Storm alone", "-", "0.0%", "0/0", "0/0", "0", *"----", "100", "12.5")]
     told = io.StringIO()
     Console(file=told, width=120).print(table("demo", names, [(*wide, "4,000", "1,234.5")], numbers=names[1:]))
     assert all(heading in told.getvalue() for heading in names)

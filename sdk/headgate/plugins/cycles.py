@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 
-YOUNG = 100_000
-"""Objects more than before at which young ones are searched, ten times as many for older ones. If larger, a process
-keeps more garbage; if smaller, plans of large requests take longer (Python's own number is 700)."""
+THRESHOLDS = 50_000, 5, 1
+"""Objects more than before at which young ones are searched, and after how many searches those that outlived them. If
+larger, a service whose rounds fail keeps the requests of more of them; if smaller, large requests are searched while
+they are read (Python's own are 700, 10, 10: as many objects until all are searched, in more steps)."""
 
 
 def collect_seldom() -> None:
     """Set it for this process, which is a program of Headgate's own: a library leaves its host's settings alone."""
-    gc.set_threshold(YOUNG, 10, 10)
+    gc.set_threshold(*THRESHOLDS)

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -81,7 +81,7 @@ def svg(width: float, height: float, parts: Iterable[str], label: str) -> str:
 
 def _boxes(problem: Problem, node_of: NDArray[np.int64]) -> str:
     names = _component_names(problem)
-    keys, top = _legend(names)
+    keys, top = _legend(names.values())
     boxes = _arranged(_sized(problem, node_of), top)
     matrix = problem.traffic.between(node_of, problem.m)
     one_row = len(boxes) <= BANDS and len({box.y for box in boxes}) == 1
@@ -108,10 +108,10 @@ def _component_names(problem: Problem) -> dict[int, str]:
     return {index: "/".join(problem.components[index]) if several else problem.components[index][1] for index in used}
 
 
-def _legend(names: Mapping[int, str]) -> tuple[list[str], float]:
+def _legend(names: Iterable[str]) -> tuple[list[str], float]:
     """A key of colours, and the y below it."""
     parts, x, y = [], float(PAD), 4.0
-    for index, name in enumerate(names.values()):
+    for index, name in enumerate(names):
         wide = 32 + 6.5 * len(name)
         if x > PAD and x + wide > WIDTH:
             x, y = float(PAD), y + LINE

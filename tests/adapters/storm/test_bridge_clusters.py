@@ -43,6 +43,7 @@ def said(topology):
     return components, sorted((e.source, e.target, e.name, e.grouping) for e in streams), topology.worker_heap
 
 
+# The others are larger, and pass the same way.
 @pytest.mark.parametrize("name", [*(pytest.param(each, marks=pytest.mark.matrix) for each in NAMES[:-1]), NAMES[-1]])
 def test_a_production_cluster_passes_the_bridge_both_ways_unchanged(jvm, tmp_path, name):
     host, seen = PluginHost.load(), []

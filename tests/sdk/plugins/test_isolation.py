@@ -12,6 +12,7 @@ import pytest
 
 from headgate.documents import dumps
 from headgate.model import ENDED_EARLY, Limits, Status
+from headgate.plugins.cycles import THRESHOLDS
 from headgate.plugins.host import PluginHost
 from headgate.plugins.isolation import isolated
 from headgate.plugins.processes import SchedulerProcesses
@@ -59,6 +60,7 @@ BEASTS = {
     "crashes": "os.kill(os.getpid(), signal.SIGSEGV); time.sleep(3600)",
     "sleeps": "time.sleep(3600)",
     "raises": "raise RuntimeError('broken')",
+    "searched": "import gc; raise RuntimeError(gc.get_threshold())",
     "nothing": "return None",
     "unwritable": "plan = problem.plan([0] * problem.n); return __import__('attrs').evolve(plan, explanation=object())",
     "prints": f"os.write(1, b'native noise'); print('noise'); {PLAN}",
@@ -108,6 +110,7 @@ HELD = {
     "leaves": ("crashed", "ended its process (exit code 7)"),
     "crashes": ("crashed", "ended its process (signal SIGSEGV)"),
     "raises": ("raised", "raised RuntimeError: broken (plugins0/apart_"),
+    "searched": ("raised", f"raised RuntimeError: {THRESHOLDS}"),
     "nothing": ("type", "a Plan is expected, not NoneType"),
     "unwritable": ("answer", "answered a plan that cannot be written"),
     "scribbles": ("answer", "answered what is no plan"),
