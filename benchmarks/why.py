@@ -2,7 +2,7 @@
 
 `python benchmarks/why.py largeCluster02.json` (`headgate import storm-clusterconf -O DIR` writes that file):
 milliseconds for tasks that are drawn by a seed, and in parts of the time in which the request is read, which depends
-less on what else the machine does.
+less on what else the machine does. Cycles of objects are searched as seldom as in the command.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import attrs
 
 from headgate.documents import read
 from headgate.model import Request
+from headgate.plugins.cycles import collect_seldom
 from headgate.plugins.host import PluginHost
 from headgate.problem.why import explain
 
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    collect_seldom()
     asked = read(given.request, Request)
     reading = min(cpu(lambda: read(given.request, Request)) for _ in range(3))
     asked = attrs.evolve(asked, limits=attrs.evolve(asked.limits, deadline=PATIENCE))

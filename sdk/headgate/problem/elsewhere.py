@@ -72,7 +72,7 @@ class Others:
         node_of: int64 (n,), node of each task, -1 for the task itself and for those without one.
         seats: Workers of all tasks in the plan, that of the task included.
         heaps: MB of heap in use in each worker of the task's topology, by slot.
-        taken: Ports in use on each node, by its id.
+        taken: Ports in use on each node that has a worker, by its id.
     """
 
     problem: LimitedArrays
@@ -96,10 +96,10 @@ class Others:
         worker_of = seats.worker_of.copy()
         worker_of[task] = -1
         nodes = np.array([problem.node_index.get(slot.node, -1) for slot in seats.workers] + [-1], dtype=np.int64)
-        taken = {node: set[int]() for node in problem.node_ids}
+        taken: dict[str, set[int]] = {}
         for worker in np.unique(worker_of[worker_of >= 0]).tolist():
-            if (slot := seats.workers[worker]).node in taken:  # a node that is gone is no node
-                taken[slot.node].add(slot.port)
+            slot = seats.workers[worker]
+            taken.setdefault(slot.node, set()).add(slot.port)
         mine = np.flatnonzero(problem.topology == problem.topology[task])
         heaps = _heaps(seats.workers, worker_of[mine], problem.heap[mine])
         there = nodes[worker_of]
@@ -130,7 +130,8 @@ class Others:
             if self.planned is not None and node.id == self.planned.node:
                 found.append(self.planned)
                 continue
-            free = set(node.slots) - self.taken[node.id]
+            taken = self.taken.get(node.id, ())
+            free = [port for port in node.slots if port not in taken] if taken else node.slots
             if self.ran is not None and self.ran.node == node.id and self.ran.port in free:
                 found.append(self.ran)
             elif free:
@@ -148,7 +149,7 @@ class Others:
         return [
             [
                 *self._stays(slot),
-                *by_node[slot.node],
+                *by_node.get(slot.node, ()),
                 *self._heap(slot),
                 *(Reason(code="constraint", subject=slot.node, message=each) for each in broken),
                 *self._slow(slot),
@@ -161,15 +162,15 @@ class Others:
             return FrozenMap()
         return FrozenMap({name: slot for name, slot in self.plan.assignment.items() if name != self.id})
 
-    def _capacity(self) -> dict[str, list[Reason]]:
-        """Resources that each node is short of, by its id."""
+    def _capacity(self) -> Mapping[str, list[Reason]]:
+        """Resources that each node is short of, by its id; none for the others."""
         problem, runs = self.problem, self.problem.current >= 0
         need = problem.used(self.node_of) + problem.demand[self.task]
         have = problem.capacity.copy()
         if self.ran is not None:  # a node that was overloaded before may stay so, but takes nothing
             here = problem.current[self.task]
             have[here] = np.maximum(have[here], problem.demand[runs & (problem.current == here)].sum(axis=0))
-        found: dict[str, list[Reason]] = {node: [] for node in problem.node_ids}
+        found: dict[str, list[Reason]] = defaultdict(list)
         for node, resource in np.argwhere(need > have).tolist():
             each = float(need[node, resource]), float(have[node, resource])
             found[problem.node_ids[node]].append(_short(problem.node_ids[node], problem.resources[resource], *each))
@@ -290,7 +291,7 @@ def no_slot(others: Others, node: str) -> Reason:
         others: The plan without the task.
         node: Id of the node.
     """
-    count = len(others.taken[node])
+    count = len(others.taken.get(node, ()))
     message = f"no slot is free: workers of other topologies are in all {count}" if count else "it has no slots"
     return Reason(code="slots", subject=node, message=message, resource="slots", need=1.0, have=0.0)
 
