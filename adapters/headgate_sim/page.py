@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headgate.report import html as report
-from headgate_sim.curves import Curve, CurvePanel, curves_svg
+from headgate.report.curves import Curve, CurvePanel, curves_svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

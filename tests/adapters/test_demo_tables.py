@@ -72,3 +72,22 @@ def test_the_table_of_storm_s_demo_where_nodes_are_apart_folds_nothing_at_120_ch
     Console(file=told, width=120).print(table("demo", names, [(*wide, "4,000", "1,234.5")], numbers=names[1:]))
     assert all(heading in told.getvalue() for heading in names)
     assert len([line for line in told.getvalue().splitlines() if line.strip()]) == 4
+
+
+def test_the_page_of_storm_s_demo_draws_the_seconds_of_each_placement_where_they_were() -> None:
+    first = attrs.evolve(on_storm().phases[0], begin=1000.0, rates=(100.0, 100.0))
+    later = attrs.evolve(first, label="dstorm", begin=1010.0, rates=(0.0, 50.0, 100.0))
+    shown = storm.html(attrs.evolve(on_storm(), phases=(first, later)))
+    drawn = re.findall(r'<polyline points="([^"]+)"[^>]*stroke="([^"]+)"[^>]*><title>([^<]+)<', shown)
+    assert [name for _, _, name in drawn] == ["Storm alone", "dstorm"]
+    assert drawn[0][1] != drawn[1][1]
+    (alone, moved) = ([tuple(map(float, each.split(","))) for each in points.split()] for points, _, _ in drawn)
+    assert len({y for _, y in alone}) == 1
+    assert [y for _, y in moved] == sorted((y for _, y in moved), reverse=True)  # up from nothing to all
+    assert moved[-1][1] == alone[0][1]
+    assert moved[0][0] - alone[0][0] == pytest.approx(10 * (alone[-1][0] - alone[0][0]) / 2, abs=0.2)
+    assert [phase["curve"] for phase in storm.data(attrs.evolve(on_storm(), phases=(first, later)))["phases"]] == [
+        [100.0, 100.0],
+        [0.0, 50.0, 100.0],
+    ]
+    assert "Over time" not in storm.html(on_storm())

@@ -293,15 +293,22 @@ class ServedCluster:
         """The usual rate at the sinks, and those from the change until it is over, or `SETTLE` seconds."""
         deadline = steady() + SETTLE
         while True:
-            before = self._rates(begin - USUAL, begin)
-            usual, rates = sum(before) / len(before), self._rates(begin, steady() - LATE)
+            before = self.rates(begin - USUAL, begin)
+            usual, rates = sum(before) / len(before), self.rates(begin)
             is_steady = len(rates) >= STEADY and not reduced(rates[-STEADY:], usual)
             if is_steady or steady() > deadline:
                 # The steady seconds at the end are usual ones: the change was over before them.
                 return usual, rates[:-STEADY] if is_steady else rates
             time.sleep(0.5)
 
-    def _rates(self, begin: float, end: float) -> tuple[float, ...]:
+    def rates(self, begin: float, end: float | None = None) -> tuple[float, ...]:
+        """Tuples that came to the last bolts in each second; of the last minutes, for reports are not kept for longer.
+
+        Args:
+            begin: Start of the first second, seconds since 1970.
+            end: What follows is left out; None for the newest second that all workers have reported.
+        """
+        end = steady() - LATE if end is None else end
         (scheduled,) = self.scheduled()
         assert self.service.collector is not None
         reports = self.service.collector.recent(steady() - begin + LATE)

@@ -13,6 +13,7 @@ from headgate.problem import Problem
 from headgate.report.format import percent
 from headgate_storm.demo.experiment import Measured, Reassignment, experiment, moves_by_host
 from headgate_storm.release.artefacts import STORM
+from headgate_storm.workers.clock import steady
 from headgate_storm.workload.catalogue import ROLES
 from headgate_storm.workload.describe import Load, describe
 from headgate_storm.workload.find import default_text
@@ -54,11 +55,21 @@ class TriedScheduler:
 
 @attrs.frozen(kw_only=True)
 class TriedPlacement:
-    """One placement: the reassignment that led there, None for Storm's own, and the measurement under it."""
+    """One placement.
+
+    Attributes:
+        label: Its name.
+        change: The reassignment that led there, None for Storm's own.
+        measured: The measurement under it.
+        begin: Seconds since 1970 of the change, or of the measurement where nothing changed.
+        rates: Tuples at the last bolts in each second from then on.
+    """
 
     label: str
     change: Reassignment | None = None
     measured: Measured
+    begin: float = 0.0
+    rates: tuple[float, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -161,7 +172,7 @@ def _phases(
 ) -> tuple[TriedPlacement, ...]:
     say(f"every executor runs; warming up, then measuring {WINDOW:.0f} s as Storm placed it")
     cluster.warm_up()
-    phases = [TriedPlacement(label="Storm alone", measured=cluster.measure(WINDOW))]
+    phases = [_measured(cluster, "Storm alone", steady())]
     pilot = phases[0].measured
     for trial in trials(load):
         asked = cluster.question(pilot, phases[-1].measured, trial.load)
@@ -170,12 +181,13 @@ def _phases(
         say(f"{trial.label}: bytes between nodes should go from {was} to {will}, by {len(plan.moves)} moves")
         if plan.moves:
             show(moves_table(moves_by_host(plan, asked)))
+        begin = steady()
         change = cluster.change(plan, asked, seconds) if plan.moves else None
         if change is not None:
             cost = f"{change.restarted} workers restarted, {change.reduced} s of reduced throughput"
             say(f"{trial.label}: carried out; {cost}")
         # A scheduler may find that everything is well placed: the same placement is measured once more.
-        phases.append(TriedPlacement(label=trial.label, change=change, measured=cluster.measure(WINDOW)))
+        phases.append(_measured(cluster, trial.label, begin, change))
         say(f"{trial.label}: {percent(phases[-1].measured.share)} measured")
     return tuple(phases)
 
@@ -196,10 +208,16 @@ def _by_seats(cluster: ServedCluster, like: TriedPlacement, say: Callable[[str],
         if problem.fixed[index] < 0:
             node_of[index] = problem.node_index[nodes[_part(task)]]
     plan = problem.plan(node_of, f"as {like.label} had placed it")
+    begin = steady()
     change = cluster.change(plan, asked, 0.0) if plan.moves else None
     if change is not None:
         say(f"{label}: {change.restarted} workers restarted, {change.reduced} s of reduced throughput")
-    return TriedPlacement(label=label, change=change, measured=cluster.measure(WINDOW))
+    return _measured(cluster, label, begin, change)
+
+
+def _measured(cluster: ServedCluster, label: str, begin: float, change: Reassignment | None = None) -> TriedPlacement:
+    measured = cluster.measure(WINDOW)
+    return TriedPlacement(label=label, change=change, measured=measured, begin=begin, rates=cluster.rates(begin))
 
 
 def _part(task: str) -> str:

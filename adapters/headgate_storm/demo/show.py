@@ -8,6 +8,7 @@ from headgate.control.loop import compare_assignments
 from headgate.engines.experiments.figures import service
 from headgate.model import Request
 from headgate.problem import Problem
+from headgate.report.curves import Curve, CurvePanel, curves_svg
 from headgate.report.format import percent
 from headgate.report.html import Panel, Table, page
 from headgate.report.placement import placement_svg
@@ -15,6 +16,8 @@ from headgate_storm.demo.experiment import by_host
 from headgate_storm.workers.throughput import REDUCED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headgate_storm.demo.experiment import Measured
     from headgate_storm.demo.run import StormDemoResult, TriedPlacement
 
@@ -109,6 +112,8 @@ def _data(phase: TriedPlacement) -> dict[str, Any]:
         "tuples_between_nodes": measured.tuples_between,
         "tuples": measured.tuples,
         "throughput": measured.throughput,
+        "begin_seconds": phase.begin,
+        "curve": list(phase.rates),
         "latency_ms": _latency(measured),
         "cpu_points": measured.cpu,
         "nodes_used": measured.nodes,
@@ -150,7 +155,26 @@ def html(found: StormDemoResult) -> str:
         ),
     )
     table = Table(columns=columns(found), rows=tuple(rows(found)), caption=note(found))
-    return page("Headgate: one topology, several placements", intro, [table, *map(_panel, found.phases)])
+    curves = [_curves(found)] if any(each.rates for each in found.phases) else []
+    return page("Headgate: one topology, several placements", intro, [table, *curves, *map(_panel, found.phases)])
+
+
+def _curves(found: StormDemoResult) -> Panel:
+    """Throughput over time, a curve a placement from its change on; what lies between them was not measured."""
+    first = found.phases[0].begin
+    begins = [phase.begin - first for phase in found.phases]
+    curves = tuple(
+        Curve(name=phase.label, colour=number, points=((begin, None), *_seconds(begin, phase.rates)))
+        for number, (begin, phase) in enumerate(zip(begins, found.phases, strict=True))
+    )
+    marks = [(begin, phase.label) for begin, phase in zip(begins, found.phases, strict=True)]
+    panel = CurvePanel(title="tuples that came to the last bolts, in a second", curves=curves)
+    told = "Dashed lines: a plan is carried out. Between two curves a plan was made, or the topology submitted anew."
+    return Panel(title="Over time", svg=curves_svg([panel], marks), caption=told)
+
+
+def _seconds(begin: float, rates: Sequence[float]) -> tuple[tuple[float, float | None], ...]:
+    return tuple((begin + number, rate) for number, rate in enumerate(rates, start=1))
 
 
 def _panel(phase: TriedPlacement) -> Panel:

@@ -14,9 +14,9 @@ from headgate.errors import DocumentError
 from headgate.model import Profile
 from headgate.model.knowledge import Knowledge, ProfileFit
 from headgate.plugins.host import PluginHost
+from headgate.report.curves import Curve, CurvePanel, curves_svg
 from headgate_sim import experiment
 from headgate_sim.application import SETTINGS
-from headgate_sim.curves import Curve, CurvePanel, curves_svg
 from headgate_sim.experiment import run
 from headgate_sim.simulate import simulate
 from headgate_sim.summary import Summary

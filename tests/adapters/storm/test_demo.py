@@ -83,7 +83,12 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
             assert row["as asked"] == f"{phase['hits']} / {phase['asked']}"
             assert as_planned(number(row["measured"]) / 100, number(row["planned"]) / 100)
     page = (tmp_path / "headgate-demo" / "storm.html").read_text()
-    assert page.count("<svg") == len(phases)
+    assert page.count("<svg") == len(phases) + 1  # and the curves
+    begins = [phase["begin_seconds"] for phase in phases.values()]
+    assert begins == sorted(begins)
+    for phase in phases.values():
+        assert len(phase["curve"]) >= len(phase.get("tuples_in_each_second", ()))
+        assert max(phase["curve"]) > 0
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
