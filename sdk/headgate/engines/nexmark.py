@@ -200,10 +200,8 @@ def kinds(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     Args:
         numbers: Of the events.
     """
-    place = numbers % PERIOD
-    return np.where(
-        place < PERSONS, EventKind.PERSON, np.where(place < PERSONS + AUCTIONS, EventKind.AUCTION, EventKind.BID)
-    )
+    bounds = np.array([PERSONS, PERSONS + AUCTIONS])
+    return np.searchsorted(bounds, numbers % PERIOD, side="right").astype(np.int64)
 
 
 def _last_person(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
