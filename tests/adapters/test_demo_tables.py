@@ -12,7 +12,7 @@ from rich.console import Console
 from headgate.cli.output import table
 from headgate.model import FrozenMap, Metrics, Observation, Request, Topology, TopologySample
 from headgate_spark.demo import show as spark
-from headgate_spark.demo.phases import MeasuredPlacement
+from headgate_spark.demo.phases import MeasuredBatch, MeasuredPlacement
 from headgate_spark.demo.run import SparkDemoResult
 from headgate_spark.monitor import Totals
 from headgate_storm.demo import show as storm
@@ -74,14 +74,39 @@ def test_the_table_of_storm_s_demo_where_nodes_are_apart_folds_nothing_at_120_ch
     assert len([line for line in told.getvalue().splitlines() if line.strip()]) == 4
 
 
+def curves(page: str) -> list[tuple[str, list[tuple[float, float]]]]:
+    """Name and points of each curve of a page, top left being 0, 0."""
+    found = re.findall(r'<polyline points="([^"]+)"[^>]*><title>([^<]+)<', page)
+    return [
+        (name, [(float(x), float(y)) for x, y in (each.split(",") for each in points.split())])
+        for points, name in found
+    ]
+
+
+def test_the_page_of_spark_s_demo_draws_each_batch() -> None:
+    alone = attrs.evolve(
+        on_spark().phases[0],
+        batches=(MeasuredBatch(begin=100.0, end=101.0, remote=3), MeasuredBatch(begin=101.0, end=103.0, remote=3)),
+    )
+    moved = attrs.evolve(alone, label="dstorm", batches=(MeasuredBatch(begin=109.0, end=110.0, remote=0),))
+    found = attrs.evolve(on_spark(), phases=(alone, moved))
+    (_, before), (_, after), (_, lasted), (_, shorter) = drawn = curves(spark.measured_page(found))
+    assert [name for name, _ in drawn] == 2 * ["Spark alone", "dstorm"]
+    assert len({y for _, y in before}) == 1
+    assert after[0][1] > before[0][1]  # nothing between nodes: at the foot
+    assert lasted[-1][1] < lasted[0][1] == shorter[0][1]  # two seconds are above one
+    assert after[0][0] - before[0][0] == pytest.approx(3 * (before[-1][0] - before[0][0]), abs=0.3)
+    assert [len(phase["each_batch"]) for phase in spark.measured_data(found)["phases"]] == [2, 1]
+    assert "Over time" not in spark.measured_page(on_spark())
+
+
 def test_the_page_of_storm_s_demo_draws_the_seconds_of_each_placement_where_they_were() -> None:
     first = attrs.evolve(on_storm().phases[0], begin=1000.0, rates=(100.0, 100.0))
     later = attrs.evolve(first, label="dstorm", begin=1010.0, rates=(0.0, 50.0, 100.0))
     shown = storm.html(attrs.evolve(on_storm(), phases=(first, later)))
-    drawn = re.findall(r'<polyline points="([^"]+)"[^>]*stroke="([^"]+)"[^>]*><title>([^<]+)<', shown)
-    assert [name for _, _, name in drawn] == ["Storm alone", "dstorm"]
-    assert drawn[0][1] != drawn[1][1]
-    (alone, moved) = ([tuple(map(float, each.split(","))) for each in points.split()] for points, _, _ in drawn)
+    (alone_name, alone), (moved_name, moved) = curves(shown)
+    assert (alone_name, moved_name) == ("Storm alone", "dstorm")
+    assert len(set(re.findall(r'<polyline [^>]*stroke="([^"]+)"', shown))) == 2
     assert len({y for _, y in alone}) == 1
     assert [y for _, y in moved] == sorted((y for _, y in moved), reverse=True)  # up from nothing to all
     assert moved[-1][1] == alone[0][1]

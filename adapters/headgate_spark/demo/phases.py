@@ -17,9 +17,10 @@ from headgate_spark.monitor import Totals, next_batches, observation, totals
 from headgate_spark.nodes import nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from headgate.plugins.host import PluginHost
+    from headgate_spark.events.history import Job
     from headgate_spark.target import SparkTarget
 
 WARM_UP = 2
@@ -38,6 +39,15 @@ class ComparedScheduler:
 
 
 @attrs.frozen(kw_only=True)
+class MeasuredBatch:
+    """One batch: when it began and ended, seconds since 1970, and its bytes between nodes."""
+
+    begin: float
+    end: float
+    remote: int
+
+
+@attrs.frozen(kw_only=True)
 class MeasuredPlacement:
     """One placement and a year of rows under it.
 
@@ -46,7 +56,7 @@ class MeasuredPlacement:
         plan: The plan that was carried out; None where Spark decided alone.
         seconds: Time to plan.
         asked: The scheduler's request; None without a plan.
-        measured: Totals of the batches.
+        measured: Totals of the batches. `batches`: each of them.
         placed: Assignment that was seen in the last of them.
         batch_seconds: Seconds of a batch at the load that was planned for, as the plan has it.
         warnings: Sentences of preflight.
@@ -57,6 +67,7 @@ class MeasuredPlacement:
     seconds: float = 0.0
     asked: Request | None = None
     measured: Totals
+    batches: tuple[MeasuredBatch, ...] = ()
     placed: FrozenMap[str, Slot]
     batch_seconds: float = 0.0
     warnings: tuple[str, ...] = ()
@@ -86,8 +97,20 @@ def alone(target: SparkTarget, load: float) -> tuple[MeasuredPlacement, Observat
     seen = observation(target, jobs)
     # Another batch is dealt anew: what Spark takes is what its rule takes, and not what one placement would.
     batch = free_scores(question(target, seen, seen.assignment, load)).batch_seconds or 0.0
-    measured = totals(target, jobs)
-    return MeasuredPlacement(label=ALONE, measured=measured, placed=seen.assignment, batch_seconds=batch), seen
+    phase = MeasuredPlacement(
+        label=ALONE,
+        measured=totals(target, jobs),
+        batches=_batches(target, jobs),
+        placed=seen.assignment,
+        batch_seconds=batch,
+    )
+    return phase, seen
+
+
+def _batches(target: SparkTarget, jobs: Sequence[Job]) -> tuple[MeasuredBatch, ...]:
+    return tuple(
+        MeasuredBatch(begin=job.start.time, end=job.end.time, remote=totals(target, [job]).remote) for job in jobs
+    )
 
 
 def question(target: SparkTarget, pilot: Observation, running: FrozenMap[str, Slot], load: float) -> Request:
@@ -141,6 +164,7 @@ def carry_out(
         seconds=seconds,
         asked=request,
         measured=totals(target, jobs, plan.assignment),
+        batches=_batches(target, jobs),
         placed=observation(target, jobs).assignment,
         batch_seconds=plan.scores.batch_seconds or 0.0,
         warnings=warnings,

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headgate.problem import Problem
+from headgate.report.curves import Curve, CurvePanel, curves_svg
 from headgate.report.format import percent, quantity
 from headgate.report.html import Panel, Table, page
 from headgate.report.placement import placement_svg
 from headgate_spark.demo.offline import ALONE, free_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from headgate.api import Comparison
     from headgate.model import Request
-    from headgate_spark.demo.phases import MeasuredPlacement
+    from headgate_spark.demo.phases import MeasuredBatch, MeasuredPlacement
     from headgate_spark.demo.run import SparkDemoResult
     from headgate_spark.monitor import Totals
 
@@ -109,6 +110,9 @@ def measured_data(found: SparkDemoResult) -> dict[str, Any]:
                 "rows": phase.measured.rows,
                 "batches": phase.measured.batches,
                 "batch_seconds": phase.measured.seconds,
+                "each_batch": [
+                    {"begin": each.begin, "end": each.end, "bytes_between_nodes": each.remote} for each in phase.batches
+                ],
                 "nodes_used": phase.nodes_used,
                 "utilisation": phase.plan.scores.utilisation if phase.plan else None,
                 "planned_batch_seconds": phase.batch_seconds,
@@ -149,7 +153,40 @@ def measured_page(found: SparkDemoResult) -> str:
         )
         for phase in phases
     ]
-    return page("Headgate: one query, several placements", intro, [table, *panels])
+    curves = [_curves(phases)] if any(phase.batches for phase in phases) else []
+    return page("Headgate: one query, several placements", intro, [table, *curves, *panels])
+
+
+FIGURES: tuple[tuple[str, Callable[[MeasuredBatch], float]], ...] = (
+    ("MB between nodes, in a batch", lambda batch: batch.remote / 1e6),
+    ("seconds of a batch", lambda batch: batch.end - batch.begin),
+)
+"""What the curves show of each batch."""
+
+
+def _curves(phases: Sequence[MeasuredPlacement]) -> Panel:
+    """Batches over time, a step each and a curve a placement; what lies between two was not measured."""
+    first = min(batch.begin for phase in phases for batch in phase.batches)
+    marks = [(phase.batches[0].begin - first, phase.label) for phase in phases if phase.batches]
+    panels = [
+        CurvePanel(
+            title=title,
+            curves=tuple(
+                Curve(name=phase.label, colour=number, points=_steps(phase.batches, first, value))
+                for number, phase in enumerate(phases)
+            ),
+        )
+        for title, value in FIGURES
+    ]
+    told = "A step is a batch. Dashed lines: the first batch of the next placement, while the same query went on."
+    return Panel(title="Over time", svg=curves_svg(panels, marks), caption=told)
+
+
+def _steps(
+    batches: Sequence[MeasuredBatch], first: float, value: Callable[[MeasuredBatch], float]
+) -> tuple[tuple[float, float | None], ...]:
+    begins = [(batches[0].begin - first, None)] if batches else []
+    return (*begins, *((batch.end - first, value(batch)) for batch in batches))
 
 
 def _caption(phase: MeasuredPlacement) -> str:

@@ -106,7 +106,10 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
     assert phases["dstorm at 20% load"]["nodes_used"] == 1
     assert phases["dstorm at 20% load"]["bytes_between_nodes"] == 0
     page = (tmp_path / "headgate-demo" / "demo.html").read_text()
-    assert page.count("<svg") == len(found["phases"])
+    assert page.count("<svg") == len(found["phases"]) + 1  # and the curves
+    for phase in found["phases"]:
+        assert sum(each["bytes_between_nodes"] for each in phase["each_batch"]) == phase["bytes_between_nodes"]
+        assert [each["begin"] for each in phase["each_batch"]] == sorted(each["begin"] for each in phase["each_batch"])
     as_documented(found["phases"])
 
 
