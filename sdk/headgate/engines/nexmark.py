@@ -179,7 +179,8 @@ class Nexmark:
     def _price(self, numbers: NDArray[np.int64], draw: _Draw) -> NDArray[np.int64]:
         """Cents, evenly spread over the logarithm from 1 to 1,000,000 dollars."""
         part = (self._bits(numbers, draw) >> np.uint64(11)) * 2.0**-53
-        return np.floor(10.0 ** (part * 6.0) * 100.0 + 0.5).astype(np.int64)
+        cents: NDArray[np.int64] = np.floor(10.0 ** (part * 6.0) * 100.0 + 0.5).astype(np.int64)
+        return cents
 
     def _below(self, bound: int | NDArray[np.int64], numbers: NDArray[np.int64], draw: _Draw) -> NDArray[np.int64]:
         return (self._bits(numbers, draw) >> np.uint64(1)).astype(np.int64) % bound
