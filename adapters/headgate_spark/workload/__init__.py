@@ -1,0 +1,1 @@
+"""Queries to run on a cluster that do real work: Nexmark's."""
