@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headgate.cli.numbers import FiniteRange
-from headgate.engines.apart.options import apart_options, fault_command, node_limits
+from headgate.engines.apart.options import apart_options, fault_command
 from headgate.engines.cluster_commands import end_cluster, running_cluster, whole_numbers
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
+    from headgate.engines.apart.options import ApartOptions
     from headgate_spark.local.state import SparkState
 
 CORES = whole_numbers("cores")
@@ -28,11 +29,9 @@ def spark() -> None:
 @click.option("--workers", "cores", default="4,2,1", show_default=True, callback=CORES, help="Cores of each Worker.")
 @apart_options
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
-def up(
-    cores: tuple[int, ...], *, apart: bool, nodes: tuple[float, ...] | None, network: float | None, as_json: bool
-) -> None:
+def up(cores: tuple[int, ...], *, apart: ApartOptions, as_json: bool) -> None:
     """Start a Master and Workers, and leave them running."""
-    limits = node_limits(len(cores), apart=apart, nodes=nodes, network=network)
+    limits = apart.limits(len(cores))
     # The list of all commands imports this module, and needs none of the 0.2 s that clusters take to import.
     from headgate_spark.local.cluster import worker_specs
     from headgate_spark.local.state import up as start
@@ -172,4 +171,5 @@ def _show(cluster: dict[str, Any], *, as_json: bool) -> None:
         return
     click.echo(f"{cluster['master_url']}  {cluster['ui']}")
     for worker in cluster["workers"]:
-        click.echo(f"{worker['host']}  {worker['cores']} cores  {worker['memory']} MB  {worker['state']}")
+        rack = f"  {worker['rack']}" if worker["rack"] else ""
+        click.echo(f"{worker['host']}  {worker['cores']} cores  {worker['memory']} MB  {worker['state']}{rack}")

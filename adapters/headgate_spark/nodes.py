@@ -18,11 +18,15 @@ BANDWIDTH = "BANDWIDTH"
 """Attribute of an executor: bytes/s that its machine takes in, from `SPARK_EXECUTOR_ATTRIBUTE_BANDWIDTH`."""
 
 
+RACK = "RACK"
+"""Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_RACK`."""
+
+
 def nodes(spark: Any) -> tuple[Node, ...]:
     """The nodes that have a live executor, with the tasks that these run at once (100 points each) and their memory.
 
-    The type of a machine and its bandwidth are the executor attributes `MACHINE` and `BANDWIDTH`, which Spark makes of
-    variables in its environment.
+    The type of a machine, its rack and its bandwidth are the executor attributes `MACHINE`, `RACK` and `BANDWIDTH`,
+    which Spark makes of variables in its environment.
     """
     scala = scala_context(spark.sparkContext)
     each_task = max(int(_setting(scala, "spark.task.cpus", "1")), 1)
@@ -34,7 +38,7 @@ def nodes(spark: Any) -> tuple[Node, ...]:
         # Tasks that it runs at once: cores that are left over are no use to any.
         tasks[host] += executor.totalCores() // each_task
         count[host] += 1
-        for name in (MACHINE, BANDWIDTH):
+        for name in (MACHINE, RACK, BANDWIDTH):
             if (value := executor.attributes().get(name)).isDefined():
                 said[host][name] = value.get()
     memory = executor_memory(float(scala.executorMemory()), lambda name: _setting(scala, name, ""))
@@ -44,6 +48,7 @@ def nodes(spark: Any) -> tuple[Node, ...]:
             capacity=Resources(cpu=100.0 * tasks[host], memory=memory * count[host]),
             slots=(PORT,),
             machine_type=said[host].get(MACHINE),
+            rack=said[host].get(RACK),
             bandwidth=amount(said[host].get(BANDWIDTH, "")),
         )
         for host in sorted(tasks)

@@ -12,13 +12,14 @@ import click
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Progress, console, emit, folder_option, json_option, say, table
-from headgate.engines.apart.options import apart_options, node_limits
+from headgate.engines.apart.options import apart_options
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headgate.engines.apart.limits import NodeLimits
+    from headgate.engines.apart.options import ApartOptions
     from headgate.plugins.host import PluginHost
     from headgate_spark.local.cluster import WorkerSpec
 
@@ -40,9 +41,7 @@ def demo(
     load: float,
     output: Path,
     offline: bool,
-    apart: bool,
-    nodes: tuple[float, ...] | None,
-    network: float | None,
+    apart: ApartOptions,
     as_json: bool,
 ) -> None:
     """Place a real PySpark query on a real three-node cluster, and measure what that wins."""
@@ -52,7 +51,7 @@ def demo(
     from headgate_spark.local.cluster import worker_specs
 
     host, workers = plugins(context), worker_specs(CORES)
-    limits = node_limits(len(workers), apart=apart, nodes=nodes, network=network)
+    limits = apart.limits(len(workers))
     missing = _missing()
     if not (offline or missing):
         _real(host, workers, load, output, apart=limits, as_json=as_json)

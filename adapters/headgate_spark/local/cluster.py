@@ -46,6 +46,10 @@ MACHINE = "SPARK_EXECUTOR_ATTRIBUTE_MACHINE_TYPE"
 """Variable in the environment of a Worker, which its executors inherit: Spark makes an attribute MACHINE_TYPE of it."""
 
 
+RACK = "SPARK_EXECUTOR_ATTRIBUTE_RACK"
+"""Variable like it, for the rack."""
+
+
 NODE_NAME = "SPARK_EXECUTOR_ATTRIBUTE_NODE"
 """Variable like it, for the name of the machine."""
 
@@ -53,13 +57,14 @@ NODE_NAME = "SPARK_EXECUTOR_ATTRIBUTE_NODE"
 @attrs.frozen(kw_only=True)
 class WorkerSpec:
     """A Worker: the loopback address it has for itself, the cores and the memory in MB it offers, and what its
-    executors tell of their machine: its type, and its name if that is not the address.
+    executors tell of their machine: its type, its rack, and its name if that is not the address.
     """
 
     host: str
     cores: int
     memory_mb: int = 1024
     machine_type: str | None = None
+    rack: str | None = None
     node: str | None = None
 
 
@@ -262,7 +267,8 @@ class LocalSpark(LocalCluster):
         self.nodes = ApartNodes.make(self.apart)
         self.master_host = self.nodes.gateways[0]
         self.workers = tuple(
-            attrs.evolve(spec, host=host) for spec, host in zip(self.workers, self.nodes.hosts, strict=True)
+            attrs.evolve(spec, host=host, rack=self.nodes.racks.get(host, spec.rack))
+            for spec, host in zip(self.workers, self.nodes.hosts, strict=True)
         )
 
     def _start_master(self) -> None:
@@ -275,7 +281,7 @@ class LocalSpark(LocalCluster):
         size = ["--cores", str(spec.cores), "--memory", f"{spec.memory_mb}m"]
         place = ["--host", spec.host, "--port", "0", "--webui-port", "0"]
         work = ["--work-dir", str(self._work / f"work-{spec.host}")]
-        told = {MACHINE: spec.machine_type, NODE_NAME: spec.node}
+        told = {MACHINE: spec.machine_type, RACK: spec.rack, NODE_NAME: spec.node}
         more = {name: value for name, value in told.items() if value is not None}
         self._spawn(f"worker-{spec.host}", spec.host, [WORKER, *place, *size, *work, self.master_url], more)
 

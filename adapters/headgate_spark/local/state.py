@@ -44,12 +44,14 @@ class SparkState(ClusterState):
             EngineError: The Master is not there any more.
         """
         try:
-            return LocalSpark.attach(self.folder(), self.master_url, self.ui_port, self.daemons)
+            found = LocalSpark.attach(self.folder(), self.master_url, self.ui_port, self.daemons)
         except OSError as error:
             raise self._lost(error) from error
+        found.nodes = self.nodes()
+        return found
 
     def describe(self) -> dict[str, Any]:
-        """Its Master, and host, cores, memory and state of each Worker.
+        """Its Master, and host, cores, memory, state and rack of each Worker.
 
         Raises:
             EngineError: The Master is not there any more.
@@ -59,7 +61,12 @@ class SparkState(ClusterState):
         except OSError as error:
             raise self._lost(error) from error
         keys = ("host", "cores", "coresused", "memory", "state")
-        rows = [{key: each[key] for key in keys} for each in sorted(workers, key=lambda each: str(each["host"]))]
+        nodes = self.nodes()
+        racks = nodes.racks if nodes else {}
+        rows = [
+            {key: each[key] for key in keys} | {"rack": racks.get(each["host"])}
+            for each in sorted(workers, key=lambda each: str(each["host"]))
+        ]
         return {
             "master_url": self.master_url,
             "ui": f"http://{master_host(self.master_url)}:{self.ui_port}",

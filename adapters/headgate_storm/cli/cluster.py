@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headgate.engines.apart.options import apart_options, fault_command, node_limits
+from headgate.engines.apart.options import apart_options, fault_command
 from headgate.engines.cluster_commands import MOST, end_cluster, running_cluster
 from headgate_storm.release.artefacts import STORM
 
 if TYPE_CHECKING:
+    from headgate.engines.apart.options import ApartOptions
     from headgate_storm.local.cluster import SupervisorSpec
 
 SIZES = "400:4096:4,200:2048:3,100:1024:2"
@@ -68,13 +69,11 @@ def up(
     extlib: tuple[Path, ...],
     extlib_daemon: tuple[Path, ...],
     *,
-    apart: bool,
-    nodes: tuple[float, ...] | None,
-    network: float | None,
+    apart: ApartOptions,
     as_json: bool,
 ) -> None:
     """Start ZooKeeper, Nimbus and supervisors, and leave them running."""
-    limits = node_limits(len(supervisors), apart=apart, nodes=nodes, network=network)
+    limits = apart.limits(len(supervisors))
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
     from headgate_storm.local.cluster import LocalStorm
     from headgate_storm.local.state import up as start
@@ -153,7 +152,8 @@ def _show(cluster: dict[str, Any], *, as_json: bool) -> None:
     for each in cluster["supervisors"]:
         cpu = f"{each['used_cpu']:g} of {each['cpu']:g} points"
         memory = f"{each['used_memory_mb']:g} of {each['memory_mb']:g} MB"
-        click.echo(f"  {each['host']}  {each['used_slots']} of {each['slots']} slots, {cpu}, {memory}")
+        rack = f", in {each['rack']}" if each.get("rack") else ""
+        click.echo(f"  {each['host']}  {each['used_slots']} of {each['slots']} slots, {cpu}, {memory}{rack}")
     for each in cluster["topologies"]:
         parts = f"{each['workers']} workers, {each['executors']} executors"
         click.echo(f"  {each['name']}  {each['status']}, {parts}  {each['scheduling']}".rstrip())

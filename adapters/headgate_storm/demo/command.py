@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Progress, console, emit, folder_option, json_option, say, table
-from headgate.engines.apart.options import apart_options, node_limits
+from headgate.engines.apart.options import apart_options
 from headgate_storm.release.artefacts import STORM
+
+if TYPE_CHECKING:
+    from headgate.engines.apart.options import ApartOptions
 
 
 @click.command()
@@ -26,9 +30,7 @@ def storm(
     load: float,
     version: str,
     output: Path,
-    apart: bool,
-    nodes: tuple[float, ...] | None,
-    network: float | None,
+    apart: ApartOptions,
     as_json: bool,
 ) -> None:
     """Place a real topology on a real Storm cluster, and measure what that wins.
@@ -41,7 +43,7 @@ def storm(
     from headgate_storm.demo.show import columns, data, html, note, rows
     from headgate_storm.local.cluster import THREE
 
-    limits = node_limits(len(THREE), apart=apart, nodes=nodes, network=network)
+    limits = apart.limits(len(THREE))
     progress, show = Progress(), console(stderr=True).print
     with tempfile.TemporaryDirectory(prefix="headgate-demo-", ignore_cleanup_errors=True) as folder:
         found = run(plugins(), THREE, load, Path(folder), progress, show, version=version, apart=limits)

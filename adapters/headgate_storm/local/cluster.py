@@ -26,6 +26,7 @@ from headgate_storm.client.gateway import NimbusGateway
 from headgate_storm.local.home import StormHome, write_conf
 from headgate_storm.local.processes import WorkerProcess, resident_mb, workers_of
 from headgate_storm.release.artefacts import STORM, distribution, java_version
+from headgate_storm.release.jar import bridge_jar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,6 +38,8 @@ SUPERVISOR = "org.apache.storm.daemon.supervisor.Supervisor"
 NIMBUS_HOST = "127.0.0.1"
 STANDBY_HOST = "127.0.0.2"
 """Addresses of Nimbus and ZooKeeper, and of the second Nimbus; supervisors have those from 127.0.0.11 on."""
+RACKS = "headgate.racks"
+"""Setting of the racks by host, which `headgate.storm.Racks` reads."""
 HEAP_MB = {ZOOKEEPER: 64, NIMBUS: 256, SUPERVISOR: 96}
 """MB of heap of a daemon. With less, Nimbus runs out of memory with a few topologies; Storm's own scripts give far more
 than those need."""
@@ -97,7 +100,8 @@ class LocalStorm(LocalCluster):
         options: Further options of a daemon's JVM, by its name, such as `nimbus`.
         timeout: Seconds that the cluster, or a daemon that joins it, may take to be ready.
         folder: Where logs and state go; a temporary folder by default.
-        apart: Bounds of the node of each supervisor, which then has an interface, and an address, of its own.
+        apart: Bounds of the node of each supervisor, which then has an interface, and an address, of its own. If they
+            name racks, Nimbus and workers know them by Headgate's jar.
         group: The mark of its processes, once started.
         gateway: Nimbus, once started.
         nimbus_host: Address of Nimbus and ZooKeeper, and of whoever listens for workers.
@@ -154,7 +158,7 @@ class LocalStorm(LocalCluster):
         self._home = StormHome(path=self._work / "home", distribution=jars, java=java.program)
         try:
             self.make_nodes()
-            self._home.lay_out(extlib=self.extlib, extlib_daemon=self.extlib_daemon)
+            self._home.lay_out(extlib=self._extlib(), extlib_daemon=self.extlib_daemon)
             self._configure()
             self._spawn("zookeeper")
             self._wait_for_zookeeper()
@@ -277,6 +281,16 @@ class LocalStorm(LocalCluster):
         placed = zip(self.supervisors, self.nodes.hosts, strict=True)
         self.supervisors = tuple(attrs.evolve(spec, host=host) for spec, host in placed)
 
+    def _racks(self) -> dict[str, str]:
+        return self.nodes.racks if self.nodes else {}
+
+    def _extlib(self) -> tuple[Path, ...]:
+        """The jars of daemons and workers, with the one that knows racks: workers ask for them too, to shuffle."""
+        if not self._racks():
+            return self.extlib
+        jar = bridge_jar(self.version)
+        return self.extlib if jar.name in {each.name for each in self.extlib} else (*self.extlib, jar)
+
     def _configure(self) -> None:
         """Give every daemon its ports and settings, and write the `storm.yaml` for clients."""
         zookeeper, nimbus, standby = self._ports.take(3)
@@ -286,7 +300,9 @@ class LocalStorm(LocalCluster):
             "nimbus.seeds": [self.nimbus_host],
             "nimbus.thrift.port": nimbus,
         }
-        self._base = where | FAST | self._home.worker_settings() | dict(self.conf)
+        racks = {"storm.network.topography.plugin": "headgate.storm.Racks", RACKS: self._racks()}
+        known = racks if self._racks() else {}
+        self._base = where | FAST | self._home.worker_settings() | known | dict(self.conf)
         self._own["zookeeper"] = ZOOKEEPER, {"dev.zookeeper.path": str(self._work / "zookeeper" / "data")}
         self._own["nimbus"] = NIMBUS, {"storm.local.hostname": self.nimbus_host}
         self._own["standby"] = NIMBUS, {"storm.local.hostname": self._standby_host, "nimbus.thrift.port": standby}

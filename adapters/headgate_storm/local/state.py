@@ -58,11 +58,13 @@ class StormState(ClusterState):
             return self._describe(gateway.cluster())
 
     def _describe(self, cluster: ClusterSummary) -> dict[str, Any]:
+        nodes = self.nodes()
+        racks = nodes.racks if nodes else {}
         return {
             "version": self.version,
             "nimbus": self.where,
             "conf": str(Path(self.home, "conf")),
-            "supervisors": [attrs.asdict(each) for each in cluster.supervisors],
+            "supervisors": [attrs.asdict(each) | {"rack": racks.get(each.host)} for each in cluster.supervisors],
             "topologies": [attrs.asdict(each) for each in cluster.topologies],
         }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 import attrs
 
+from headgate.engines.apart.nodes import ApartNodes
 from headgate.engines.apart.sweep import end_nodes
 from headgate.engines.cache import cache_folder
 from headgate.engines.lifetime import lifetime
@@ -52,6 +53,14 @@ class ClusterState:
     @abstractmethod
     def where(self) -> str:
         """The address that tells the cluster from others."""
+
+    def nodes(self) -> ApartNodes | None:
+        """Its nodes that are apart, None if they are not.
+
+        Raises:
+            EngineError: They are gone.
+        """
+        return ApartNodes.find(self.bridge) if self.bridge else None
 
     @classmethod
     def folder(cls) -> Path:

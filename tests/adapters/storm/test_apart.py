@@ -9,7 +9,7 @@ import pytest
 
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.limits import NodeLimits
-from headgate.engines.apart.network import NAMESPACES, namespaces
+from headgate.engines.apart.netlink import NAMESPACES, namespaces
 from headgate_storm.local.cluster import LocalStorm, supervisor_specs
 from headgate_storm.local.smoke_topology import submit_words
 from patience import PATIENCE

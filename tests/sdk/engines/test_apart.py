@@ -16,31 +16,14 @@ from headgate.engines.apart.ability import bounds, network_problem
 from headgate.engines.apart.groups import find_groups
 from headgate.engines.apart.limits import NodeLimits, parse_cores, parse_rate
 from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.network import NAMESPACES, interfaces, namespaces, netlink
+from headgate.engines.apart.netlink import NAMESPACES, namespaces, netlink
 from headgate.engines.apart.nodes import ApartNodes
 from headgate.engines.apart.sweep import sweep
 from headgate.errors import EngineError
-from namespaces import namespaces_of
+from namespaces import LISTEN, SEND, made_of, namespaces_of, programs
 from patience import PATIENCE
 
 MBIT = 1e6
-LISTEN = """
-import socket, sys
-server = socket.create_server((sys.argv[1], 0))
-print(server.getsockname()[1], flush=True)
-while True:
-    caller, _ = server.accept()
-    with caller:
-        while caller.recv(65536): pass
-"""
-SEND = """
-import socket, sys, time
-caller = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=5)
-end, sent = time.monotonic() + float(sys.argv[3]), 0
-while time.monotonic() < end:
-    sent += caller.send(b"x" * 65536)
-print(sent)
-"""
 OWNER = """
 import sys, time
 from headgate.engines.apart.limits import NodeLimits
@@ -68,26 +51,8 @@ def two(able):
 
 @pytest.fixture
 def run(two):
-    """Starts Python on a node; what it started has ended after the test."""
-    started = []
-
-    def start(host, text, *arguments):
-        process = None
-
-        def spawn():
-            nonlocal process
-            command = [sys.executable, "-c", text, *map(str, arguments)]
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            return process.pid
-
-        two.start(host, spawn)
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
+    with programs(two) as start:
+        yield start
 
 
 def test_rates_and_cores_are_read_as_people_write_them():
@@ -121,7 +86,7 @@ def test_a_name_tells_its_owner_and_fits_an_interface():
 
 def test_what_goes_from_node_to_node_is_bounded(two, run):
     first, second = two.hosts
-    server = run(first, LISTEN, first)
+    server = run(first, LISTEN, first, PATIENCE)
     port = server.stdout.readline().strip()
     begun = time.monotonic()
     sent, error = run(second, SEND, first, port, 3).communicate(timeout=PATIENCE)
@@ -135,7 +100,7 @@ def test_what_goes_from_node_to_node_is_bounded(two, run):
 
 def test_a_node_that_is_cut_off_is_not_reached_until_it_is_joined(two, run):
     first, second = two.hosts
-    server = run(first, LISTEN, first)
+    server = run(first, LISTEN, first, PATIENCE)
     port = server.stdout.readline().strip()
     two.set_up(first, up=False)
     _, error = run(second, SEND, first, port, 0.1).communicate(timeout=PATIENCE)
@@ -163,13 +128,6 @@ def test_processes_and_their_children_get_no_more_than_their_node(two, run):
     child.kill()
     greedy, _ = run(two.hosts[0], "x = bytearray(2**30); print(len(x))").communicate(timeout=PATIENCE)
     assert greedy == ""
-
-
-def made_of(name):
-    """Namespaces, control groups and interfaces of one cluster: others may run meanwhile."""
-    with netlink() as system:
-        names = [*namespaces(), *find_groups().names(), *interfaces(system)]
-    return [each for each in names if ClusterName.parse(each) == name]
 
 
 def test_nothing_is_left_and_nothing_of_anybody_else_is_touched(able):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import attrs
 
 from headgate.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 UNITS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 """Bits per second, by the units of the traffic control of Linux."""
@@ -14,6 +18,25 @@ LEAST_RATE = 64e3
 """Bits per second; with less no daemon's heartbeats come in time."""
 LEAST_CORES = 0.05
 """Cores; with less a JVM does not start within minutes."""
+
+
+@attrs.frozen
+class Rack:
+    """A rack: its nodes share a bridge, and one link to all that is not on it.
+
+    Attributes:
+        name: What schedulers know it by.
+        rate: Bits per second, to the rack and from it; None is no bound.
+    """
+
+    name: str
+    rate: float | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Check the bound."""
+        if not self.name:
+            raise EngineError("a rack without a name: schedulers know it by one")
+        _check_rate(f"a link of {self.name}", self.rate)
 
 
 @attrs.frozen(kw_only=True)
@@ -24,20 +47,37 @@ class NodeLimits:
         cores: Processor time, in cores: 0.5 is half of the time of one.
         memory_mb: Memory of all its processes together, in MB.
         rate: Bits per second, to the node and from it.
+        rack: Where it is; None is at the core, as Nimbus or a Master is.
     """
 
     cores: float | None = None
     memory_mb: float | None = None
     rate: float | None = None
+    rack: Rack | None = None
 
     def __attrs_post_init__(self) -> None:
         """Check the bounds."""
         if self.cores is not None and not LEAST_CORES <= self.cores < float("inf"):
             raise EngineError(f"a node of {self.cores:g} cores: at least {LEAST_CORES:g} are needed to start a JVM")
-        if self.rate is not None and not LEAST_RATE <= self.rate < float("inf"):
-            raise EngineError(f"a network of {self.rate:g} bit/s: at least {LEAST_RATE:g} are needed for heartbeats")
+        _check_rate("a network", self.rate)
         if self.memory_mb is not None and not 1 <= self.memory_mb < float("inf"):
             raise EngineError(f"a node of {self.memory_mb:g} MB: at least 1 is needed")
+
+
+def racks_of(nodes: Iterable[NodeLimits]) -> tuple[Rack, ...]:
+    """The racks of nodes, in the order in which the nodes name them.
+
+    Args:
+        nodes: Bounds of the nodes.
+
+    Raises:
+        EngineError: Two nodes differ in the rate of their rack.
+    """
+    found: dict[str, Rack] = {}
+    for rack in (each.rack for each in nodes if each.rack is not None):
+        if found.setdefault(rack.name, rack) != rack:
+            raise EngineError(f"{rack.name} has one link, and its nodes say {found[rack.name].rate} and {rack.rate}")
+    return tuple(found.values())
 
 
 def parse_rate(text: str) -> float:
@@ -68,3 +108,23 @@ def parse_cores(text: str) -> tuple[float, ...]:
     if not all(re.fullmatch(r"\d+(?:\.\d+)?", each) and float(each) >= LEAST_CORES for each in parts):
         raise ValueError(f"{text!r} is no list of cores such as 1.0,0.5,0.5, each at least {LEAST_CORES:g}")
     return tuple(float(each) for each in parts)
+
+
+def parse_racks(text: str) -> tuple[int, ...]:
+    """Nodes of each rack, of a list such as `2,1`.
+
+    Args:
+        text: Whole numbers with commas between them.
+
+    Raises:
+        ValueError: It is none, or a rack has no node.
+    """
+    parts = [each.strip() for each in text.split(",")]
+    if not all(re.fullmatch(r"[1-9]\d{0,2}", each) for each in parts):
+        raise ValueError(f"{text!r} is no list of nodes in each rack such as 2,1, each at least 1")
+    return tuple(int(each) for each in parts)
+
+
+def _check_rate(what: str, rate: float | None) -> None:
+    if rate is not None and not LEAST_RATE <= rate < float("inf"):
+        raise EngineError(f"{what} of {rate:g} bit/s: at least {LEAST_RATE:g} are needed for heartbeats")

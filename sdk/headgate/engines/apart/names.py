@@ -11,9 +11,9 @@ import attrs
 import numpy as np
 import psutil
 
-PATTERN = re.compile(r"hg([0-9a-z]{5})([0-9a-z]{4})([0-9a-z])([0-9a-z]{2})")
-"""Owner's pid, when it started, which of its clusters, which node, all to base 36. An interface's name may have 15
-characters."""
+PATTERN = re.compile(r"hg([0-9a-z]{5})([0-9a-z]{4})([0-9a-z])([0-9a-z]{2})([brc]?)")
+"""Owner's pid, when it started, which of its clusters, which node, all to base 36; of a rack, which one, and a letter:
+its bridge, or the end of its link at the rack or at the core. An interface's name may have 15 characters."""
 TICKS = 36**4
 """Hundredths of a second after which two starts look alike, 4.7 hours: a pid that is given away again is told apart."""
 
@@ -57,7 +57,7 @@ class ClusterName:
 
     @property
     def bridge(self) -> str:
-        """Name of its bridge."""
+        """Name of its bridge, the core if there are racks."""
         return self.node(0)
 
     def node(self, index: int) -> str:
@@ -67,6 +67,14 @@ class ClusterName:
             index: Number of the node, from 1.
         """
         return f"hg{_digits(self.pid, 5)}{_digits(self.born, 4)}{_digits(self.number, 1)}{_digits(index, 2)}"
+
+    def rack(self, index: int) -> tuple[str, str, str]:
+        """Names of a rack's bridge, and of the ends of its link: at the core, and at the rack.
+
+        Args:
+            index: Number of the rack, from 1.
+        """
+        return f"{self.node(index)}b", f"{self.node(index)}c", f"{self.node(index)}r"
 
 
 def _digits(number: int, width: int) -> str:

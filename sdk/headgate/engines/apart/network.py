@@ -1,39 +1,56 @@
-"""A bridge with a network namespace for each node, made and removed over netlink by pyroute2."""
+"""A bridge with a network namespace for each node, and racks between them, made and removed over netlink."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from headgate.engines.apart.limits import racks_of
 from headgate.engines.apart.names import ClusterName
+from headgate.engines.apart.netlink import (
+    bound,
+    forgive,
+    index_of,
+    interfaces,
+    namespaces,
+    netlink,
+    received,
+    refusals,
+)
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from headgate.engines.apart.limits import NodeLimits
 
-NAMESPACES = Path("/run/netns")
-"""Folder in which namespaces have names, as for `ip netns`."""
 SUBNETS = tuple(f"198.{18 + index // 256}.{index % 256}" for index in range(512))
 """Networks of 256 addresses for benchmarks of networks (RFC 2544), of which no host on the Internet has one."""
 FIRST = 11
 """Last number of the first node's address; the bridge has 1 and 2."""
 INTERFACE = "eth0"
 """Name of the interface within each namespace."""
-BURST = 64 * 1024
-"""Bytes that pass at full speed after a pause; with less, segments of TCP are dropped at once."""
-DELAY = "100ms"
-"""Time that a packet may wait for its turn; with more, queues grow before TCP slows down."""
-STATISTICS = Path("/sys/class/net")
-"""Folder in which the kernel counts what each interface of this process's namespace carried."""
-ROOT = 0xFFFFFFFF
-"""Parent of the first queue of an interface."""
+
+
+@attrs.frozen
+class Cable:
+    """Two interfaces of which each gets what leaves by the other.
+
+    Attributes:
+        of: What it joins to the others, for messages.
+        outer: Its end at the bridge.
+        inner: Its end at the node or at the rack.
+        namespace: Name of the network namespace of the inner end; None if that is this process's too.
+    """
+
+    of: str
+    outer: str
+    inner: str
+    namespace: str | None = None
 
 
 @attrs.define(eq=False)
@@ -43,10 +60,14 @@ class NodeNetwork:
     Attributes:
         name: What its interfaces and namespaces are called after.
         subnet: The first three numbers of all addresses, once made.
+        racks: Names of its racks, once made.
+        places: Name of the rack of each node, None of one at the core, once made.
     """
 
     name: ClusterName
     subnet: str = ""
+    racks: tuple[str, ...] = ()
+    places: tuple[str | None, ...] = ()
 
     @property
     def gateways(self) -> tuple[str, str]:
@@ -66,10 +87,16 @@ class NodeNetwork:
         name = ClusterName.parse(bridge)
         if name is None:
             raise EngineError(f"{bridge!r} is no name of a bridge of a local cluster")
-        with netlink() as system, _refusals(f"the network {bridge}"):
-            index = _index(system, bridge)
+        with netlink() as system, refusals(f"the network {bridge}"):
+            index = index_of(system, bridge)
             first = min(each.get_attr("IFA_ADDRESS") for each in system.get_addr(index=index, family=socket.AF_INET))
-        return cls(name, first.rpartition(".")[0])
+            links = {link.get_attr("IFLA_IFNAME"): link for link in system.get_links()}
+        numbers = range(1, len(links) + 1)
+        bridges = [links[each] for each in (name.rack(number)[0] for number in numbers) if each in links]
+        ends = [links[each] for each in map(name.node, numbers) if each in links]
+        racks = {each["index"]: each.get_attr("IFLA_IFALIAS") for each in bridges}
+        places = tuple(racks.get(each.get_attr("IFLA_MASTER")) for each in ends)
+        return cls(name, first.rpartition(".")[0], tuple(racks.values()), places)
 
     def address(self, index: int) -> str:
         """Address of a node.
@@ -79,61 +106,98 @@ class NodeNetwork:
         """
         return f"{self.subnet}.{FIRST - 1 + index}"
 
-    def make(self, nodes: Sequence[NodeLimits]) -> None:
-        """Make the bridge, and namespace and interface of each node.
+    def cable(self, index: int) -> Cable:
+        """The cable of a node.
 
         Args:
-            nodes: Bounds of the nodes, whose rates are set.
+            index: Its number, from 1.
+        """
+        return Cable(f"node {index}", self.name.node(index), INTERFACE, self.name.node(index))
+
+    def link(self, rack: str) -> Cable:
+        """The cable between a rack's bridge and the core, which the nodes of the rack share.
+
+        Args:
+            rack: Its name.
+        """
+        _bridge, core, end = self.name.rack(self.racks.index(rack) + 1)
+        return Cable(rack, core, end)
+
+    def make(self, nodes: Sequence[NodeLimits]) -> None:
+        """Make the bridge, that of each rack, and namespace and interface of each node.
+
+        Args:
+            nodes: Bounds of the nodes, whose rates are set, those of their racks too.
 
         Raises:
             EngineError: No subnet is free, or the system refuses.
         """
-        with netlink() as system, _refusals(f"the network of {len(nodes)} nodes"):
+        with netlink() as system, refusals(f"the network of {len(nodes)} nodes"):
             self.subnet = _free_subnet(system)
-            bridge = self._bridge(system)
+            core = self._core(system)
+            bridges = {}
+            for rack in racks_of(nodes):
+                bridges[rack] = self._rack(system, core, rack.name)
+                self.set_rate(self.link(rack.name), rack.rate)
             for index, limits in enumerate(nodes, start=1):
-                self._node(system, bridge, index)
-                self.set_rate(index, limits.rate)
+                self._node(system, bridges[limits.rack] if limits.rack else core, index)
+                self.set_rate(self.cable(index), limits.rate)
+            self.places = tuple(each.rack.name if each.rack else None for each in nodes)
 
     def between(self, count: int) -> int:
         """Bytes that went from node to node so far, headers and all, by the counters of the interfaces.
 
-        That is what nodes sent, less what came to the bridge's own address. A node that is cut off keeps its counters.
+        That is what nodes sent, less what came to the bridge's own address. What a full queue on the way dropped is in
+        it too, each time that it is sent. A node that is cut off keeps its counters.
 
         Args:
             count: How many nodes there are.
         """
-        sent = sum(_received(self.name.node(index)) for index in range(1, count + 1))
-        return max(0, sent - _received(self.name.bridge))
+        sent = sum(received(self.name.node(index)) for index in range(1, count + 1))
+        return max(0, sent - received(self.name.bridge))
 
-    def set_up(self, index: int, *, up: bool) -> None:
-        """Switch the interface of a node on or off, as a cable that is put in or pulled.
+    def set_up(self, cable: Cable, *, up: bool) -> None:
+        """Put a cable in, or pull it out.
 
         Args:
-            index: Number of the node.
+            cable: Of a node or of a rack.
             up: Whether it is to carry anything.
         """
-        with netlink() as system, _refusals(f"node {index}"):
-            system.link("set", index=_index(system, self.name.node(index)), state="up" if up else "down")
+        with netlink() as system, refusals(cable.of):
+            system.link("set", index=index_of(system, cable.outer), state="up" if up else "down")
 
-    def set_rate(self, index: int, rate: float | None) -> None:
-        """Bound what comes to a node and what leaves it, each; a token bucket at either end of its cable.
+    def set_rate(self, cable: Cable, rate: float | None) -> None:
+        """Bound what goes either way, each, by a token bucket at either end.
 
         Args:
-            index: Number of the node.
+            cable: Of a node or of a rack.
             rate: Bits per second, None for no bound.
         """
-        with netlink() as system, _refusals(f"the rate of node {index}"):
-            _bound(system, self.name.node(index), rate)
-        with netlink(self.name.node(index)) as system, _refusals(f"the rate of node {index}"):
-            _bound(system, INTERFACE, rate)
+        with netlink() as system, refusals(f"the rate of {cable.of}"):
+            bound(system, cable.outer, rate)
+        with netlink(cable.namespace) as system, refusals(f"the rate of {cable.of}"):
+            bound(system, cable.inner, rate)
 
-    def _bridge(self, system: Any) -> int:
+    def _core(self, system: Any) -> int:
         system.link("add", ifname=self.name.bridge, kind="bridge")
-        bridge = _index(system, self.name.bridge)
+        bridge = index_of(system, self.name.bridge)
         for address in self.gateways:
             system.addr("add", index=bridge, address=address, prefixlen=24)
         system.link("set", index=bridge, state="up")
+        return bridge
+
+    def _rack(self, system: Any, core: int, rack: str) -> int:
+        self.racks = (*self.racks, rack)
+        name, *_ends = self.name.rack(len(self.racks))
+        system.link("add", ifname=name, kind="bridge")
+        bridge = index_of(system, name)
+        # Whoever finds the network again has the rack's name from the alias. Without ARP: this machine would answer for
+        # the core's address at the rack too, and what nodes send there would evade the link.
+        system.link("set", index=bridge, ifalias=rack, arp=False, state="up")
+        cable = self.link(rack)
+        system.link("add", ifname=cable.outer, kind="veth", peer={"ifname": cable.inner})
+        for end, master in ((cable.outer, core), (cable.inner, bridge)):
+            system.link("set", index=index_of(system, end), master=master, state="up")
         return bridge
 
     def _node(self, system: Any, bridge: int, index: int) -> None:
@@ -142,25 +206,12 @@ class NodeNetwork:
         name = self.name.node(index)
         netns.create(name)
         system.link("add", ifname=name, kind="veth", peer={"ifname": INTERFACE, "net_ns_fd": name})
-        system.link("set", index=_index(system, name), master=bridge, state="up")
+        system.link("set", index=index_of(system, name), master=bridge, state="up")
         with netlink(name) as inside:
-            own = _index(inside, INTERFACE)
+            own = index_of(inside, INTERFACE)
             inside.addr("add", index=own, address=self.address(index), prefixlen=24)
             inside.link("set", index=own, state="up")
-            inside.link("set", index=_index(inside, "lo"), state="up")
-
-
-@contextlib.contextmanager
-def netlink(namespace: str | None = None) -> Iterator[Any]:
-    """A connection to the kernel's tables of networks.
-
-    Args:
-        namespace: Name of a network namespace; that of this process by default.
-    """
-    from pyroute2 import IPRoute  # 0.4 s, and only clusters that are apart need it
-
-    with IPRoute(netns=namespace) if namespace else IPRoute() as system:
-        yield system
+            inside.link("set", index=index_of(inside, "lo"), state="up")
 
 
 def remove_network(name: ClusterName) -> None:
@@ -180,24 +231,7 @@ def remove_network(name: ClusterName) -> None:
         for each in interfaces(system):
             if ClusterName.parse(each) == name:
                 for index in system.link_lookup(ifname=each):
-                    _forgive(errno.ENODEV, lambda index=index: system.link("del", index=index))
-
-
-def namespaces() -> tuple[str, ...]:
-    """Names of all network namespaces that have one, whoever made them."""
-    try:
-        return tuple(sorted(each.name for each in NAMESPACES.iterdir()))
-    except FileNotFoundError:
-        return ()
-
-
-def interfaces(system: Any) -> tuple[str, ...]:
-    """Names of all interfaces of this process's namespace.
-
-    Args:
-        system: From `netlink`.
-    """
-    return tuple(link.get_attr("IFLA_IFNAME") for link in system.get_links())
+                    forgive(errno.ENODEV, lambda index=index: system.link("del", index=index))
 
 
 def _free_subnet(system: Any) -> str:
@@ -209,48 +243,3 @@ def _free_subnet(system: Any) -> str:
         if subnet not in used:
             return subnet
     raise EngineError(f"all {len(SUBNETS)} networks from 198.18.0.0 to 198.19.255.0 are in use on this machine")
-
-
-def _received(name: str) -> int:
-    """Bytes that came in by an interface of this namespace: of a node's cable, what the node sent."""
-    try:
-        return int((STATISTICS / name / "statistics" / "rx_bytes").read_text())
-    except OSError as error:
-        raise EngineError(f"what the interface {name} carried is not told: {error}") from error
-
-
-def _index(system: Any, name: str) -> int:
-    found = system.link_lookup(ifname=name)
-    if not found:
-        raise EngineError(f"there is no interface {name}: the cluster has ended, or somebody removed it")
-    return int(found[0])
-
-
-def _bound(system: Any, name: str, rate: float | None) -> None:
-    index = _index(system, name)
-    _forgive(errno.ENOENT, lambda: system.tc("del", index=index, parent=ROOT))
-    if rate is not None:
-        bits = f"{round(rate)}bit"
-        system.tc("add", "tbf", index=index, handle=0x10000, parent=ROOT, rate=bits, burst=BURST, latency=DELAY)
-
-
-def _forgive(code: int, call: Any) -> None:
-    """Make a netlink call, and pass over one error code of it, or an argument that is none (there is no such queue)."""
-    from pyroute2.netlink.exceptions import NetlinkError  # 0.4 s, and only clusters that are apart need it
-
-    try:
-        call()
-    except NetlinkError as error:
-        if error.code not in (code, errno.EINVAL):
-            raise
-
-
-@contextlib.contextmanager
-def _refusals(subject: str) -> Iterator[None]:
-    """Turn what the system refuses into the one error of engines."""
-    from pyroute2.netlink.exceptions import NetlinkError  # 0.4 s, and only clusters that are apart need it
-
-    try:
-        yield
-    except (NetlinkError, OSError) as error:
-        raise EngineError(f"{subject} cannot be made: {error}") from error

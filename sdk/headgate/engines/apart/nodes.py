@@ -12,7 +12,8 @@ from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.groups import Groups, find_groups
 from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.network import NAMESPACES, NodeNetwork, namespaces
+from headgate.engines.apart.netlink import NAMESPACES
+from headgate.engines.apart.network import Cable, NodeNetwork
 from headgate.engines.apart.sweep import remove, sweep
 from headgate.errors import EngineError
 from headgate.interrupts import held
@@ -78,8 +79,7 @@ class ApartNodes:
             EngineError: There is none.
         """
         network = NodeNetwork.find(bridge)
-        count = sum(ClusterName.parse(each) == network.name for each in namespaces())
-        return cls((NodeLimits(),) * count, network, find_groups())
+        return cls((NodeLimits(),) * len(network.places), network, find_groups())
 
     @property
     def gateways(self) -> tuple[str, str]:
@@ -90,6 +90,11 @@ class ApartNodes:
     def hosts(self) -> tuple[str, ...]:
         """Addresses of the nodes."""
         return tuple(self.network.address(index) for index in range(1, len(self.limits) + 1))
+
+    @property
+    def racks(self) -> dict[str, str]:
+        """Names of racks by the addresses of the nodes in them."""
+        return {host: rack for host, rack in zip(self.hosts, self.network.places, strict=True) if rack}
 
     def name(self, index: int) -> str:
         """Name of a node's namespace and control group.
@@ -121,7 +126,7 @@ class ApartNodes:
         """Bound processor time and network of each node from now on.
 
         Args:
-            limits: Bounds of each; its memory is left as it is.
+            limits: Bounds of each; its memory and its rack are left as they are.
         """
         for host, each in zip(self.hosts, limits, strict=True):
             self.set_rate(host, each.rate)
@@ -136,36 +141,42 @@ class ApartNodes:
         """
         self._groups.limit_cores(self.name(self._index(host)), cores)
 
-    def set_rate(self, host: str, rate: float | None) -> None:
-        """Bound the network of a node from now on, in either direction: a slow network.
+    def set_rate(self, place: str, rate: float | None) -> None:
+        """Bound the network of a node, or the link of a rack, from now on, in either direction: a slow network.
 
         Args:
-            host: Its address.
+            place: Address of the node, or name of the rack.
             rate: Bits per second, None for no bound.
         """
-        self.network.set_rate(self._index(host), rate)
+        self.network.set_rate(self._cable(place), rate)
 
     def between(self) -> int:
         """Bytes that went from node to node so far, as the kernel counted them at the interfaces."""
         return self.network.between(len(self.limits))
 
-    def set_up(self, host: str, *, up: bool) -> None:
-        """Part a node from all others, or join it to them again; its processes go on.
+    def set_up(self, place: str, *, up: bool) -> None:
+        """Part a node or a rack from all others, or join it to them again; its processes go on.
 
         Args:
-            host: Its address.
+            place: Address of the node, or name of the rack.
             up: Whether it is reached.
         """
-        self.network.set_up(self._index(host), up=up)
+        self.network.set_up(self._cable(place), up=up)
 
     def remove(self) -> None:
         """Remove all of it, once its processes have ended."""
         with held():
             remove(self.network.name, self._groups)
 
+    def _cable(self, place: str) -> Cable:
+        if place in self.network.racks:
+            return self.network.link(place)
+        return self.network.cable(self._index(place))
+
     def _index(self, host: str) -> int:
         if host not in self.hosts:
-            raise EngineError(f"{host} is no node that is apart: {', '.join(self.hosts)} are")
+            racks = f", and racks are {', '.join(self.network.racks)}" if self.network.racks else ""
+            raise EngineError(f"{host} is no node that is apart: {', '.join(self.hosts)} are{racks}")
         return self.hosts.index(host) + 1
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import attrs
 import click
 
-from headgate.engines.apart.limits import NodeLimits, parse_cores, parse_rate
+from headgate.engines.apart.limits import NodeLimits, Rack, parse_cores, parse_racks, parse_rate
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-F = TypeVar("F", bound="Callable[..., Any]")
+R = TypeVar("R")
 
 WITH = "With --apart, of each node: its"
+BOUNDS = "--nodes, --network, --racks and --rack-network"
 
 
 def _read(parse: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
@@ -30,58 +33,103 @@ def _read(parse: Callable[[str], Any]) -> Callable[[click.Context, click.Paramet
     return read
 
 
-def apart_options(command: F) -> F:
-    """Options `--apart`, `--nodes` and `--network`, which a command takes as `apart`, `nodes` and `network`.
+@attrs.frozen(kw_only=True)
+class ApartOptions:
+    """Values of `--apart` and of the options that bound nodes, as a command got them.
+
+    Attributes:
+        apart: Whether nodes are to be apart.
+        nodes: Cores of each node.
+        network: Bits per second of each node.
+        racks: Nodes of each rack, those of the first rack first.
+        rack_network: Bits per second of the link of each rack.
+    """
+
+    apart: bool
+    nodes: tuple[float, ...] | None = None
+    network: float | None = None
+    racks: tuple[int, ...] | None = None
+    rack_network: float | None = None
+
+    def limits(self, count: int) -> tuple[NodeLimits, ...] | None:
+        """Bounds of each node, None if nodes are not to be apart.
+
+        Args:
+            count: How many nodes the cluster has.
+
+        Raises:
+            click.UsageError: The options do not go together.
+        """
+        if not self.apart:
+            if attrs.evolve(self, apart=True) != ApartOptions(apart=True):
+                raise click.UsageError(f"{BOUNDS} bound nodes that are apart: add --apart")
+            return None
+        if self.nodes is not None and len(self.nodes) != count:
+            raise click.UsageError(f"--nodes has {len(self.nodes)} numbers for {count} nodes")
+        try:
+            places = zip(self.nodes or (None,) * count, self._racks(count), strict=True)
+            return tuple(NodeLimits(cores=cores, rate=self.network, rack=rack) for cores, rack in places)
+        except EngineError as error:  # a rate that is too low
+            raise click.UsageError(str(error)) from None
+
+    def _racks(self, count: int) -> tuple[Rack | None, ...]:
+        if self.racks is None:
+            if self.rack_network is not None:
+                raise click.UsageError("--rack-network bounds the links of racks: add --racks")
+            return (None,) * count
+        if sum(self.racks) != count:
+            raise click.UsageError(f"--racks has room for {sum(self.racks)} nodes, and there are {count}")
+        racks = (Rack(f"rack-{index}", self.rack_network) for index in range(1, len(self.racks) + 1))
+        return tuple(rack for rack, size in zip(racks, self.racks, strict=True) for _ in range(size))
+
+
+def apart_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Options `--apart`, `--nodes`, `--network`, `--racks` and `--rack-network`, which a command takes as `apart`.
 
     Args:
-        command: The function of the command.
+        command: The function of the command, whose argument `apart` gets `ApartOptions`.
     """
+
+    @functools.wraps(command)
+    def gathered(*arguments: Any, **others: Any) -> R:
+        own = {each.name: others.pop(each.name) for each in attrs.fields(ApartOptions)}
+        return command(*arguments, apart=ApartOptions(**own), **others)
+
     for option in (
+        click.option(
+            "--rack-network",
+            metavar="RATE",
+            callback=_read(parse_rate),
+            help="With --racks: the link between a rack and the others, which its nodes share, as 5mbit.",
+        ),
+        click.option(
+            "--racks",
+            metavar="NODES,...",
+            callback=_read(parse_racks),
+            help="With --apart: how many nodes are in each rack, as 2,1.",
+        ),
         click.option("--network", metavar="RATE", callback=_read(parse_rate), help=f"{WITH} network, as 20mbit."),
         click.option(
             "--nodes", metavar="CORES,...", callback=_read(parse_cores), help=f"{WITH} cores, as 1.0,0.5,0.5."
         ),
         click.option("--apart", is_flag=True, help="Nodes with a network interface and processor time of their own."),
     ):
-        command = option(command)
-    return command
+        gathered = option(gathered)
+    return gathered
 
 
-def node_limits(
-    count: int, *, apart: bool, nodes: tuple[float, ...] | None, network: float | None
-) -> tuple[NodeLimits, ...] | None:
-    """Bounds of each node, None if nodes are not to be apart.
-
-    Args:
-        count: How many nodes the cluster has.
-        apart: `--apart`.
-        nodes: `--nodes`.
-        network: `--network`.
-
-    Raises:
-        click.UsageError: The options do not go together.
-    """
-    if not apart:
-        if nodes is not None or network is not None:
-            raise click.UsageError("--nodes and --network bound nodes that are apart: add --apart")
-        return None
-    if nodes is not None and len(nodes) != count:
-        raise click.UsageError(f"--nodes has {len(nodes)} numbers for {count} nodes")
-    return tuple(NodeLimits(cores=each, rate=network) for each in nodes or (None,) * count)
-
-
-def disturb(bridge: str, host: str, *, joined: bool | None, network: float | None, cores: float | None) -> None:
-    """Disturb one node of the cluster that is left running.
+def disturb(bridge: str, place: str, *, joined: bool | None, network: float | None, cores: float | None) -> None:
+    """Disturb one node, or one rack, of the cluster that is left running.
 
     Args:
         bridge: Its bridge, "" if its nodes are not apart.
-        host: Address of the node.
+        place: Address of the node, or name of the rack.
         joined: Whether it is on the network; None to leave it.
         network: Bits per second from now on; None to leave it.
-        cores: Processor time from now on; None to leave it.
+        cores: Processor time from now on, of a node; None to leave it.
 
     Raises:
-        EngineError: Its nodes are not apart, or the host is none of them.
+        EngineError: Its nodes are not apart, or the place is none of them.
     """
     # filelock, psutil and numpy cost 0.2 s, which the list of commands does not need.
     from headgate.engines.apart.nodes import ApartNodes
@@ -90,11 +138,11 @@ def disturb(bridge: str, host: str, *, joined: bool | None, network: float | Non
         raise EngineError("the nodes of this cluster are not apart: start one with `up --apart`")
     found = ApartNodes.find(bridge)
     if cores is not None:
-        found.set_cores(host, cores)
+        found.set_cores(place, cores)
     if network is not None:
-        found.set_rate(host, network)
+        found.set_rate(place, network)
     if joined is not None:
-        found.set_up(host, up=joined)
+        found.set_up(place, up=joined)
 
 
 def fault_command(bridge: Callable[[], str]) -> click.Command:
@@ -106,12 +154,12 @@ def fault_command(bridge: Callable[[], str]) -> click.Command:
 
     @click.command("fault")
     @click.argument("host")
-    @click.option("--cut/--join", "cut", default=None, help="Take the node off the network, or put it back.")
+    @click.option("--cut/--join", "cut", default=None, help="Take it off the network, or put it back.")
     @click.option("--network", callback=_read(parse_rate), metavar="RATE", help="Bound its network, as 1mbit.")
-    @click.option("--cores", type=click.FloatRange(min=0.05, max=1024), help="Bound its processor time.")
+    @click.option("--cores", type=click.FloatRange(min=0.05, max=1024), help="Bound a node's processor time.")
     @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
     def fault(host: str, *, cut: bool | None, network: float | None, cores: float | None, as_json: bool) -> None:
-        """Disturb the node HOST of a cluster whose nodes are apart; its processes go on."""
+        """Disturb the node HOST, or the rack of that name, of a cluster whose nodes are apart; its processes go on."""
         if cut is None and network is None and cores is None:
             raise click.UsageError("nothing to do: name --cut, --join, --network or --cores")
         disturb(bridge(), host, joined=None if cut is None else not cut, network=network, cores=cores)

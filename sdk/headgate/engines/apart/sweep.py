@@ -9,7 +9,8 @@ import psutil
 
 from headgate.engines.apart.groups import Groups, find_groups
 from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.network import NAMESPACES, interfaces, namespaces, netlink, remove_network
+from headgate.engines.apart.netlink import NAMESPACES, interfaces, namespaces, netlink
+from headgate.engines.apart.network import remove_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,0 +1,97 @@
+"""A Storm cluster in two racks: Nimbus and Headgate know them, and a plan that a rack bounds is carried out."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import pytest
+from click.testing import CliRunner
+
+from headgate.engines.apart.ability import network_problem
+from headgate.engines.apart.limits import NodeLimits, Rack
+from headgate.engines.apart.names import ClusterName
+from headgate.engines.apart.netlink import received
+from headgate.model import Component, Constraint, ConstraintKind, FrozenMap, Kind, Resources, Stream, Topology
+from headgate.plugins.host import PluginHost
+from headgate_storm.cli.cluster import storm as commands
+from headgate_storm.demo.experiment import experiment
+from headgate_storm.local.cluster import supervisor_specs
+from headgate_storm.local.state import StormState
+from headgate_storm.workload.describe import describe
+from namespaces import made_of
+from storm_cluster import RELEASE, wait_for
+
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.matrix]
+
+NEAR, FAR = Rack("rack-1", 20e6), Rack("rack-2", 20e6)
+NODES = tuple(NodeLimits(rate=50e6, rack=rack) for rack in (NEAR, NEAR, FAR))
+TASK = Resources(cpu=10, memory=64)
+TOPOLOGY = Topology(
+    id="racked",
+    components=(
+        Component(id="in", kind=Kind.SPOUT, parallelism=3, rate=500, demand=TASK),
+        Component(id="out", parallelism=3, demand=TASK),
+    ),
+    streams=(Stream(source="in", target="out"),),
+    workers=3,
+)
+HERE = Constraint(kind=ConstraintKind.ONLY_ON, labels=FrozenMap(rack=("rack-1",)))
+
+
+@pytest.fixture(autouse=True)
+def able(java):
+    if problem := network_problem():
+        pytest.skip(f"needs network namespaces: {problem}")
+
+
+def test_what_is_seen_has_racks_and_a_plan_for_one_of_them_leaves_the_other(tmp_path):
+    specs = supervisor_specs(((200.0, 2048.0, 2),) * 3)
+    conf = {"nimbus.monitor.freq.secs": 1}
+    with experiment(
+        PluginHost.load(), specs, tmp_path, fill="even", conf=conf, version=RELEASE, apart=NODES
+    ) as cluster:
+        link = cluster.storm.nodes.network.link("rack-2").outer
+        near, far = cluster.storm.nodes.hosts[:2], cluster.storm.nodes.hosts[2:]
+
+        def from_far(seconds):
+            before = received(link)
+            measured = cluster.measure(seconds)
+            return received(link) - before, measured
+
+        cluster.run(describe(TOPOLOGY), shadow=False)
+        spread, seen = from_far(5)
+        racks = {node.hostname: node.rack for node in seen.seen.cluster.nodes}
+        assert racks == {near[0]: "rack-1", near[1]: "rack-1", far[0]: "rack-2"}
+        assert {each.host for each in cluster.storm.workers()} == {*near, *far}
+        request = cluster.question(seen, seen, None)
+        bounded = tuple(attrs.evolve(each, constraints=(HERE,)) for each in request.topologies)
+        request = attrs.evolve(request, topologies=bounded)
+        plan, seconds = cluster.plan("dstorm", request, {})
+        cluster.change(plan, request, seconds)
+        assert wait_for("workers to leave the rack", lambda: {each.host for each in cluster.storm.workers()} <= {*near})
+        within, seen = from_far(5)
+        places = {node.id: node.rack for node in seen.seen.cluster.nodes}
+        assert {places[slot.node] for slot in seen.seen.assignment.values()} == {"rack-1"}
+        assert within < spread / 2  # what a supervisor tells Nimbus goes on
+        logs = [*cluster.storm.home.parent.rglob("*.log")]
+        assert {"nimbus.log", "worker.log"} <= {each.name for each in logs}
+        assert not any("is no map of racks" in each.read_text(errors="replace") for each in logs)
+
+
+def test_racks_of_a_cluster_left_running_are_shown_cut_off_and_removed(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    runner = CliRunner()
+    options = ["--supervisors", "100:1024:1,100:1024:1", "--version", RELEASE, "--json"]
+    racks = ["--apart", "--racks", "1,1", "--rack-network", "20mbit"]
+    try:
+        shown = json.loads(runner.invoke(commands, ["up", *options, *racks], catch_exceptions=False).stdout)
+        assert sorted(each["rack"] for each in shown["supervisors"]) == ["rack-1", "rack-2"]
+        name = ClusterName.parse(StormState.read().bridge)
+        assert set(name.rack(1)) < set(made_of(name))
+        cut = runner.invoke(commands, ["fault", "rack-2", "--cut", "--json"], catch_exceptions=False)
+        assert json.loads(cut.stdout) == {"host": "rack-2", "cut": True, "network": None, "cores": None}
+        assert "in rack-2" in runner.invoke(commands, ["status"], catch_exceptions=False).stdout
+    finally:
+        runner.invoke(commands, ["down"])
+    assert made_of(name) == []
