@@ -19,7 +19,7 @@ from headgate.errors import EngineError
 
 # a failure prints how to see its example again; the many examples of cheap rules are the same in every run
 settings.register_profile("default", max_examples=15, deadline=None, print_blob=True)
-settings.register_profile("cheap", max_examples=200, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("cheap", max_examples=100, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("thorough", max_examples=500, deadline=None, print_blob=True)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
 settings.load_profile(PROFILE)
@@ -63,7 +63,7 @@ CHEAP = (
     *("tests/adapters/storm", "tests/plugins/priority", "tests/plugins/baselines/test_order.py"),
     *("tests/plugins/baselines/test_even.py", "tests/plugins/baselines/test_proximity.py"),
 )
-"""Where 200 examples of each rule take a few seconds; those of a whole scheduler would take minutes."""
+"""Where 100 examples of each rule take a few seconds; those of a whole scheduler would take minutes."""
 ENGINES = {"spark": ("pyspark",), "storm": ("py4j", "jgo")}
 """Modules that the tests of an engine need beside Java, by their marker."""
 MISSING = ("needs ", "could not import ")
