@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from headgate.engines.java import java_finding
 from headgate.hooks import Description, Finding, hookimpl
+from headgate.model.evidence import Evidence
 from headgate_spark.application import open_application
 from headgate_spark.several import execute, keeps, observe, preflight, rollback, scale
+from headgate_spark.workload.catalogue import workloads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,6 +78,11 @@ class Spark:
     def headgate_scale(self, target: Target, add: int, drain: Sequence[str]) -> Receipt:
         """See `headgate_spark.several.scale`."""
         return scale(target, add, drain)
+
+    @hookimpl
+    def headgate_evidence(self) -> Evidence:
+        """Queries to run on a cluster: `headgate sweep --engine spark`."""
+        return Evidence(workloads=workloads())
 
     @hookimpl
     def headgate_bench(self) -> AbstractContextManager[SparkBench]:

@@ -16,6 +16,7 @@ import attrs
 
 from headgate.model import Component, FrozenMap, Kind, Resources, Stream, Topology
 from headgate_spark.demo.dataset import DAYS, FEEDS, flights
+from headgate_spark.workload.ticks import ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,13 +100,9 @@ class FlightsQuery:
         from headgate_spark.demo.feeds import SCHEMA, emit
 
         spark.conf.set("spark.sql.shuffle.partitions", FEEDS)
-        ticks = (
-            spark.readStream.format("rate-micro-batch")
-            .option("rowsPerBatch", FEEDS * DAYS // BATCHES_A_YEAR)
-            .option("numPartitions", FEEDS)
-            .load()
+        rows = ticks(spark, FEEDS, DAYS // BATCHES_A_YEAR).mapInArrow(
+            functools.partial(emit, str(self.folder / "feeds")), SCHEMA
         )
-        rows = ticks.mapInArrow(functools.partial(emit, str(self.folder / "feeds")), SCHEMA)
         delay = fn.col("arr_delay")
         frame: DataFrame = (
             rows.repartition(FEEDS, "dest")

@@ -1,4 +1,4 @@
-"""Questions to schedulers: queries as Headgate found them, with the demands and rates that the workload declares."""
+"""Questions to schedulers: queries as Headgate found them, with what the workload declares or a pilot run measured."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import attrs
 from headgate.model import Kind, Profile, Request, Resources, TaskSample
 from headgate.model.rates import component_rates, stream_rates
 from headgate_spark.experiments.layers import payload_size
+from headgate_spark.experiments.query import Burners
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from headgate.model import Component, Observation, Stream, Topology
     from headgate_spark.experiments.layers import Layer
+    from headgate_spark.experiments.query import Query
 
 DECLARED = "declared"
 """Source of the processor time of tasks."""
@@ -24,22 +26,25 @@ DECLARED = "declared"
 def question(
     seen: Observation,
     declared: Request,
-    stages: Mapping[str, Sequence[Layer]],
+    queries: Mapping[str, Query],
     bandwidths: Mapping[str, float | None],
+    smaller: float,
 ) -> Request:
     """The request for a scheduler, to which nothing runs yet.
 
-    What a pilot run measured of traffic is kept. Of processor time it says what Python workers took by the clock, which
-    on a busy machine is more: that is as declared. Batches may be longer than by Spark's own placement.
+    What a pilot run measured of traffic is kept. Of the processor time of burners it says what Python workers took by
+    the clock, which on a busy machine is more: that is as declared. That of a real query is as measured, and by the
+    factor larger by which nodes were made smaller. Batches may be longer than by Spark's own placement.
 
     Args:
         seen: All queries, by Spark's own placement.
         declared: The workload, and the seed of the plan.
-        stages: Stages of each topology, by its id.
+        queries: What stands for each topology, by its id.
         bandwidths: Bytes/s of each node, by its id.
+        smaller: The factor by which nodes were made smaller.
     """
     by_id = {each.id: each for each in declared.topologies}
-    found = [_Query(each, by_id[each.id], stages[each.id], declared.profiles) for each in seen.topologies]
+    found = [_told(each, by_id[each.id], queries[each.id], declared, seen, smaller) for each in seen.topologies]
     nodes = tuple(attrs.evolve(each, bandwidth=bandwidths.get(each.id)) for each in seen.cluster.nodes)
     return Request(
         cluster=attrs.evolve(seen.cluster, nodes=nodes),
@@ -51,8 +56,42 @@ def question(
     )
 
 
-class _Query:
-    """A query and what is declared of it; `stage-N` of it is the Nth layer."""
+def _told(
+    found: Topology, declared: Topology, query: Query, request: Request, seen: Observation, smaller: float
+) -> _Burning | _Real:
+    if isinstance(query, Burners):
+        return _Burning(found, declared, query.stages, request.profiles)
+    return _Real(found, seen.metrics.tasks, smaller)
+
+
+class _Real:
+    """A query that does real work, as it was measured."""
+
+    def __init__(self, found: Topology, tasks: Sequence[TaskSample], smaller: float) -> None:
+        self._found, self._larger = found, 1 / smaller
+        own = {each.id for each in found.tasks()}
+        self._tasks = [each for each in tasks if each.task in own]
+
+    def topology(self) -> Topology:
+        """The query with demands that take as much of a node as they do of the node that it is run on."""
+        return attrs.evolve(self._found, components=tuple(map(self._component, self._found.components)))
+
+    def samples(self) -> Iterator[TaskSample]:
+        """Measured processor time of each task, likewise."""
+        for each in self._tasks:
+            yield each if each.cpu is None else attrs.evolve(each, cpu=each.cpu * self._larger)
+
+    def profiles(self) -> Iterator[Profile]:
+        """None: nothing is known of other rates."""
+        return iter(())
+
+    def _component(self, component: Component) -> Component:
+        points = component.demand.cpu * self._larger
+        return attrs.evolve(component, demand=Resources({**component.demand, "cpu": points}))
+
+
+class _Burning:
+    """A query that burns processor time, and what is declared of it; `stage-N` of it is the Nth layer."""
 
     def __init__(
         self, found: Topology, declared: Topology, stages: Sequence[Layer], profiles: Sequence[Profile]

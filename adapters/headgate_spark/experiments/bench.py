@@ -14,7 +14,7 @@ import attrs
 
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.limits import NodeLimits
-from headgate.engines.experiments.sizing import POINTS, fitted
+from headgate.engines.experiments.sizing import POINTS, factor, fitted
 from headgate.engines.lifetime import lifetime
 from headgate.engines.redirect import output_to
 from headgate.model import Node
@@ -22,7 +22,7 @@ from headgate.plugins.host import PluginHost
 from headgate_spark.driver.gateway import own_jvm, stop_if_alive
 from headgate_spark.driver.session import session
 from headgate_spark.experiments.experiment import INTERVAL, OWN, Experiment
-from headgate_spark.experiments.layers import layers
+from headgate_spark.experiments.query import query_of
 from headgate_spark.local.cluster import LocalSpark, WorkerSpec
 
 if TYPE_CHECKING:
@@ -86,13 +86,20 @@ class SparkBench:
             EngineError: The cluster or a query does not start, the scheduler has no plan, or the request does not fit
                 Spark or this machine.
         """
-        asked = fitted(request, os.cpu_count() or 1)
-        stages = {each.id: layers(each, asked.profiles, INTERVAL) for each in asked.topologies}
+        cores = os.cpu_count() or 1
+        asked = fitted(request, cores)
+        queries = {each.id: query_of(each, asked.profiles, INTERVAL) for each in asked.topologies}
         host = PluginHost.load([OWN] if scheduler == OWN else [OWN, scheduler])
         standing = self._at(request, asked)
         try:
             with tempfile.TemporaryDirectory(dir=standing.folder, ignore_cleanup_errors=True) as folder:
-                experiment = Experiment(cluster=standing.cluster, spark=standing.spark, asked=asked, stages=stages)
+                experiment = Experiment(
+                    cluster=standing.cluster,
+                    spark=standing.spark,
+                    asked=asked,
+                    smaller=factor(request, cores),
+                    queries=queries,
+                )
                 with experiment.started(Path(folder)):
                     experiment.place(host, scheduler, attrs.evolve(request, seed=seed))
                     return experiment.measured(seconds)

@@ -19,8 +19,7 @@ from headgate_spark.connection import Connection
 from headgate_spark.driver.gateway import stop_if_alive
 from headgate_spark.experiments.asking import question
 from headgate_spark.experiments.figures import Batches, figures
-from headgate_spark.experiments.layers import Layer
-from headgate_spark.experiments.query import start
+from headgate_spark.experiments.query import Query, start
 from headgate_spark.local.cluster import LocalSpark
 from headgate_spark.monitor import next_batches, observation
 from headgate_spark.several import merged
@@ -56,13 +55,15 @@ class Experiment:
         cluster: The cluster.
         spark: The session on it.
         asked: The workload, as this machine can run it.
-        stages: Stages of each topology, by its id.
+        smaller: The factor by which it was made smaller for that.
+        queries: What stands for each topology, by its id.
     """
 
     cluster: LocalSpark
     spark: Any
     asked: Request
-    stages: Mapping[str, Sequence[Layer]]
+    smaller: float
+    queries: Mapping[str, Query]
     _targets: tuple[SparkTarget, ...] = ()
 
     @contextlib.contextmanager
@@ -74,13 +75,13 @@ class Experiment:
         """
         self._bound(bounded=False)  # JVMs and Python workers take long with little of anything
         with contextlib.ExitStack() as stack:
-            queries = []
-            for number, (name, stages) in enumerate(self.stages.items()):
-                query = start(self.spark, name, stages, INTERVAL, folder / str(number))
-                stack.callback(stop_if_alive, query.stop)
-                queries.append(query)
+            running = []
+            for number, (name, query) in enumerate(self.queries.items()):
+                started = start(self.spark, name, query, INTERVAL, folder / str(number))
+                stack.callback(stop_if_alive, started.stop)
+                running.append(started)
             connection = stack.enter_context(Connection(self.spark))
-            self._targets = tuple(map(connection.target, queries))
+            self._targets = tuple(map(connection.target, running))
             yield
 
     def place(self, host: PluginHost, scheduler: str, declared: Request) -> None:
@@ -99,7 +100,7 @@ class Experiment:
             return
         rates = (each.bandwidth for each in self.asked.cluster.nodes)
         bandwidths = dict(zip((each.host for each in self.cluster.workers), rates, strict=True))
-        plan = host.schedule(scheduler, question(seen, declared, self.stages, bandwidths))
+        plan = host.schedule(scheduler, question(seen, declared, self.queries, bandwidths, self.smaller))
         if plan.status is not Status.OK:
             why = "; ".join(reason.message for reason in plan.reasons[:3])
             raise EngineError(f"{scheduler} has no placement, it is {plan.status}: {why}")
@@ -151,8 +152,7 @@ class Experiment:
 
     def _batches(self, target: SparkTarget, since: float) -> Batches:
         """Batches of a query that were begun since a time, and the one before."""
-        stages = self.stages[target.topology.id]
-        rows = sum(part.rows * part.tasks for part in stages[0].parts)
+        rows = self.queries[target.topology.id].rows
         done: Sequence[QueryProgress] = target.recorder.progress(target.scope)
         earlier = [each for each in done if each.begin < since]
         own = (*earlier[-1:], *(each for each in done if each.begin >= since))

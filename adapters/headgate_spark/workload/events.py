@@ -13,6 +13,8 @@ import pyarrow as pa
 from headgate.engines.nexmark import EventKind, kinds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from headgate.engines.nexmark import Columns, Nexmark
@@ -56,3 +58,18 @@ def _part(columns: Columns, mine: NDArray[np.bool_]) -> pa.StructArray:
 
 def _time(milliseconds: pa.Int64Array) -> pa.TimestampArray:
     return milliseconds.cast(pa.timestamp("ms", tz="UTC")).cast(TIME)
+
+
+def emit(nexmark: Nexmark, rows: float, tasks: int, ticks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turn ticks into events: of T tasks, the tick v is for task v % T's part of the rows of micro-batch v // T.
+
+    Args:
+        nexmark: The generator.
+        rows: Events of a micro-batch, all tasks together; a fraction is made up for by later ones.
+        tasks: Their number.
+        ticks: Record batches with a column `value`, int64.
+    """
+    for tick in (tick for each in ticks for tick in each.column("value").to_pylist()):
+        number, index = divmod(tick, tasks)
+        first, stop = int(number * rows), int((number + 1) * rows)
+        yield batch(nexmark, *(first + (stop - first) * each // tasks for each in (index, index + 1)))

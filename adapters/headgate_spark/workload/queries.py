@@ -114,9 +114,10 @@ def q5(events: DataFrame) -> DataFrame:
         events: A batch or a stream.
     """
     counts = bids(events).groupBy(fn.window("time", WINDOW, SLIDE), "auction").agg(fn.count("*").alias("bids"))
-    shared = counts.groupBy("window").agg(fn.collect_list(fn.struct("auction", "bids")).alias("each"))
-    most = fn.explode(fn.expr("filter(each, x -> x.bids = array_max(each.bids))")).alias("most")
-    return shared.select(fn.col("window.start").alias("start"), most).select("start", "most.*")
+    each = fn.collect_list(fn.struct("auction", "bids")).alias("each")
+    windows = counts.groupBy("window").agg(each, fn.max("bids").alias("top"))
+    most = fn.explode(fn.expr("filter(each, one -> one.bids = top)")).alias("most")
+    return windows.select(fn.col("window.start").alias("start"), most).select("start", "most.*")
 
 
 def q7(events: DataFrame) -> DataFrame:

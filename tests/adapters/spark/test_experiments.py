@@ -16,8 +16,9 @@ import pytest
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.experiments.figures import Witness
+from headgate.engines.nexmark import Nexmark
 from headgate.errors import EngineError
-from headgate.model import Flow, FrozenMap, Kind, Metrics, Observation, Profile, Slot, Stream, TaskSample
+from headgate.model import Flow, FrozenMap, Kind, Metrics, Observation, Profile, Resources, Slot, Stream, TaskSample
 from headgate_spark.demo.murmur import partition
 from headgate_spark.discovery import shape
 from headgate_spark.events.event import JobStart, QueryProgress, StageShape
@@ -25,8 +26,12 @@ from headgate_spark.experiments.asking import question
 from headgate_spark.experiments.bench import workers
 from headgate_spark.experiments.figures import Batches, figures
 from headgate_spark.experiments.layers import layers
+from headgate_spark.experiments.query import Burners, query_of
 from headgate_spark.experiments.work import burn, emit, part_of, payloads, worked
 from headgate_spark.local.cluster import LocalSpark, worker_specs
+from headgate_spark.workload.catalogue import BUILDERS, workloads
+from headgate_spark.workload.nexmark import NexmarkQuery
+from headgate_spark.workload.queries import queries
 from namespaces import namespaces_of
 from patience import PATIENCE
 from small_requests import component, node, request, topology, word_count
@@ -160,7 +165,7 @@ def test_a_scheduler_is_told_what_the_workload_declares_and_the_pilot_run_measur
         Profile(topology="words", component="count", machine_type="m", e=0.1, met=3.0),
     )
     declared = attrs.evolve(word_count(), profiles=profiles, seed=7)
-    asked = question(seen(), declared, {"words": LAYERS}, {"h1": 1e6})
+    asked = question(seen(), declared, {"words": Burners(LAYERS)}, {"h1": 1e6}, 0.5)
     found = asked.topologies[0]
     assert [(each.id, each.rate, each.selectivity, each.demand.cpu) for each in found.components] == [
         ("stage-0", 100.0, 1.0, 20.0),
@@ -181,6 +186,72 @@ def test_a_scheduler_is_told_what_the_workload_declares_and_the_pilot_run_measur
     ]
     assert [each.bandwidth for each in asked.cluster.nodes] == [1e6, None]
     assert (asked.assignment, asked.limits.slowdown, asked.seed) == ({}, None, 7)
+
+
+def test_of_real_work_a_scheduler_is_told_what_the_pilot_run_measured() -> None:
+    real = NexmarkQuery(name="q1", nexmark=Nexmark(), rows=1.0, sources=1, partitions=1)
+    told = attrs.evolve(seen(), topologies=(with_points(seen().topologies[0], 20.0),))
+    asked = question(told, word_count(), {"words": real}, {}, 0.25)
+    # nodes that are four times as large have tasks that are
+    assert [each.demand.cpu for each in asked.topologies[0].components] == [80.0] * 3
+    assert {each.task: (each.cpu, each.source) for each in asked.metrics.tasks} == {
+        "words/stage-0/0": (4 * 99.0, "jvm+python_wall")
+    }
+    assert (asked.metrics.flows, asked.profiles) == (seen().metrics.flows, ())
+
+
+def with_points(found, points):
+    parts = [attrs.evolve(each, demand=Resources(cpu=points)) for each in found.components]
+    return attrs.evolve(found, components=tuple(parts))
+
+
+NEXMARK = {each.name: each.build().topologies[0] for each in workloads()}
+
+
+def evolved(found, kind, **change):
+    """A topology with all components of a kind changed."""
+    return attrs.evolve(
+        found,
+        components=tuple(attrs.evolve(each, **change) if each.kind is kind else each for each in found.components),
+    )
+
+
+@pytest.mark.parametrize("name", NEXMARK)
+def test_a_topology_of_the_catalogue_is_its_real_query(name) -> None:
+    asked = evolved(evolved(NEXMARK[name], Kind.SPOUT, rate=500.0, parallelism=3), Kind.BOLT, parallelism=2)
+    query = query_of(asked, (), 2.0)
+    assert isinstance(query, NexmarkQuery)
+    assert (query.name, query.nexmark.rate, query.rows, query.sources) == (name[len("nexmark-") :], 500.0, 1000.0, 3)
+    assert query.partitions == (1 if name in ("nexmark-q1", "nexmark-q2") else 2)
+
+
+def test_another_topology_of_the_same_name_burns_what_it_declares() -> None:
+    asked = NEXMARK["nexmark-q5"]
+    other = attrs.evolve(asked, streams=tuple(attrs.evolve(each, grouping="shuffle") for each in asked.streams))
+    query = query_of(other, (), 2.0)
+    assert isinstance(query, Burners)
+    assert query.rows == 20_000.0
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_parts_of_a_real_query_that_differ_are_refused(kind) -> None:
+    asked = NEXMARK["nexmark-q4"]
+    first = next(each for each in asked.components if each.kind is kind)
+    parts = tuple(attrs.evolve(each, parallelism=9) if each is first else each for each in asked.components)
+    with pytest.raises(EngineError, match=f"the {kind}s of 'nexmark-q4' differ in rate or parallelism"):
+        query_of(attrs.evolve(asked, components=parts), (), 2.0)
+
+
+def test_a_real_query_without_a_rate_is_refused() -> None:
+    with pytest.raises(EngineError, match="the spout 'auctions' of 'nexmark-q8' states no rate"):
+        query_of(evolved(NEXMARK["nexmark-q8"], Kind.SPOUT, rate=None), (), 2.0)
+
+
+def test_the_workloads_are_the_queries_with_a_line_each() -> None:
+    assert (
+        list(NEXMARK) == [f"nexmark-{name}" for name in queries(1)] == [f"nexmark-{each.__name__}" for each in BUILDERS]
+    )
+    assert all(each.summary.startswith(f"Nexmark query {each.name[len('nexmark-q') :]}, ") for each in workloads())
 
 
 def test_workers_have_the_cores_of_the_nodes_and_one_at_least() -> None:
@@ -241,6 +312,27 @@ def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, 
         assert plus["bytes_between"] < 0.2 * own["bytes_between"]
     assert (tmp_path / "sweep.html").exists()
     assert not namespaces_of(sweep.pid)
+
+
+@pytest.mark.matrix
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_sweep_of_real_work_has_figures_of_both_placements(java, tmp_path) -> None:
+    words = ["sweep", "--engine", "spark", "-w", "spark:nexmark-q5", "-s", "spark", "-s", "dstorm", "--json"]
+    command = [sys.executable, "-m", "headgate", *words, "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sweep:
+        out, err = sweep.communicate(timeout=PATIENCE)
+    assert sweep.returncode == 0, err
+    cells = {each["scheduler"]: each["means"] for each in json.loads(out)}
+    # all of the little that it takes is on one node, by what the pilot run measured
+    assert cells["dstorm"]["nodes"] == 1.0 < cells["spark"]["nodes"]
+    assert cells["dstorm"]["inter_node"] == 0.0 < cells["spark"]["inter_node"]
+    for each in cells.values():
+        assert each["offered"] == 10_000.0
+        assert 0 < each["throughput"] <= 15_000.0
+        assert 0 < each["latency_p50"] <= each["latency_p99"]
+    if cells["spark"]["apart"]:
+        assert cells["dstorm"]["bytes_between"] < 0.5 * cells["spark"]["bytes_between"]
 
 
 @pytest.mark.spark

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import time
 from collections import Counter
 from itertools import pairwise
 
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.engines.nexmark import EventKind, Nexmark, kinds
-from headgate_spark.workload.events import SCHEMA, batch
+from headgate_spark.workload.events import SCHEMA, batch, emit
 from patience import PATIENCE
 
 duckdb = pytest.importorskip("duckdb")
@@ -127,3 +128,35 @@ def test_a_stream_has_told_what_no_event_can_change(spark, tmp_path, name):
     sql = CLOSED[name].format(end=end, longest=nexmark.longest)
     assert found == rows(tables(nexmark, count).execute(sql).fetchall())
     assert found
+
+
+@pytest.mark.parametrize(("tasks", "rows"), [(1, 40.0), (3, 100.0), (7, 33.4), (4, 0.3)])
+def test_any_number_of_tasks_makes_the_same_events(tasks, rows):
+    nexmark, batches = Nexmark(seed=4, rate=RATE), 10
+    ticks = [pa.record_batch([pa.array(range(tasks * batches))], names=["value"])]
+    made = pa.Table.from_batches(emit(nexmark, rows, tasks, ticks))
+    assert made.equals(pa.Table.from_batches([batch(nexmark, 0, int(rows * batches))]))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_source_of_a_query_makes_each_event_once(spark):
+    from headgate_spark.workload.nexmark import NexmarkQuery
+
+    made = NexmarkQuery(name="q1", nexmark=Nexmark(seed=5, rate=RATE), rows=250.5, sources=3, partitions=2)
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    try:
+        query = made.frame(spark).writeStream.format("memory").queryName("source").start()
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before)
+    deadline = time.monotonic() + PATIENCE
+    while len(query.recentProgress) < 3:
+        assert query.isActive, query.exception()
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    query.stop()
+    found = spark.table("source").collect()
+    bids = np.cumsum(kinds(np.arange(100_000)) == EventKind.BID)
+    batches = next(number for number in range(1, 300) if bids[int(number * 250.5) - 1] >= len(found))
+    assert rows(found) == rows(tables(made.nexmark, int(batches * 250.5)).execute(SQL["q1"]).fetchall())
+    assert batches >= 3
