@@ -1,6 +1,7 @@
 """The executor of plans on Storm: wish an assignment, see it stored by Nimbus, see its executors alive in workers.
 
-Tasks that have seats move to another one instead, while all workers run (`headgate_storm.seat_plan`).
+Tasks that have seats move to another one instead, while all workers run, and more or fewer of them work
+(`headgate_storm.seat_plan`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ import attrs
 
 from headgate.model import FrozenMap, Receipt, Step
 from headgate.model.rescale import rescale_differences, rescale_refusals
+from headgate_storm.seat_counts import count_changes
 from headgate_storm.seat_plan import SEATS, carry_out, seat_tasks
 from headgate_storm.workers.verification import Expected, expect, touched
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from headgate.model import Plan, Slot
+    from headgate.model import Plan, Slot, Topology
     from headgate_storm.nimbus.snapshot import Snapshot
+    from headgate_storm.seat_counts import CountChange
     from headgate_storm.target import StormTarget, Watch
     from headgate_storm.workers.measures import Life
 
@@ -42,8 +45,28 @@ def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
     snapshot = target.latest()
     wanted = _changes(snapshot, plan.assignment)
     unseen = _expected(target, snapshot, wanted).unverified
-    differences = rescale_differences(plan, target.seated(snapshot)[0].observation().topologies)
+    changes = count_changes(snapshot, target.seated(snapshot)[0], plan.parallelism)
+    differences = (*rescale_differences(plan, _rigid(snapshot)), *(each.why for each in changes if each.why))
     return (*differences, *_bystanders(snapshot, wanted), *(sentence for _, sentence in unseen))
+
+
+def keeps(target: StormTarget, plan: Plan) -> bool:
+    """False if a plan changes how many tasks work: those that do no more make no move.
+
+    Args:
+        target: The cluster.
+        plan: A plan without moves.
+    """
+    if not plan.parallelism:
+        return True
+    snapshot = target.latest()
+    changes = count_changes(snapshot, target.seated(snapshot)[0], plan.parallelism)
+    return all(each.after == each.before for each in changes)
+
+
+def _rigid(snapshot: Snapshot) -> tuple[Topology, ...]:
+    """Topologies without seats, whose numbers of executors cannot change while they run."""
+    return tuple(each.topology for each in snapshot.scheduled if each.seating is None)
 
 
 def _bystanders(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> Sequence[str]:
@@ -72,30 +95,37 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
         plan: The plan.
 
     Returns:
-        A receipt whose steps are: each move to another seat, with its milliseconds; stored by Nimbus; alive where
-        asked, of what starts anew; and what of it cannot be verified, which is no failure. Nimbus shows a failure
-        beside the topologies that were to move. Executors that a plan does not name stay, and so do topologies that it
-        does not change. A plan for other numbers of executors is refused: `headgate storm rebalance` changes them.
+        A receipt whose steps are: each move to another seat and each number of working tasks, with its milliseconds;
+        stored by Nimbus; alive where asked, of what starts anew; and what of it cannot be verified or is left out of
+        the numbers of tasks, which is no failure. Nimbus shows a failure beside the topologies that were to move.
+        Executors that a plan does not name stay, and so do topologies that it does not change. A plan for other numbers
+        of executors of a topology without seats is refused: `headgate storm rebalance` changes them.
     """
     snapshot = target.latest()
-    placed, _ = target.seated(snapshot)
-    if refused := rescale_refusals(plan, placed.observation().topologies):
+    if refused := rescale_refusals(plan, _rigid(snapshot)):
         return Receipt(done=False, level=LEVEL, steps=refused)
+    placed, _ = target.seated(snapshot)
+    changes = count_changes(snapshot, placed, plan.parallelism)
     order = [move.task for move in plan.moves]
-    return _all_ways(target, snapshot, placed, plan.assignment, order)
+    return _all_ways(target, snapshot, placed, plan.assignment, order, changes)
 
 
 def _all_ways(
-    target: StormTarget, snapshot: Snapshot, placed: Snapshot, asked: Mapping[str, Slot], order: Sequence[str] = ()
+    target: StormTarget,
+    snapshot: Snapshot,
+    placed: Snapshot,
+    asked: Mapping[str, Slot],
+    order: Sequence[str],
+    changes: Sequence[CountChange],
 ) -> Receipt:
-    """Moves to other seats first; where one fails, nothing restarts for the rest of the plan."""
-    seats = carry_out(target, snapshot, placed, asked, order)
+    """Changes of tasks with seats first; where one fails, nothing restarts for the rest of the plan."""
+    seats = carry_out(target, snapshot, placed, asked, order, changes)
     wanted = _changes(snapshot, asked)
     receipt = seats
     if seats.done and (wanted or not seats.steps):
         receipt = _both(seats, _reach(target, snapshot, wanted))
     why = "; ".join(step.message for step in receipt.steps if not step.done)
-    moved = {task.partition("/")[0] for task in (*wanted, *seats.undo)}
+    moved = {task.partition("/")[0] for task in (*wanted, *seats.undo, *seats.undo_parallelism)}
     target.rounds.say(dict.fromkeys(moved, f"Headgate: its last move failed: {why}") if why else {})
     return receipt
 
@@ -106,6 +136,7 @@ def _both(seats: Receipt, others: Receipt) -> Receipt:
         level=f"{SEATS}, {LEVEL}" if seats.steps else LEVEL,
         steps=(*seats.steps, *others.steps),
         undo=FrozenMap({**seats.undo, **others.undo}),
+        undo_parallelism=seats.undo_parallelism,
     )
 
 
@@ -119,16 +150,18 @@ def _changes(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> dict[str, Slot]:
 
 
 def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
-    """Carry out the assignment from before a plan; without effect where there was none.
+    """Carry out the assignment and the numbers of working tasks from before a plan; without effect where none changed.
 
     Args:
         target: The cluster.
-        receipt: Of the plan; its `undo` is that assignment.
+        receipt: Of the plan; its `undo` is that assignment, its `undo_parallelism` those numbers.
     """
-    if not receipt.undo:
+    if not receipt.undo and not receipt.undo_parallelism:
         return Receipt(level=LEVEL)
     snapshot = target.latest()
-    seats = carry_out(target, snapshot, target.seated(snapshot)[0], receipt.undo)
+    placed, _ = target.seated(snapshot)
+    changes = count_changes(snapshot, placed, receipt.undo_parallelism)
+    seats = carry_out(target, snapshot, placed, receipt.undo, changes=changes)
     back = {task: slot for task, slot in receipt.undo.items() if task not in seat_tasks(snapshot, receipt.undo)}
     if not back:
         return seats

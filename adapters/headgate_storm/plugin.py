@@ -10,7 +10,7 @@ from headgate.engines.java import java_finding
 from headgate.errors import EngineError
 from headgate.hooks import Description, Finding, hookimpl
 from headgate.model.evidence import Claim, Evidence
-from headgate_storm.executor import execute, preflight, rollback
+from headgate_storm.executor import execute, keeps, preflight, rollback
 from headgate_storm.monitor import observe
 from headgate_storm.workload.catalogue import workloads
 
@@ -81,6 +81,16 @@ class Storm:
             plan: The plan that may follow.
         """
         return preflight(target, plan)
+
+    @hookimpl
+    def headgate_keeps(self, target: StormTarget, plan: Plan) -> bool:
+        """Say if nothing changes by a plan without moves; see `headgate_storm.executor.keeps`.
+
+        Args:
+            target: The cluster.
+            plan: The plan.
+        """
+        return keeps(target, plan)
 
     @hookimpl
     def headgate_execute(self, target: StormTarget, plan: Plan) -> Receipt:

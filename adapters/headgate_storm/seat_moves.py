@@ -13,9 +13,9 @@ from headgate_storm.client.connection import NimbusConnection
 from headgate_storm.client.seats import POLL, SeatLedger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from headgate_storm.client.seat import SeatMove, SeatOrder
+    from headgate_storm.client.seat import SeatMove, SeatOrder, SeatState
     from headgate_storm.nimbus.seat_view import SeatWish
 
 AT_ONCE = 4
@@ -39,8 +39,8 @@ class SeatMoves:
     at_once: int = AT_ONCE
     seconds: float = SECONDS
 
-    def owners(self, name: str) -> Mapping[str, Sequence[int]]:
-        """Id of the seat in which each task of a topology lives, by component.
+    def state(self, name: str) -> SeatState:
+        """Seats in which the tasks of a topology live, and how many of them work.
 
         Args:
             name: Name of the topology.
@@ -49,8 +49,8 @@ class SeatMoves:
             EngineError: The ledger cannot be read, or no worker has begun it.
         """
         with self.nimbus.use() as gateway, SeatLedger(gateway, name) as ledger:
-            found = ledger.owners()
-        if not found:
+            found = ledger.state()
+        if not found.owners:
             raise EngineError(
                 f"no worker of {name} has begun the ledger of its seats: does it start, or is ZooKeeper secured?"
             )
@@ -71,6 +71,20 @@ class SeatMoves:
                 return _Batch(ledger, wishes, self.at_once, self.seconds).run()
         except EngineError as error:  # Nimbus or ZooKeeper is gone
             return [error] * len(wishes)
+
+    def scale(self, name: str, component: str, count: int) -> int:
+        """Have so many tasks of a component work, the first ones; returns how many did.
+
+        Args:
+            name: Name of the topology.
+            component: Storm's own name of the component.
+            count: Tasks that are to work.
+
+        Raises:
+            EngineError: They cannot, or Nimbus or ZooKeeper is gone.
+        """
+        with self.nimbus.use() as gateway, SeatLedger(gateway, name) as ledger:
+            return ledger.scale(component, count)
 
 
 class _Batch:

@@ -1,4 +1,4 @@
-"""The part of a plan that moves tasks from seat to seat, while all workers run."""
+"""The part of a plan that is for tasks with seats, while all workers run: where they live, and how many work."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from headgate.errors import EngineError
 from headgate.model import FrozenMap, Receipt, Slot, Step
 from headgate_storm.nimbus.seat_view import SeatWish, seats_of
 from headgate_storm.nimbus.snapshot import component_of
+from headgate_storm.seat_counts import left_out, scale_steps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from headgate_storm.client.seat import SeatMove
     from headgate_storm.nimbus.seating import Seating
     from headgate_storm.nimbus.snapshot import Scheduled, Snapshot
+    from headgate_storm.seat_counts import CountChange
     from headgate_storm.target import StormTarget
 
 SEATS = "seats"
@@ -39,11 +41,12 @@ def carry_out(
     placed: Snapshot,
     asked: Mapping[str, Slot],
     order: Sequence[str] = (),
+    changes: Sequence[CountChange] = (),
 ) -> Receipt:
-    """Move tasks that have seats to where they are asked; a step for each, with milliseconds.
+    """Move tasks that have seats to where they are asked, and change how many work; a step each, with milliseconds.
 
     A slot in which the topology has no worker stands for its node. Nothing is begun if some task has no seat where it
-    is asked.
+    is asked. Tasks first work no more, then move, and then others begin to work, where they are to.
 
     Args:
         target: The cluster.
@@ -51,40 +54,59 @@ def carry_out(
         placed: The same round with tasks in place of their seats (`StormTarget.seated`).
         asked: Slot by task id, of any topologies.
         order: Task ids in the order in which they are to move; others come after them.
+        changes: Numbers of working tasks that change (`headgate_storm.seat_counts.count_changes`).
 
     Returns:
-        A receipt without steps if nothing moves from seat to seat.
+        A receipt without steps if nothing is asked of tasks with seats.
     """
+    wishes, missing = _all_wishes(snapshot, placed, asked, order)
+    if missing:
+        return Receipt(done=False, level=SEATS, steps=tuple(missing))
+    fewer = [each for each in changes if each.after < each.before]
+    more = [each for each in changes if each.after > each.before]
+    steps: list[Step] = []
+    undo: dict[str, Slot] = {}
+    if target.seats is not None:  # without it no topology is shown with tasks, and none moves
+        steps += scale_steps(target.seats.scale, fewer)
+        for name, own in wishes.items():
+            if all(step.done for step in steps):
+                steps += map(_step, [wish.task for wish in own], target.seats.move(name, own))
+                undo |= {wish.task: wish.before for wish in own}
+        if all(step.done for step in steps):
+            steps += scale_steps(target.seats.scale, more)
+    return Receipt(
+        done=all(step.done for step in steps),
+        level=SEATS,
+        steps=(*steps, *left_out(changes)),
+        undo=FrozenMap(undo),
+        undo_parallelism=FrozenMap({each.name: each.before for each in (*fewer, *more)}),
+    )
+
+
+def _all_wishes(
+    snapshot: Snapshot, placed: Snapshot, asked: Mapping[str, Slot], order: Sequence[str]
+) -> tuple[dict[str, list[SeatWish]], list[Step]]:
+    """Seats to move to, by the name of their topology, and a step for each task that has none where it is asked."""
     rank = {task: number for number, task in enumerate(order)}
     wishes: dict[str, list[SeatWish]] = {}
     missing: list[Step] = []
     for before, after in zip(snapshot.scheduled, placed.scheduled, strict=True):
         if before.seating is not None:
             moving = sorted(_moving(before, after, asked), key=lambda task: (rank.get(task, len(rank)), task))
-            wishes[before.name], none = _wishes(before, before.seating, after, asked, moving)
+            own, none = _wishes(before, before.seating, after, asked, moving)
+            wishes |= {before.name: own} if own else {}
             missing += none
-    if missing:
-        return Receipt(done=False, level=SEATS, steps=tuple(missing))
-    steps: list[Step] = []
-    undo: dict[str, Slot] = {}
-    for before, after in zip(snapshot.scheduled, placed.scheduled, strict=True):
-        own = wishes.get(before.name, [])
-        if own and all(step.done for step in steps):
-            assert target.seats is not None  # without it no topology is shown with tasks, and none moves
-            done = target.seats.move(before.name, own)
-            steps += map(_step, [wish.task for wish in own], done)
-            undo |= {wish.task: after.assignment[wish.task] for wish in own}
-    return Receipt(done=all(step.done for step in steps), level=SEATS, steps=tuple(steps), undo=FrozenMap(undo))
+    return wishes, missing
 
 
 def _moving(before: Scheduled, after: Scheduled, asked: Mapping[str, Slot]) -> Collection[str]:
-    """Tasks with seats that run elsewhere than asked; of a topology of which it is not known where they live, none."""
+    """Tasks with seats that live elsewhere than asked; of a topology of which it is not known where they live, none."""
     if before is after or before.seating is None:
         return ()
     seated = before.seating.tasks
     return [
         task
-        for task, slot in after.assignment.items()
+        for task, slot in {**after.assignment, **after.idle}.items()
         if component_of(task) in seated and asked.get(task, slot) != slot
     ]
 
@@ -93,6 +115,7 @@ def _wishes(
     before: Scheduled, seating: Seating, after: Scheduled, asked: Mapping[str, Slot], moving: Sequence[str]
 ) -> tuple[list[SeatWish], list[Step]]:
     """Seats to move to, and a step for each task that has none where it is asked."""
+    lives = {**after.assignment, **after.idle}
     holds = Counter(slot for task, slot in after.assignment.items() if task not in moving)
     wishes: list[SeatWish] = []
     none: list[Step] = []
@@ -103,8 +126,9 @@ def _wishes(
         if slot is None:
             message = f"{task} has no seat at {asked[task]}: it has some at {', '.join(map(str, sorted(seats)))}"
             none.append(Step(action="seat", subject=task, done=False, message=message))
-        elif slot != after.assignment[task]:
-            wishes.append(SeatWish(task=task, component=seating.ids[component], index=index, seat=seats[slot]))
+        elif slot != lives[task]:
+            own = seating.ids[component]
+            wishes.append(SeatWish(task=task, component=own, index=index, seat=seats[slot], before=lives[task]))
             holds[slot] += 1
     return wishes, none
 

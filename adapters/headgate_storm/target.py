@@ -8,11 +8,12 @@ import attrs
 
 from headgate.errors import EngineError
 from headgate.model import Intake
+from headgate_storm.client.seat import SeatState
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.nimbus.seat_view import logical
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from headgate.model import FrozenMap, Metrics, Slot
     from headgate_storm.client.seat import SeatMove
@@ -55,8 +56,8 @@ class Watch(Protocol):
 class Seats(Protocol):
     """The seats of topologies whose tasks move while workers run."""
 
-    def owners(self, name: str) -> Mapping[str, Sequence[int]]:
-        """Id of the seat in which each task of a topology lives, by component.
+    def state(self, name: str) -> SeatState:
+        """Seats in which the tasks of a topology live, and how many of them work.
 
         Args:
             name: Name of the topology.
@@ -71,6 +72,18 @@ class Seats(Protocol):
         Args:
             name: Name of the topology.
             wishes: Tasks, and the seat that each is to live in.
+        """
+
+    def scale(self, name: str, component: str, count: int) -> int:
+        """Have so many tasks of a component work, the first ones; returns how many did.
+
+        Args:
+            name: Name of the topology.
+            component: Storm's own name of the component.
+            count: Tasks that are to work.
+
+        Raises:
+            EngineError: They cannot.
         """
 
 
@@ -112,25 +125,28 @@ class StormTarget:
         Args:
             snapshot: The round.
         """
-        found: dict[str, Mapping[str, Sequence[int]]] = {}
+        found: dict[str, SeatState] = {}
         notes = []
         for each in snapshot.scheduled:
             if each.seating is None or not each.assignment:
                 continue
             try:
-                found[each.topology.id] = self._owners(each.name, each.seating)
+                found[each.topology.id] = self._state(each.name, each.seating)
             except EngineError as error:
                 notes.append(f"tasks of {each.name} stay in their seats: {error}")
-        return logical(snapshot, found), tuple(notes)
+        owners = {topology: each.owners for topology, each in found.items()}
+        return logical(snapshot, owners, {topology: each.working for topology, each in found.items()}), tuple(notes)
 
-    def _owners(self, name: str, seating: Seating) -> Mapping[str, Sequence[int]]:
+    def _state(self, name: str, seating: Seating) -> SeatState:
+        """Seats in which tasks live and how many work, by the model's names of components."""
         if self.seats is None:
             raise EngineError("give --home, by whose settings Nimbus and ZooKeeper are reached")
-        told = self.seats.owners(name)
-        owners = {part: told[own] for part, own in seating.ids.items() if own in told}
+        told = self.seats.state(name)
+        owners = {part: told.owners[own] for part, own in seating.ids.items() if own in told.owners}
         if any(len(owners.get(part, ())) != count for part, count in seating.tasks.items()):
             raise EngineError("the ledger does not say of all where they live")
-        return owners
+        working = {part: told.working[own] for part, own in seating.ids.items() if own in told.working}
+        return SeatState(owners=owners, working=working)
 
     def storing(self, snapshot: Snapshot) -> float:
         """Seconds that a plan may take to be stored."""

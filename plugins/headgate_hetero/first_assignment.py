@@ -18,7 +18,8 @@ def first_assignment(
     """Map one task of each component on the machine of least TCU; ties by index.
 
     Machines may be over-utilised by it, as printed. A component with tasks that may not move has all its tasks from
-    the beginning, and with `given` so has each; those are spread: each goes where the load stays lowest.
+    the beginning, one that cannot have so few has the fewest that it can, and with `given` each has all; those are
+    spread: each goes where the load stays lowest.
 
     Args:
         instances: Components, machines, profiles, and room for tasks.
@@ -30,7 +31,13 @@ def first_assignment(
         The graph, and the first component that no machine takes, None if there is none.
     """
     graph = Graph(instances, downstream)
-    final = instances.given if given else np.where(instances.floor.any(axis=1), instances.given, 1)
+    final = (
+        instances.given
+        if given
+        else np.where(
+            instances.floor.any(axis=1), np.clip(instances.given, instances.least, instances.most), instances.least
+        )
+    )
     for part, fixed in enumerate(instances.floor.sum(axis=1).tolist()):
         wanted = int(final[part])
         for _ in range(wanted - fixed):

@@ -70,11 +70,13 @@ def _take_new_task(graph: Graph, load: Load, rate: float, options: Options) -> L
     """Add a task of the hottest task's component to the most suitable machine (lines 6-8).
 
     Returns:
-        The load with it, None if no machine has room.
+        The load with it, None if no machine has room, or the component can have no more tasks while it runs.
     """
     if options.counts == "given" or graph.total.sum() >= options.max_tasks:
         return None
     part = hottest(graph, load, rate, options)
+    if graph.total[part] >= graph.instances.most[part]:
+        return None
     after = graph.total.copy()
     after[part] += 1
     tcu = graph.tcu(part, after, rate)

@@ -309,7 +309,7 @@ class ExecutorSpec:
 
     @hookspec
     def headgate_rollback(self, target: Any, receipt: Receipt) -> Receipt:  # type: ignore[empty-body]
-        """Restore what the receipt's `undo` holds. Idempotent, and safe when nothing was executed."""
+        """Restore what the receipt's `undo` and `undo_parallelism` hold. Idempotent; safe when nothing was executed."""
 
     @hookspec
     def headgate_scale(self, target: Any, add: int, drain: Sequence[str]) -> Receipt:  # type: ignore[empty-body]

@@ -32,7 +32,7 @@ def seats(name: str, home: Path | None, *, as_json: bool) -> None:
     from headgate_storm.install.installation import standing_or_at
 
     with standing_or_at(home).gateway() as nimbus, SeatLedger(nimbus, name) as ledger:
-        found, working = ledger.seats(), ledger.working()
+        found, working = ledger.seats(), ledger.state().working
     if as_json:
         click.echo(json.dumps([attrs.asdict(each) for each in found], indent=2))
         return

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+
+
+@attrs.frozen(kw_only=True)
+class SeatState:
+    """Seats in which the tasks of a topology live, and how many of them work.
+
+    Attributes:
+        owners: Id of the seat in which each task lives, by component; of one whose workers have not begun it, none.
+        working: Number of tasks that work, the first ones, by component; the others have no new tuples.
+    """
+
+    owners: Mapping[str, Sequence[int]]
+    working: Mapping[str, int]
 
 
 @attrs.frozen(kw_only=True)
@@ -91,6 +105,36 @@ class SeatOrder:
     def task(self) -> str:
         """COMPONENT/INDEX."""
         return f"{self.source.component}/{self.source.index}"
+
+
+def no_seats(component: str, topology: str, seated: Iterable[str]) -> str:
+    """Sentence on a component whose tasks have no seats.
+
+    Args:
+        component: The component.
+        topology: Name of its topology.
+        seated: Components that have some.
+    """
+    return f"{component} has no seats: those of {topology} that have are {', '.join(seated)}"
+
+
+def scale_refusal(component: str, most: int, count: int, *, elastic: bool) -> str:
+    """Reason why so many tasks of a component cannot work, "" if they can.
+
+    Args:
+        component: The component.
+        most: Tasks that it has.
+        count: Tasks that are to work.
+        elastic: Whether it keeps no state, and all its inputs are dealt evenly.
+    """
+    if not elastic:
+        return (
+            f"all {most} tasks of {component} have to work: only a stateless component whose inputs are grouped by"
+            " shuffle, local-or-shuffle or none can do with fewer"
+        )
+    if not 1 <= count <= most:
+        return f"{component} has {most} tasks: from 1 to {most} can work, and not {count}; submit it with more tasks"
+    return ""
 
 
 def seat_of(task: int, row: list[Any], host: str, port: int, losses: Mapping[str, Mapping[str, Any]]) -> Seat:

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headgate.errors import EngineError
-from headgate_storm.client.seat import SeatMove, SeatOrder, seat_of
+from headgate_storm.client.seat import SeatMove, SeatOrder, SeatState, no_seats, scale_refusal, seat_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,10 +76,12 @@ class SeatLedger:
             )
         return sorted(found, key=lambda each: (each.component, each.index, each.host, each.port))
 
-    def owners(self) -> dict[str, list[int]]:
-        """Id of the seat in which each task lives, by component; none of a component of which no worker has begun."""
-        pages = {each: self._page(each).get("owners", []) for each in self._components}
-        return {each: [int(row[0]) for row in rows] for each, rows in pages.items() if rows}
+    def state(self) -> SeatState:
+        """Seats in which tasks live, and how many of each component work."""
+        pages = {each: self._page(each) for each in self._components}
+        owners = {each: [int(row[0]) for row in page.get("owners", [])] for each, page in pages.items()}
+        working = {each: (page.get("working") or [self._components[each]["tasks"]])[0] for each, page in pages.items()}
+        return SeatState(owners={each: rows for each, rows in owners.items() if rows}, working=working)
 
     def move(self, component: str, index: int, place: str, *, seconds: float) -> SeatMove:
         """Move a task to the seat that it has in another worker, and wait until nothing of that is under way.
@@ -153,11 +155,6 @@ class SeatLedger:
             f"{order.task} belongs to {order.target.place}, but has not settled in {seconds:.0f} s: it goes on alone"
         )
 
-    def working(self) -> dict[str, int]:
-        """Number of tasks that work of each component with seats; the others have no new tuples."""
-        pages = {each: self._page(each) for each in self._components}
-        return {each: (page.get("working") or [self._components[each]["tasks"]])[0] for each, page in pages.items()}
-
     def scale(self, component: str, count: int) -> int:
         """Have so many tasks of a component work, the first ones; returns how many did. What others have, they finish.
 
@@ -168,17 +165,10 @@ class SeatLedger:
         Raises:
             EngineError: It is not such a component, or has not so many tasks.
         """
-        most = int(self._movable(component)["tasks"])
-        if not self._components[component].get("elastic"):
-            raise EngineError(
-                f"all {most} tasks of {component} have to work: only a stateless component whose inputs are grouped by"
-                " shuffle, local-or-shuffle or none can do with fewer"
-            )
-        if not 1 <= count <= most:
-            raise EngineError(
-                f"{component} has {most} tasks: from 1 to {most} can work, and not {count}; submit it with more tasks"
-            )
-        before = most
+        movable = self._movable(component)
+        before = most = int(movable["tasks"])
+        if why := scale_refusal(component, most, count, elastic=bool(movable.get("elastic"))):
+            raise EngineError(why)
 
         def change(page: dict[str, Any]) -> None:
             nonlocal before
@@ -191,9 +181,7 @@ class SeatLedger:
     def _movable(self, component: str) -> Mapping[str, Any]:
         """The entry of a component with seats in the configuration of the topology."""
         if component not in self._components:
-            raise EngineError(
-                f"{component} has no seats: those of {self._name} that have are {', '.join(self._components)}"
-            )
+            raise EngineError(no_seats(component, self._name, self._components))
         return dict(self._components[component])
 
     def _ends(self, component: str, index: int, place: str) -> tuple[Seat, Seat]:

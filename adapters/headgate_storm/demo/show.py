@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headgate.control.loop import compare_assignments
+from headgate.control.arrival import compare_assignments
 from headgate.engines.experiments.figures import service
 from headgate.model import Request
 from headgate.problem import Problem

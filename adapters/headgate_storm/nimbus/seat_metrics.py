@@ -52,7 +52,8 @@ def logical_names(before: Snapshot, after: Snapshot) -> Mapping[str, str]:
         if old is not new:
             parts = ((task, range(first, last + 1)) for task, (first, last) in new.executors.items())
             owners = {number: task for task, numbers in parts for number in numbers}
-            found |= {task: owners[first] for task, (first, _) in old.executors.items()}
+            # A task that does not work is in no round of tasks: its seats keep their names, which are nobody's there.
+            found |= {task: owners[first] for task, (first, _) in old.executors.items() if first in owners}
     return found
 
 

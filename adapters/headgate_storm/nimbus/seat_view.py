@@ -25,32 +25,37 @@ if TYPE_CHECKING:
     Owners = Mapping[str, Sequence[int]]
     """Id of the seat in which each task lives, by component."""
 
+ALL_WORK: Mapping[str, Mapping[str, int]] = FrozenMap()
+"""Numbers of working tasks where none is said: all work."""
 WORKER = "__seats"
 """Id of the component that stands for the workers: like those of Storm's own, it is none of the topology's."""
 
 
 @attrs.frozen(kw_only=True)
 class SeatWish:
-    """A `task`, by Storm's name of its `component` and its `index` there, and the id of the `seat` it is to get."""
+    """A `task`, by Storm's name of its `component` and its `index` there, and the id of the `seat` it is to get.
+
+    `before` is the slot in which it lives.
+    """
 
     task: str
     component: str
     index: int
     seat: int
+    before: Slot
 
 
-def logical(snapshot: Snapshot, owners: Mapping[str, Owners]) -> Snapshot:
+def logical(
+    snapshot: Snapshot, owners: Mapping[str, Owners], working: Mapping[str, Mapping[str, int]] = ALL_WORK
+) -> Snapshot:
     """The round with the tasks of topologies with seats in place of their seats.
 
     Args:
         snapshot: The round.
         owners: Of each topology of which it is known, by id; all others stay as they are.
+        working: Number of tasks that work, the first ones, by topology and component; all of those not named.
     """
-    seen = (
-        _view(each, each.seating, owners[each.topology.id]) if each.seating and each.topology.id in owners else each
-        for each in snapshot.scheduled
-    )
-    return attrs.evolve(snapshot, scheduled=tuple(seen))
+    return attrs.evolve(snapshot, scheduled=tuple(_seen(each, owners, working) for each in snapshot.scheduled))
 
 
 def seats_of(scheduled: Scheduled, component: str, index: int) -> dict[int, Slot]:
@@ -69,33 +74,50 @@ def seats_of(scheduled: Scheduled, component: str, index: int) -> dict[int, Slot
     return {scheduled.executors[each][0]: scheduled.assignment[each] for each in names if each in scheduled.assignment}
 
 
-def _view(scheduled: Scheduled, seating: Seating, owners: Owners) -> Scheduled:
+def _seen(scheduled: Scheduled, owners: Mapping[str, Owners], working: Mapping[str, Mapping[str, int]]) -> Scheduled:
+    name, seating = scheduled.topology.id, scheduled.seating
+    if seating is None or name not in owners:
+        return scheduled
+    counts = {part: min(working.get(name, {}).get(part, count), count) for part, count in seating.tasks.items()}
+    return _view(scheduled, seating, owners[name], counts)
+
+
+def _view(scheduled: Scheduled, seating: Seating, owners: Owners, working: Mapping[str, int]) -> Scheduled:
     workers = tuple(sorted(set(scheduled.assignment.values())))
     executors = {task: pair for task, pair in scheduled.executors.items() if component_of(task) not in seating.tasks}
     assignment = {task: slot for task, slot in scheduled.assignment.items() if task in executors}
+    idle: dict[str, Slot] = {}
     for component, count in seating.tasks.items():
         for index in range(count):
             task = Task(scheduled.topology.id, component, index).id
             first = scheduled.executors[Task(scheduled.topology.id, component, 0).id][0]
             ids = seating.seats(first, index)
-            executors[task] = (ids[0], ids[-1])
             slot = seats_of(scheduled, component, index).get(owners[component][index])
-            assignment |= {} if slot is None else {task: slot}
+            if index < working[component]:
+                executors[task] = (ids[0], ids[-1])
+                assignment |= {} if slot is None else {task: slot}
+            elif slot is not None:
+                idle[task] = slot
     stay = {Task(scheduled.topology.id, WORKER, number).id: slot for number, slot in enumerate(workers)}
-    topology = _topology(scheduled, seating, workers, assignment)
+    topology = _topology(scheduled, seating, workers, assignment, working)
     return attrs.evolve(
         scheduled,
         topology=topology,
         executors=FrozenMap(executors),
         assignment=FrozenMap({**assignment, **stay}),
+        idle=FrozenMap(idle),
     )
 
 
 def _topology(
-    scheduled: Scheduled, seating: Seating, workers: tuple[Slot, ...], assignment: Mapping[str, Slot]
+    scheduled: Scheduled,
+    seating: Seating,
+    workers: tuple[Slot, ...],
+    assignment: Mapping[str, Slot],
+    working: Mapping[str, int],
 ) -> Topology:
     topology = scheduled.topology
-    parts = tuple(_part(each, seating) for each in topology.components)
+    parts = tuple(_part(each, seating, working) for each in topology.components)
     rules = (_own_tasks(each, topology) for each in topology.constraints)
     return attrs.evolve(
         topology,
@@ -105,16 +127,21 @@ def _topology(
     )
 
 
-def _part(component: Component, seating: Seating) -> Component:
+def _part(component: Component, seating: Seating, working: Mapping[str, int]) -> Component:
+    """The component with tasks in place of seats; but for elastic ones, none can have other numbers of tasks."""
     if component.id not in seating.tasks:
-        return component
+        fixed = component.parallelism
+        return attrs.evolve(component, min_parallelism=fixed, max_parallelism=fixed)
+    most = seating.tasks[component.id]
     demand = {name: amount * seating.workers for name, amount in component.demand.items() if name != "memory"}
     return attrs.evolve(
         component,
-        parallelism=seating.tasks[component.id],
+        parallelism=working[component.id],
         demand=Resources(demand),
         heap=0.0,
         movable=True,
+        min_parallelism=1 if component.id in seating.elastic else most,
+        max_parallelism=most,
     )
 
 

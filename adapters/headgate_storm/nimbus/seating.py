@@ -32,12 +32,14 @@ class Seating:
         tasks: Tasks by component, named as in the model.
         ids: Storm's own name of each of these components.
         fit: Times its even share of the tasks that a worker has heap for.
+        elastic: Those of which any number of tasks gives the same results, named as in the model.
     """
 
     workers: int
     tasks: FrozenMap[str, int]
     ids: FrozenMap[str, str]
     fit: float = USUAL_FIT
+    elastic: frozenset[str] = frozenset()
 
     def seats(self, first: int, index: int) -> range:
         """Task ids of the seats of a task.
@@ -78,6 +80,7 @@ def seating_of(
         tasks=FrozenMap({names[name]: count for name, count in tasks.items()}),
         ids=FrozenMap({names[name]: name for name in tasks}),
         fit=min(share, workers),
+        elastic=frozenset(names[name] for name in tasks if said["components"][name].get("elastic") is True),
     )
 
 

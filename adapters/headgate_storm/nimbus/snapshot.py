@@ -59,7 +59,8 @@ class Scheduled:
     """A topology of a round: its model, its executors by the model's task id, and where Nimbus says that they run.
 
     `mistakes` says what of its constraints was left out, "" if nothing was. If tasks have seats (`seating`), each seat
-    is an executor, and none may move: the worker that it leaves would restart, and the one that it joins.
+    is an executor, and none may move: the worker that it leaves would restart, and the one that it joins. Where tasks
+    are shown in place of seats, `idle` has the slots of those that do not work; all else is of those that do.
     """
 
     topology: Topology
@@ -68,6 +69,7 @@ class Scheduled:
     assignment: FrozenMap[str, Slot]
     mistakes: str = ""
     seating: Seating | None = None
+    idle: FrozenMap[str, Slot] = FrozenMap()
 
     @property
     def unassigned(self) -> tuple[str, ...]:

@@ -55,11 +55,11 @@ def _exchanges(instances: InstanceCounts, counts: Counts, node: int, most: int) 
     for part in np.flatnonzero(counts[:, node]).tolist():
         takes = most_alone(instances, rest, part) > 0
         others = [other for other in alike.tolist() if other != node and takes[other]]
-        for other in others if more else ():
+        for other in others if more and counts[part].sum() < instances.most[part] else ():
             yield _changed(counts, (part, other, 1))
         if counts[part, node] <= instances.floor[part, node]:
             continue
-        if counts[part].sum() > 1:
+        if counts[part].sum() > instances.least[part]:
             yield _changed(counts, (part, node, -1))
         for other in others:
             yield _changed(counts, (part, other, 1), (part, node, -1))

@@ -33,7 +33,7 @@ def pack(instances: InstanceCounts, factor: float, sizes: NDArray[np.float64], m
     # percent that all of a component needs on each machine at that rate, MET apart (Eq. 5)
     work = factor * model.e * model.gain[:, None]
     wanted = np.ceil(np.where(model.covers, work, np.inf).min(axis=1) / sizes)
-    wanted = np.maximum(wanted, np.maximum(instances.floor.sum(axis=1), 1))
+    wanted = np.clip(wanted, instances.least, instances.most)
     if not wanted.sum() <= most:
         return None
     size = work / wanted[:, None] + model.met

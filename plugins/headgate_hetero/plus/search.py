@@ -142,7 +142,10 @@ class LocalSearch:
             most = self._most(shaken, part)
             row = _one_task(most, dice) if anew else _tasks(counts[part] - floor[part], most, dice)
             shaken[part] = floor[part] + row
-            if not shaken[part].any() or shaken.sum() > max(self.most, int(counts.sum())):
+            total, instances = int(shaken[part].sum()), self.instances
+            if not instances.least[part] <= total <= instances.most[part]:
+                return counts
+            if shaken.sum() > max(self.most, int(counts.sum())):
                 return counts
         return shaken
 
@@ -182,10 +185,11 @@ class LocalSearch:
 
     def _numbers(self, counts: Counts, group: Iterable[int], part: int, reach: int) -> Counts:
         """Numbers of tasks that a component may have: near those that it has, within all that may be made."""
-        now, floor = int(counts[part].sum()), int(self.instances.floor[part].sum())
+        now, least, most = int(counts[part].sum()), int(self.instances.least[part]), int(self.instances.most[part])
         others = sum(int(counts[each].sum()) - 1 for each in group if each != part)
         high = min(now + reach, max(now, now + others + self.most - int(counts.sum())))
-        return np.arange(max(1, floor, now - reach), high + 1)
+        high = max(min(high, most), least)
+        return np.arange(min(max(least, now - reach), high), high + 1)
 
     def _cost(self, counts: Counts, group: tuple[int, ...], reach: int) -> int:
         window, machines = 2 * reach + 1, counts.shape[1]

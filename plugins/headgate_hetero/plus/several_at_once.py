@@ -34,7 +34,8 @@ def several_at_once(graph: Graph, options: PlusOptions) -> Graph | None:
                 break
             continue
         part = hottest(graph, load, rate, reading)
-        if _add(graph, part, rate, min(options.at_once, options.max_tasks - int(graph.total.sum()))):
+        more = min(options.max_tasks - int(graph.total.sum()), int(graph.instances.most[part] - graph.total[part]))
+        if _add(graph, part, rate, min(options.at_once, more)):
             continue
         if scale > 2**DOUBLINGS or scale > 1000 * rate or final is None:
             break

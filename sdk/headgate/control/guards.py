@@ -83,12 +83,13 @@ class Guards:
 
 @attrs.frozen(kw_only=True)
 class Trial:
-    """A plan that was carried out and waits to be judged: its round, the goal before it, and where tasks were."""
+    """A plan that was carried out and waits to be judged: its round, the goal before it, and what undoes it."""
 
     round: int
     before: float | None
     asked: FrozenMap[str, Slot]
     undo: FrozenMap[str, Slot]
+    undo_parallelism: FrozenMap[str, int] = FrozenMap()
 
 
 @attrs.frozen(kw_only=True)
@@ -159,6 +160,7 @@ def _trial(done: Round, guards: Guards) -> Trial | None:
         before=measure(done.request, guards.goal),
         asked=done.plan.assignment,
         undo=done.receipt.undo,
+        undo_parallelism=done.receipt.undo_parallelism,
     )
 
 

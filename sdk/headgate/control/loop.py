@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from headgate.control.arrival import compare_assignments, without_missing_tasks
 from headgate.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
 from headgate.control.counts import Counts
 from headgate.control.draining import Draining
@@ -32,10 +33,21 @@ from headgate.control.journal import NoJournal
 from headgate.control.knowledge import KnowledgeFile
 from headgate.control.priorities import Priorities
 from headgate.control.repeated import given_up_reason
-from headgate.control.round import Check, Outcome, Round
+from headgate.control.round import Outcome, Round
 from headgate.documents import unstructure
 from headgate.errors import DocumentError, EngineEndedError, HeadgateError
-from headgate.model import Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Slot, Status, Undrained
+from headgate.model import (
+    Drain,
+    FrozenMap,
+    Limits,
+    Observation,
+    Plan,
+    Receipt,
+    Request,
+    Status,
+    Undrained,
+)
+from headgate.model.rescale import rescale_differences
 from headgate.model.validate import check_request
 from headgate.problem import Problem
 
@@ -110,17 +122,6 @@ class Control:
             "metavar": "MIN:MAX",
         },
     )
-
-
-def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:
-    """Count the tasks that were seen on the node that was asked for; a task not seen at all is missed.
-
-    Args:
-        asked: Slot of each task that the plan asks for.
-        seen: Slot of each task that was observed.
-    """
-    missed = tuple(sorted(task for task, slot in asked.items() if task not in seen or seen[task].node != slot.node))
-    return Check(asked=len(asked), hits=len(asked) - len(missed), missed=missed)
 
 
 def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool, kept: bool = True) -> tuple[Outcome | None, str]:
@@ -287,7 +288,7 @@ class Loop:
 
     def _take_back(self, request: Request, why: str) -> Round:
         trial = self._memory.trial
-        receipt = Receipt(undo=trial.undo if trial else FrozenMap())
+        receipt = Receipt(undo=trial.undo, undo_parallelism=trial.undo_parallelism) if trial else Receipt()
         after = {**request.assignment, **receipt.undo}
         host, engine, target = self._host, self._control.engine, self._target
         try:
@@ -300,7 +301,11 @@ class Loop:
         control = self._control
         try:
             plan = self._host.schedule(control.scheduler, request, control.options)
+            rescales = any(rescale_differences(plan, request.topologies))
             kept = bool(plan.moves) or self._host.keeps(control.engine, self._target, plan)
+            # Numbers of tasks that the engine leaves as they are make no move, and would be passed over in silence.
+            silent = rescales and kept and not plan.moves
+            warnings = tuple(self._host.preflight(control.engine, self._target, plan)) if silent else ()
             objections = self._host.review(request, plan)
             aware = "traffic-aware" in self._host.describe(control.scheduler).capabilities
         except Exception as error:  # noqa: BLE001 - and a reviewer
@@ -308,8 +313,8 @@ class Loop:
         outcome, message = judge(plan, objections, shadow=control.shadow, kept=kept)
         seen = {"verdict": verdict, "request": request, "plan": plan}
         if outcome is not None:
-            return self._end(outcome, message, **seen)
-        if not plan.moves:
+            return self._end(outcome, message, warnings=warnings, **seen)
+        if not plan.moves and not rescales:
             return self._act(plan, seen)
         if stop := given_up_reason(request, plan, self._memory.repeated, most=control.guards.give_up):
             return self._end("held", stop, **seen)
@@ -332,7 +337,8 @@ class Loop:
 
     def _undo(self, receipt: Receipt, seen: dict[str, Any]) -> Round:
         why = "; ".join(step.message for step in receipt.steps if not step.done)
-        if self._draining.by_steps and not receipt.undo:  # the manager has undone it
+        # What a manager has undone is in no receipt, but for numbers of tasks, which it does not know.
+        if self._draining.by_steps and not receipt.undo and not receipt.undo_parallelism:
             return self._end("rolled-back", why, **seen)
         try:
             undone = self._host.rollback(self._control.engine, self._target, receipt)
@@ -345,7 +351,7 @@ class Loop:
             after = self._observe("afterwards: ")
         except Exception as error:  # noqa: BLE001 - a monitor again
             return self._end("missed", f"carried out, but not seen: {_say(error)}", **seen)
-        check = compare_assignments(plan.assignment, after.assignment)
+        check = compare_assignments(without_missing_tasks(plan, after.topologies), after.assignment)
         message = f"{check.hits} of {check.asked} tasks run where asked"
         return self._end("missed" if check.missed else done, message, check=check, **seen)
 

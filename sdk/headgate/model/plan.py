@@ -210,9 +210,13 @@ class Step:
 
 @attrs.frozen(kw_only=True)
 class Receipt:
-    """Receipt of an executor: its steps, and the assignment to restore to undo them."""
+    """Receipt of an executor: its steps, and the assignment to restore to undo them.
+
+    `undo_parallelism` has the numbers of tasks to restore, by `topology/component`.
+    """
 
     done: bool = True
     level: str = ""
     steps: tuple[Step, ...] = ()
     undo: FrozenMap[str, Slot] = FrozenMap()
+    undo_parallelism: FrozenMap[str, int] = FrozenMap()

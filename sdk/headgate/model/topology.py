@@ -28,6 +28,8 @@ class Component:
         rate: Tuples per second that a spout emits, all tasks together; None if unknown.
         selectivity: Tuples emitted for each tuple received.
         movable: Whether a scheduler may move its running tasks.
+        min_parallelism: Fewest tasks that it can have while it runs; None is no bound. `max_parallelism`: the most. A
+            scheduler that chooses numbers of tasks keeps within them; what an executor is asked for beyond, it leaves.
     """
 
     id: str
@@ -38,6 +40,8 @@ class Component:
     rate: float | None = None
     selectivity: float = 1.0
     movable: bool = True
+    min_parallelism: int | None = None
+    max_parallelism: int | None = None
 
     @property
     def task_heap(self) -> float:

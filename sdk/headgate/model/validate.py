@@ -204,8 +204,13 @@ def _check_components(topology: Topology, *where: str | int) -> None:
         at = (*where, "components", number)
         _id(part.id, *at, "id")
         _amounts(part.demand.items(), *at, "demand")
-        for name in ("heap", "rate", "selectivity", "parallelism"):
+        for name in ("heap", "rate", "selectivity", "parallelism", "min_parallelism", "max_parallelism"):
             _amount(getattr(part, name), *at, name)
+        if part.min_parallelism is not None and part.max_parallelism is not None:
+            least, most = part.min_parallelism, part.max_parallelism
+            if least > most:
+                said = f"{part.id!r} has {least} tasks at least and {most} at most"
+                raise DocumentError(pointer(*at, "max_parallelism"), said)
 
 
 def _is_sound(part: Component) -> bool:
@@ -216,6 +221,8 @@ def _is_sound(part: Component) -> bool:
         and (rate is None or _is_amount(rate))
         and _is_amount(part.selectivity)
         and _is_amount(part.parallelism)
+        and part.min_parallelism is None
+        and part.max_parallelism is None
         and (not part.demand or all(map(_is_amount, part.demand.values())))
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from headgate.control.loop import compare_assignments
+from headgate.control.arrival import compare_assignments
 from headgate.model import FrozenMap, Request, Status
 from headgate.model.validate import check_request
 from headgate.problem import Problem

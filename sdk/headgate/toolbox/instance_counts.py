@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headgate.model import NO_PROFILES, Constraint, ConstraintKind, FrozenMap, Reason, Request, Status
 from headgate.model.rescale import with_instances
+from headgate.model.validate import MAX_TASKS
 from headgate.problem import Problem
 from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, unprofiled_load
 
@@ -36,6 +37,7 @@ class InstanceCounts:
         present: bool (t, m), topologies that have a worker on the node already.
         floor: int64 (K, m), tasks that may not move.
         given: int64 (K,), numbers of tasks in the request.
+        least: int64 (K,), fewest tasks that each can have while it runs. `most`: the most.
     """
 
     request: Request
@@ -49,6 +51,8 @@ class InstanceCounts:
     present: NDArray[np.bool_]
     floor: NDArray[np.int64]
     given: NDArray[np.int64]
+    least: NDArray[np.int64]
+    most: NDArray[np.int64]
     _problem: Problem
     _node_of: NDArray[np.int64]
 
@@ -65,6 +69,8 @@ class InstanceCounts:
         first = np.searchsorted(problem.component, parts)
         topologies = problem.topology[first]
         heap_need, heap_room = _heaps(problem, room, topologies, problem.heap[first])
+        floor = counts_of(problem, fixed)[parts]
+        least, most = _bounds(request, [problem.components[part] for part in parts.tolist()], floor.sum(axis=1))
         on_node = [room.topologies_on(node) for node in range(problem.m)]
         return cls(
             request=request,
@@ -78,8 +84,10 @@ class InstanceCounts:
             present=np.array(
                 [[t in there for there in on_node] for t in range(len(problem.topology_ids))], dtype=bool
             ).reshape(len(problem.topology_ids), problem.m),
-            floor=counts_of(problem, fixed)[parts],
+            floor=floor,
             given=width[parts],
+            least=least,
+            most=most,
             problem=problem,
             node_of=room.node_of,
         )
@@ -91,16 +99,39 @@ class InstanceCounts:
     def plan(self, counts: NDArray[np.int64], factor: float, explanation: str = "") -> Plan:
         """Make a plan of counts, shape (K, m), each component having one at least, at a factor of the stated rates.
 
+        Numbers of tasks that cannot be while a component runs (`least`, `most`) are brought to the nearest that can.
+
         Args:
             counts: Tasks by component and node, shape (K, m).
             factor: Factor of the stated rates.
             explanation: Text for the plan's explanation.
         """
+        fitted = self.within_bounds(counts)
+        if (fitted != counts).any():
+            factor = min(factor, self.profiled.max_factor(fitted, np.maximum(self.free, 0.0)))
+            counts, explanation = fitted, f"{explanation}; brought to numbers of tasks that can be while all runs"
         total = counts.sum(axis=1)
         chosen = FrozenMap(dict(zip(self.names(), total.tolist(), strict=True)))
         problem = Problem.of(self._on_profiled(with_instances(self.request, chosen, priced=True)))
         plan = problem.plan(self._nodes(problem, counts), explanation)
         return self._sustained(problem, attrs.evolve(plan, parallelism=chosen), factor)
+
+    def within_bounds(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts in which each component has the nearest number of tasks that it can have, in about the same shares.
+
+        Args:
+            counts: Tasks by component and node, shape (K, m), one of each component at least.
+        """
+        total, found = counts.sum(axis=1), counts.copy()
+        for row in np.flatnonzero((total < self.least) | (total > self.most)).tolist():
+            loose = counts[row] - self.floor[row] if total[row] > self.most[row] else counts[row]
+            wanted = int(np.clip(total[row], self.least[row], self.most[row]) - self.floor[row].sum())
+            # Largest remainder, ties to the node of lowest index.
+            share = np.maximum(loose, 0) * (wanted / max(int(loose.sum()), 1))
+            whole = np.floor(share + 1e-9).astype(np.int64)
+            whole[np.argsort(whole - share, kind="stable")[: wanted - int(whole.sum())]] += 1
+            found[row] = self.floor[row] + whole
+        return found
 
     def _on_profiled(self, request: Request) -> Request:
         """The request with constraints to machines with a profile, where its own may make tasks move."""
@@ -211,6 +242,17 @@ class InstanceCounts:
         for task in np.flatnonzero(~np.isin(problem.component, self.parts)).tolist():
             node_of[task] = others[problem.task_ids[task]]
         return node_of
+
+
+def _bounds(
+    request: Request, names: list[tuple[str, str]], stay: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Fewest and most tasks of each component; those that may not move are there in any case."""
+    parts = {(each.id, part.id): part for each in request.topologies for part in each.components}
+    least = [parts[name].min_parallelism or 1 for name in names]
+    most = [parts[name].max_parallelism or MAX_TASKS for name in names]
+    low = np.maximum(np.array(least, dtype=np.int64).reshape(len(names)), stay)
+    return low, np.maximum(np.array(most, dtype=np.int64).reshape(len(names)), low)
 
 
 def _sustains(problem: Problem, node_of: NDArray[np.int64]) -> float | Reason:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +97,13 @@ class Tally:
         files = [each for each in self.counts_folder.glob(f"{kind}-*") if not each.suffix]
         rows = [list(map(int, each.read_text().split())) for each in files]
         return [sum(column) for column in zip(*rows, strict=True)] or [0, 0, 0]
+
+    def all_acked(self) -> int | None:
+        """Numbered tuples that were sent, once the spouts pause and all of them are acked."""
+        earlier = self.written("spout")
+        time.sleep(3)  # a spout that does not pause sends some
+        sent, acked, failed = self.written("spout")
+        return sent if (sent, 0) == (acked, failed) and [sent, acked, failed] == earlier else None
 
     def views(self) -> dict[int, list[str]]:
         """The lines that each task wrote down, by task."""

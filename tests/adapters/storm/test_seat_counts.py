@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,7 +69,7 @@ def test_working_tasks_grow_and_shrink_and_every_tuple_arrives_once(seat_storm: 
             before = pids(seat_storm)
             for was, count in ((4, 1), (1, 3), (3, 2)):
                 assert ledger.scale("pass", count) == was
-                assert ledger.working() == {"pass": count, "number": 3}
+                assert ledger.state().working == {"pass": count, "number": 3}
                 wait_for(f"{count} tasks work", lambda n=count: busy(collector, seats) == set(range(n)))
             said = CliRunner().invoke(commands, ["scale", NAME, "pass=4", "--home", str(seat_storm.home)])
             assert said.output == "pass: 2 -> 4 tasks work\n"
@@ -80,19 +79,11 @@ def test_working_tasks_grow_and_shrink_and_every_tuple_arrives_once(seat_storm: 
             with pytest.raises(EngineError, match="pass has 4 tasks: from 1 to 4 can work, and not 5"):
                 ledger.scale("pass", 5)
         seat_storm.gateway.deactivate(NAME)
-        sent = wait_for("all tuples acked", lambda: all_acked(numbers))
+        sent = wait_for("all tuples acked", numbers.all_acked)
         wait_for("all tuples written", lambda: numbers.written("sink")[0] >= sent)
     assert numbers.written("sink") == [sent, 0, 0]
     assert pids(seat_storm) == before
     seat_storm.gateway.kill(NAME, wait=0)
-
-
-def all_acked(numbers: Tally) -> int | None:
-    """Tuples that were sent, once the spouts pause and all of them are acked."""
-    earlier = numbers.written("spout")
-    time.sleep(3)  # a spout that does not pause sends some
-    sent, acked, failed = numbers.written("spout")
-    return sent if (sent, 0) == (acked, failed) and [sent, acked, failed] == earlier else None
 
 
 def pids(storm: LocalStorm) -> set[int]:

@@ -1,4 +1,4 @@
-"""The control loop on tasks that have seats: schedulers move them while all workers of a real cluster run."""
+"""The control loop on tasks with seats: they move, and more or fewer work, while all workers of a real cluster run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.workload.describe import describe
 from patience import PATIENCE
 from storm_cluster import RELEASE, wait_for
+from storm_movers import Chooser
+from storm_tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from headgate_storm.demo.experiment import ServedCluster
 
@@ -53,7 +56,7 @@ MOVABLE = {"mid": "fields:credit", "out": "stateless"}
 def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedCluster]:
     """A topology whose bolts have seats, placed by Headgate."""
     folder = tmp_path_factory.mktemp("looped")
-    conf = {"nimbus.monitor.freq.secs": 2}
+    conf = {"nimbus.monitor.freq.secs": 2, "nimbus.topology.validator": "headgate.storm.seats.Validator"}
     with experiment(PluginHost.load(), NODES, folder, fill="even", conf=conf, version=RELEASE) as served:
         served.run(describe(TOPOLOGY, conf={"topology.acker.executors": 0}), shadow=False, seats=MOVABLE)
         yield served
@@ -71,8 +74,8 @@ def living(cluster: ServedCluster) -> dict[str, Slot]:
     return {task: slot for task, slot in parts.items() if task.partition("/")[0] in MOVABLE}
 
 
-def pids(cluster: ServedCluster) -> set[int]:
-    return {each.pid for each in cluster.storm.workers() if each.topology.startswith(f"{NAME}-")}
+def pids(cluster: ServedCluster, name: str = NAME) -> set[int]:
+    return {each.pid for each in cluster.storm.workers() if each.topology.startswith(f"{name}-")}
 
 
 def execute(cluster: ServedCluster, wanted: dict[str, Slot]) -> Receipt:
@@ -99,6 +102,20 @@ def test_a_plan_moves_several_tasks_from_seat_to_seat_and_a_rollback_moves_them_
     assert living(cluster) == wanted
     back = cluster.host.rollback("storm", cluster.service.target, receipt)
     assert (back.done, back.level, len(back.steps)) == (True, "seats", 8)
+    assert living(cluster) == before
+    assert pids(cluster) == workers
+
+
+@pytest.mark.timeout(1800)
+def test_a_plan_that_empties_a_host_restarts_no_worker(cluster):
+    wait_for("the ledger", lambda: not any("seats" in note for note in observed(cluster, 0.1).notes))
+    before, workers = living(cluster), pids(cluster)
+    (left, there) = sorted(set(before.values()))
+    receipt = execute(cluster, dict.fromkeys(before, there))
+    assert (receipt.done, receipt.level) == (True, "seats"), receipt
+    assert set(living(cluster).values()) == {there}
+    assert left.node != there.node
+    assert cluster.host.rollback("storm", cluster.service.target, receipt).done
     assert living(cluster) == before
     assert pids(cluster) == workers
 
@@ -145,3 +162,83 @@ def test_otd_moves_one_task_a_round_until_it_rests_and_no_worker_restarts(cluste
         assert "by seats, pause " in each.receipt.steps[0].message
     assert pids(cluster) == workers
     assert cluster.measure(5.0).share < first.share
+
+
+COUNTED = "counted"
+"""Numbered tuples, shuffled over four tasks of `pass`, that sinks count: each has to come once."""
+
+
+def placed_and_seen(cluster: ServedCluster):
+    seen = observed(cluster, 0.1)
+    own = [each for each in seen.topologies if each.name == COUNTED and each.live]
+    return not any("seats" in note for note in seen.notes) and own and own[0]
+
+
+def working(cluster: ServedCluster) -> set[int]:
+    """Tasks of `pass` that had tuples in the last seconds, by what their workers say."""
+    seen = observed(cluster, 2.0)
+    own = [each for each in seen.metrics.tasks if each.task.startswith(f"{COUNTED}-") and "/pass/" in each.task]
+    return {int(each.task.rpartition("/")[2]) for each in own if each.received}
+
+
+def busy_seats(cluster: ServedCluster) -> int:
+    """Seats of `pass` in which something was executed, by the newest report of each worker of the topology."""
+    snapshot = cluster.service.target.latest()
+    (own,) = [each for each in snapshot.scheduled if each.name == COUNTED]
+    ids = {first for task, (first, _) in own.executors.items() if "/pass/" in task}
+    reports = [each for each in cluster.service.collector.recent(PATIENCE) if each.topology == own.topology.id]
+    latest = {each.worker: each for each in reports}
+    return len({row.task for each in latest.values() for row in each.tasks if row.task in ids and row.received})
+
+
+@pytest.mark.timeout(1800)
+def test_numbers_of_tasks_that_a_scheduler_chooses_are_carried_out_while_all_workers_run(cluster, tmp_path: Path):
+    numbers = Tally(cluster.storm, tmp_path)
+    conf = {
+        "headgate.seats.movable": "pass=stateless; number=fields:counts",
+        "numbers.shuffle": True,
+        "topology.disable.loadaware.messaging": True,  # which may leave out a task that is far away
+    }
+    numbers.submit_numbers(COUNTED, tuples=10**9, rate=300.0, acked=True, **conf)
+    topology = wait_for("the ledger", lambda: placed_and_seen(cluster))
+    bounds = {part.id: (part.min_parallelism, part.max_parallelism) for part in topology.components}
+    assert [bounds[name] for name in ("numbers", "pass", "number", "sink")] == [(2, 2), (1, 4), (3, 3), (2, 2)]
+    wait_for("tuples", lambda: numbers.written("sink")[0] > 0)
+    before, others = pids(cluster, COUNTED), pids(cluster)
+    assert len(before) == 2
+    there = max(slot.node for slot in observed(cluster, 0.1).assignment.values())
+    chosen = [("pass", 1), ("pass", 3), ("pass", 9), ("number", 2), ("pass", 2)]
+    host = cluster.host.with_plugin("chooser", Chooser(*chosen, node=there))
+    control = Control(scheduler="chooser", engine="storm", window=1.0)
+    control = attrs.evolve(control, guards=attrs.evolve(control.guards, cooldown=0.0))
+    loop = Loop(host, control, attrs.evolve(cluster.service.target, patience=PATIENCE))
+    said = []
+    for was, count in ((4, 1), (1, 3), (3, 4), (4, 4), (4, 2)):
+        done = loop.round()
+        if was == count:
+            assert (done.outcome, done.receipt) == ("unchanged", None)
+            said.append(done.warnings[0])
+            continue
+        assert done.outcome == "executed", (done.outcome, done.message, done.receipt)
+        assert done.receipt.level == "seats"
+        assert done.receipt.undo_parallelism == {f"{topology.id}/pass": was}
+        said.append(done.receipt.steps[-1].message)
+        wait_for(f"{count} tasks work", lambda n=count: working(cluster) == set(range(n)))
+        assert busy_seats(cluster) == count
+        if count == 3:
+            at = observed(cluster, 0.1).assignment
+            assert {at[f"{topology.id}/pass/{index}"].node for index in (1, 2)} == {there}
+    assert [text.partition(" tasks")[0] for text in said] == ["4 -> 1", "1 -> 3", "3 -> 4", "all 3", "4 -> 2"]
+    assert all(" tasks work, in " in said[index] and " ms" in said[index] for index in (0, 1, 2, 4))
+    assert said[2].endswith("pass has 4 tasks: from 1 to 4 can work, and not 9; submit it with more tasks")
+    assert said[3].startswith("all 3 tasks of number have to work: only a stateless component whose inputs are")
+    back = host.rollback("storm", cluster.service.target, done.receipt)
+    assert back.done, back
+    wait_for("4 tasks work", lambda: working(cluster) == set(range(4)))
+    cluster.storm.gateway.deactivate(COUNTED)
+    sent = wait_for("all tuples acked", numbers.all_acked)
+    wait_for("all tuples written", lambda: numbers.written("sink")[0] >= sent)
+    assert numbers.written("sink") == [sent, 0, 0]
+    assert (pids(cluster, COUNTED), pids(cluster)) == (before, others)
+    cluster.storm.gateway.kill(COUNTED, wait=0)
+    wait_for("its end", lambda: not pids(cluster, COUNTED))

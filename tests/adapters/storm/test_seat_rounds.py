@@ -8,45 +8,21 @@ import pytest
 from headgate.model import ConstraintKind, Flow, Limits, Metrics, Plan, Request, Slot, TaskSample
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
+from headgate_storm.client.seat import SeatState
 from headgate_storm.nimbus.deal import deal
 from headgate_storm.nimbus.filter_metrics import known_metrics
 from headgate_storm.nimbus.rounds import Rounds, decide
 from headgate_storm.nimbus.seat_metrics import logical_metrics
 from headgate_storm.nimbus.seat_view import logical
-from headgate_storm.nimbus.snapshot import read_snapshot
 from headgate_storm.seat_plan import carry_out
 from headgate_storm.target import StormTarget
 from headgate_storm.workers.samples import sample_rows
 from headgate_storm.workers.seat_samples import NOWHERE, homes, lived_in, owners
 from storm_reports import report
-from storm_rounds import component, round_text, supervisor, topology, word_count
+from storm_rounds import component, topology, word_count
+from storm_seated import LIVE, OWNERS, A, B, flat, seated, snapshot
 
 HOST = PluginHost.load()
-SEATS = {"workers": 2, "components": {"count": {"tasks": 3, "state": "stateless"}}, "was": {}}
-A, B = Slot("s1", 6700), Slot("s2", 6700)
-OWNERS = {"wc": {"count": [3, 6, 7]}}
-"""Tasks 0 and 2 live in `A`, in which seats have odd ids, and task 1 in `B`."""
-LIVE = {"wc/count/0": A, "wc/count/1": B, "wc/count/2": A}
-
-
-def flat(first, last):
-    return [number for each in range(first, last + 1) for number in (each, each)]
-
-
-def seated(*, slots=(A, B), assignment=(0, *[0, 1] * 3, 1), count=(3, 8), seats=SEATS, **conf):
-    """Task 1 is the acker, 2 the spout; 3-4, 5-6 and 7-8 are the seats of three tasks."""
-    inputs = [["count", "headgate", "direct"], ["lines", "default", "custom"], ["lines", "headgate", "direct"]]
-    parts = (
-        component("__acker", flat(1, 1), kind="system"),
-        component("count", flat(*count), inputs=inputs),
-        component("lines", flat(2, 2), kind="spout"),
-    )
-    where = {"slots": list(map(attrs.astuple, slots)), "assignment": list(assignment)} if assignment else {}
-    return topology("wc", *parts, conf={"headgate.seats": seats, **conf}, **where)
-
-
-def snapshot(*topologies, supervisors=("s1", "s2"), **more):
-    return read_snapshot(round_text([supervisor(each, **more) for each in supervisors], topologies))
 
 
 def test_schedulers_see_a_task_where_it_lives_and_not_its_seats():
@@ -120,8 +96,8 @@ def test_the_ledger_is_asked_by_storm_s_own_name_of_a_component():
     assert (own, scheduled.seating.tasks[name]) == (odd, 1)
 
     class Odd(Seats):
-        def owners(self, name):
-            return {odd: [2]}
+        def state(self, name):
+            return SeatState(owners={odd: [2]}, working={odd: 1})
 
     placed, notes = StormTarget(rounds=Rounds(lambda request: Plan()), seats=Odd()).seated(before)
     assert (placed.assignment[f"t/{name}/0"], notes) == (B, ())
@@ -189,13 +165,16 @@ def test_what_is_measured_of_seats_is_that_of_their_task():
 
 
 class Seats:
-    """Where tasks live; none is to move."""
+    """Where tasks live, of which all work; none is to move."""
 
-    def owners(self, name):
-        return OWNERS[name]
+    def state(self, name):
+        return SeatState(owners=OWNERS[name], working={})
 
     def move(self, name, wishes):
         pytest.fail(f"{name}: {wishes}")
+
+    def scale(self, name, component, count):
+        pytest.fail(f"{name}: {component}={count}")
 
 
 def test_nothing_moves_if_one_task_has_no_seat_where_it_is_asked():

@@ -8,15 +8,16 @@ import attrs
 import jsonschema
 import pytest
 
+from headgate.control.arrival import compare_assignments, without_missing_tasks
 from headgate.control.guards import Guards
 from headgate.control.journal import FileJournal, read_journal
-from headgate.control.loop import Control, Loop, compare_assignments
+from headgate.control.loop import Control, Loop
 from headgate.control.round import Outcome, Round
 from headgate.documents import dumps, loads, restore
 from headgate.documents.schema import schema_of
 from headgate.errors import DocumentError
 from headgate.hooks import hookimpl
-from headgate.model import Limits, Metrics, Observation, TaskSample
+from headgate.model import FrozenMap, Limits, Metrics, Observation, Plan, TaskSample
 from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit
 from memory_engine import Engine, Judge, Listener, Machine, Reviewer
@@ -209,3 +210,11 @@ def test_a_task_that_is_not_seen_is_missed():
     asked = {"x": at("a"), "y": at("a"), "z": at("b")}
     check = compare_assignments(asked, {"x": at("a:9"), "y": at("b")})
     assert (check.asked, check.hits, check.missed) == (3, 1, ("y", "z"))
+
+
+def test_a_task_that_an_engine_has_not_is_not_looked_for_where_the_plan_chose_its_number():
+    asked = FrozenMap({f"t/{name}": at("a") for name in ("c/0", "c/1", "d/0", "d/1")} | {"gone/c/7": at("b")})
+    plan = Plan(assignment=asked, parallelism=FrozenMap({"t/c": 2, "gone/c": 8}))
+    found = without_missing_tasks(plan, [topology("t", component("c", 1), component("d", 1))])
+    assert sorted(asked.keys() - found) == ["t/c/1"]
+    assert without_missing_tasks(Plan(assignment=asked), [topology("t", component("c", 1))]) == asked

@@ -258,3 +258,14 @@ def test_ids_of_tasks_have_a_greatest_length_together():
     with pytest.raises(DocumentError, match=f"at most {MAX_CHARACTERS} are taken; shorten it") as caught:
         check_request(request([node("a")], [topology("t", component(long, MAX_CHARACTERS // 1_000_001 + 1))]))
     assert caught.value.pointer == "/topologies/0/components/0/id"
+
+
+def test_the_fewest_tasks_of_a_component_are_no_more_than_the_most():
+    parts = attrs.evolve(component("c"), min_parallelism=2, max_parallelism=2), component("d")
+    check_request(request([node("a")], [topology("t", *parts)]))
+    wrong = attrs.evolve(parts[0], min_parallelism=3)
+    with pytest.raises(DocumentError, match="'c' has 3 tasks at least and 2 at most") as error:
+        check_request(request([node("a")], [topology("t", wrong, parts[1])]))
+    assert error.value.pointer == "/topologies/0/components/0/max_parallelism"
+    with pytest.raises(DocumentError, match="-1 is not an amount"):
+        check_request(request([node("a")], [topology("t", attrs.evolve(parts[0], min_parallelism=-1))]))

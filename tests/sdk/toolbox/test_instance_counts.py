@@ -238,3 +238,29 @@ def test_a_component_needs_what_its_largest_measured_task_needs(measured):
     samples = tuple(TaskSample(task=f"t/spout/{number}", memory=memory) for number, memory in enumerate(measured))
     found = InstanceCounts.of(mixed(metrics=Metrics(window=10.0, tasks=samples)))
     assert found.need[NAMES.index("t/spout"), 0] == 250.0
+
+
+@pytest.mark.parametrize(
+    ("row", "floor", "least", "most", "expected"),
+    [
+        ([2, 1, 0], [0, 0, 0], 1, 9, [2, 1, 0]),
+        ([4, 2, 2], [0, 0, 0], 1, 4, [2, 1, 1]),
+        ([4, 2, 2], [0, 2, 0], 1, 4, [1, 2, 1]),  # of 6 that may move, 2 stay: 4/3 and 2/3
+        ([1, 1, 0], [0, 0, 0], 5, 5, [3, 2, 0]),
+        ([0, 1, 0], [0, 1, 0], 3, 9, [0, 3, 0]),
+    ],
+)
+def test_counts_are_brought_to_the_nearest_number_that_can_be(row, floor, least, most, expected):
+    bounds = {"floor": np.array([floor]), "least": np.array([least]), "most": np.array([most])}
+    assert attrs.evolve(InstanceCounts.of(mixed()), **bounds).within_bounds(np.array([row])).tolist() == [expected]
+
+
+def test_tasks_that_may_not_move_are_there_whatever_the_bounds_say():
+    asked = mixed()
+    parts = [attrs.evolve(part, min_parallelism=1, max_parallelism=1) for part in asked.topologies[1].components]
+    (name, first) = asked.topologies
+    found = InstanceCounts.of(attrs.evolve(asked, topologies=(name, attrs.evolve(first, components=tuple(parts)))))
+    assert (found.least.tolist(), found.most.tolist()) == ([1, 1], [1, 1])
+    free = InstanceCounts.of(asked)
+    assert free.least.tolist() == [1, 1]
+    assert free.most.min() > 10_000
