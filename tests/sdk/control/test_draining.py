@@ -64,8 +64,10 @@ class Manager:
         self.drains.append(drain)
         if self.answer == "raise":
             raise EngineError("the old allocation did not come back")
-        if self.answer == "keep":
-            return Receipt(done=False, steps=(Step(action="drain", subject="t", done=False, message="not empty"),))
+        if self.answer in ("keep", "scaled"):
+            counts = FrozenMap({"t/c": 2} if self.answer == "scaled" else {})
+            steps = (Step(action="drain", subject="t", done=False, message="not empty"),)
+            return Receipt(done=False, steps=steps, undo_parallelism=counts)
         return change.execute()
 
 
@@ -139,6 +141,12 @@ def test_what_the_manager_undid_is_not_undone_again():
     done = round_of(Manager("keep"), target)
     assert (done.outcome, done.message) == ("rolled-back", "not empty")
     assert target.calls == ["observe", "preflight"]
+
+
+def test_numbers_of_tasks_are_undone_by_the_loop_for_no_manager_knows_them():
+    target = machine()
+    assert round_of(Manager("scaled"), target).outcome == "rolled-back"
+    assert target.calls == ["observe", "preflight", "rollback"]
 
 
 def test_what_does_not_come_back_fails_the_round():
