@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 
 import attrs
+import psutil
 import pytest
 from click.testing import CliRunner
 
-from headgate.engines.apart.ability import network_problem
+from headgate.engines.apart.ability import SHELL, network_problem
 from headgate.engines.apart.limits import NodeLimits, Rack
 from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.netlink import received
+from headgate.engines.apart.netlink import namespaces, received
 from headgate.model import Component, Constraint, ConstraintKind, FrozenMap, Kind, Resources, Stream, Topology
 from headgate.plugins.host import PluginHost
 from headgate_storm.cli.cluster import storm as commands
@@ -20,6 +23,7 @@ from headgate_storm.local.cluster import supervisor_specs
 from headgate_storm.local.state import StormState
 from headgate_storm.workload.describe import describe
 from namespaces import made_of
+from shell import HEADGATE
 from storm_cluster import RELEASE, wait_for
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.matrix]
@@ -94,4 +98,25 @@ def test_racks_of_a_cluster_left_running_are_shown_cut_off_and_removed(monkeypat
         assert "in rack-2" in runner.invoke(commands, ["status"], catch_exceptions=False).stdout
     finally:
         runner.invoke(commands, ["down"])
+    assert made_of(name) == []
+
+
+def test_a_cluster_of_a_user_without_root_is_ended_from_outside_too(monkeypatch, tmp_path):
+    if subprocess.run(["unshare", "-Urnm", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("needs user namespaces")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    options = "--supervisors 100:1024:1,100:1024:1 --apart --racks 1,1 --network 20mbit"
+    words = f"{HEADGATE} storm up --version {RELEASE} {options} --json && {HEADGATE} storm status"
+    env = os.environ | {"SHELL": "/bin/sh"}
+    try:
+        done = subprocess.run(["sh", "-c", SHELL], input=words, env=env, capture_output=True, text=True, check=False)
+        state = StormState.read()
+        assert done.stdout.count("rack-2") == 2, done.stderr
+        processes = [pid for each in state.daemons for pid in each.members()]
+        assert len(processes) == 4
+        name = ClusterName.parse(state.bridge)
+        assert not {name.node(1), name.node(2)} & {*namespaces()}  # they are in the user's own namespace
+    finally:
+        CliRunner().invoke(commands, ["down"], catch_exceptions=False)
+    assert not any(map(psutil.pid_exists, processes))
     assert made_of(name) == []

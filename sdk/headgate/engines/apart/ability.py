@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from headgate.engines.apart.groups import find_groups
+from headgate.engines.apart.netlink import NAMESPACES
 
 if TYPE_CHECKING:
     from headgate.engines.apart.groups import Groups
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 TIME = "processor time"
 """What `bounds` calls the bound without which times of nodes do not compare."""
 INSTALL = "pip install 'headgate[apart]'"
+SHELL = """unshare -Urnm sh -c 'mount -t tmpfs tmpfs /run; exec "$SHELL"'"""
+"""Opens a shell in which a user without root may do it, if the kernel lets users make namespaces: on a network of its
+own, with a folder of its own for the names of namespaces."""
 
 
 def network_problem() -> str:
@@ -24,7 +28,12 @@ def network_problem() -> str:
     if importlib.util.find_spec("pyroute2") is None:
         return f"pyroute2 is not installed: {INSTALL}"
     if not _may_administer():
-        return "this process may not make network namespaces: run it as root (CAP_NET_ADMIN and CAP_SYS_ADMIN)"
+        return (
+            "this process may not make network namespaces: run it as root (CAP_NET_ADMIN and CAP_SYS_ADMIN), "
+            f"or in the shell of: {SHELL}"
+        )
+    if not os.access(NAMESPACES.parent, os.W_OK):
+        return f"{NAMESPACES.parent} may not be written: in a user namespace, mount one of its own, as does: {SHELL}"
     return ""
 
 

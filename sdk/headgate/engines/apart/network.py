@@ -133,6 +133,8 @@ class NodeNetwork:
             EngineError: No subnet is free, or the system refuses.
         """
         with netlink() as system, refusals(f"the network of {len(nodes)} nodes"):
+            # In a namespace of its user's own this process has no loopback interface yet, which its engines need.
+            system.link("set", index=index_of(system, "lo"), state="up")
             self.subnet = _free_subnet(system)
             core = self._core(system)
             bridges = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.groups import Groups, find_groups
 from headgate.engines.apart.names import ClusterName
 from headgate.engines.apart.netlink import NAMESPACES, interfaces, namespaces, netlink
@@ -40,7 +41,8 @@ def end_nodes(bridge: str) -> None:
     """
     if name := ClusterName.parse(bridge):
         remove(name, find_groups())
-    if any(ClusterName.parse(each) for each in namespaces()):  # without one there is no need to import netlink
+    # Without one there is no need to import netlink; and whoever has no right to them has left none.
+    if any(ClusterName.parse(each) for each in namespaces()) and not network_problem():
         sweep()
 
 
