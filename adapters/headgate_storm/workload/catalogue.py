@@ -1,10 +1,12 @@
-"""The catalogue of topologies to run on a real cluster: counts of words of a real text, and shapes from the papers."""
+"""The catalogue of topologies to run on a real cluster: counts of words of a text, Nexmark, and shapes from papers."""
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import attrs
 
 from headgate.model import Cluster, Component, FrozenMap, Kind, Node, Request, Resources, Stream, Topology
 from headgate.model.evidence import Workload
@@ -17,6 +19,9 @@ ROLES = FrozenMap(
         "word-count": FrozenMap({"lines": "text", "split": "split", "count": "count"}),
         "rolling-count": FrozenMap({"lines": "text", "split": "split", "rolling-count": "rolling-count"}),
         "unique-visitors": FrozenMap({"views": "page-views", "visitors": "unique-visitors"}),
+        "nexmark-q1": FrozenMap({"bids": "bids", "euros": "euros"}),
+        "nexmark-q2": FrozenMap({"bids": "bids", "selection": "selection"}),
+        "nexmark-q5": FrozenMap({"bids": "bids", "count": "hot-items", "hottest": "hottest"}),
     }
 )
 """Role by component id of these topologies: a real task of the runner. Components of all others use processor time and
@@ -68,6 +73,29 @@ def unique_visitors() -> Topology:
     return _tandem("unique-visitors", components, groupings=("fields",))
 
 
+def nexmark_q1() -> Topology:
+    """Nexmark query 1, currency conversion: a map over all bids."""
+    return _tandem("nexmark-q1", (_bids(), _bolt("euros", 4, 15)), groupings=("shuffle",))
+
+
+def nexmark_q2() -> Topology:
+    """Nexmark query 2, selection: a filter of all bids."""
+    return _tandem("nexmark-q2", (_bids(), _bolt("selection", 4, 15, 0.01)), groupings=("shuffle",))
+
+
+def nexmark_q5() -> Topology:
+    """Nexmark query 5, hot items: bids of each auction counted in sliding windows, and the most of each window."""
+    components = (_bids(), _bolt("count", 4, 20, 0.0005), _bolt("hottest", 1, 5, 0.25))
+    topology = _tandem("nexmark-q5", components, groupings=("fields", "global"))
+    # each task of the spout tells each of the others every two seconds how far it is
+    clock = Stream(source="bids", target="count", name="clock", grouping="all", rate=1.0)
+    return attrs.evolve(topology, streams=(*topology.streams, clock))
+
+
+def _bids() -> Component:
+    return _spout("bids", 2, 4600, 15)
+
+
 def url_converter() -> Topology:
     """Four operators in a row; the last one holds a large map (Fig. 5.4b of D-Storm; costs are ours)."""
     components = (
@@ -112,7 +140,16 @@ def _tandem(name: str, components: tuple[Component, ...], groupings: tuple[str, 
     return Topology(id=name, components=components, streams=streams, workers=3)
 
 
-BUILDERS = (word_count, rolling_count, unique_visitors, url_converter, twitter_sentiment)
+BUILDERS = (
+    word_count,
+    rolling_count,
+    unique_visitors,
+    nexmark_q1,
+    nexmark_q2,
+    nexmark_q5,
+    url_converter,
+    twitter_sentiment,
+)
 """Makers of the topologies."""
 
 

@@ -24,7 +24,15 @@ MICROS_PER_POINT = 10_000
 TUPLE_BYTES = 100.0
 """Payload of a stream that does not state the size of its tuples. With more, serialising them costs more
 than a small component declares."""
-FIELDS = {"text": "line", "page-views": "page", "split": "word", "count": "word", "rolling-count": "word"}
+FIELDS = {
+    "text": "line",
+    "page-views": "page",
+    "split": "word",
+    "count": "word",
+    "rolling-count": "word",
+    "bids": "auction",
+    "hot-items": "start",
+}
 """The field by which the tuples of a role are grouped; those of a component without a role have a `key`."""
 
 

@@ -15,7 +15,8 @@ import org.apache.storm.tuple.Fields;
 /** Builds a topology from its description: plain data that Headgate's `headgate_storm.workload.describe` writes. */
 final class Builder {
     private static final Map<String, String> STATES = Map.of("split", "stateless", "count", "fields:counts",
-            "rolling-count", "fields:window,now", "unique-visitors", "fields:visitors");
+            "rolling-count", "fields:window,now", "unique-visitors", "fields:visitors", "euros", "stateless", "selection",
+            "stateless", "hot-items", "fields:counts,clocks,next", "hottest", "fields:told,most,hottest");
 
     private final TopologyBuilder builder = new TopologyBuilder();
     private final String text;
@@ -70,6 +71,8 @@ final class Builder {
                 return new TextSpout(text, rate);
             case "page-views":
                 return new PageViewSpout(rate);
+            case "bids":
+                return new BidSpout(rate);
             default:
                 List<Output> outputs = Output.listOf((List<Map<String, Object>>) described.get("outputs"));
                 return new RateSpout(rate, number(described, "micros"), outputs);
@@ -92,6 +95,14 @@ final class Builder {
                 return new RollingCountBolt();
             case "unique-visitors":
                 return new UniqueVisitorBolt();
+            case "euros":
+                return new EuroBolt();
+            case "selection":
+                return new SelectionBolt();
+            case "hot-items":
+                return new HotItemsBolt();
+            case "hottest":
+                return new HottestBolt();
             default:
                 return null;
         }
