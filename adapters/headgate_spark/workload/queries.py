@@ -85,9 +85,9 @@ def q4(events: DataFrame, longest: int) -> DataFrame:
     """Average price for a category: `category`, and the `average` in cents of the winning bids for its auctions.
 
     The winning bid is the highest from the auction's begin on and before its end. A batch has one row for a category,
-    with the auctions that are open at its end. A stream cannot: Spark refuses an average of all auctions after a join
-    in the mode append, and other modes after a join. It averages the auctions that began in the same ten seconds, from
-    `start` on, once all of them have ended, as Beam's suite averages windows too.
+    with the auctions that are open at its end. A stream has none: Spark refuses an average of all auctions after a
+    join, in every mode. It averages the auctions that began in the same ten seconds, from `start` on, once all of them
+    have ended, as Beam's suite averages windows too.
 
     Args:
         events: A batch or a stream.
@@ -124,7 +124,7 @@ def q7(events: DataFrame) -> DataFrame:
     """Highest bid: `auction`, `bidder`, `price` in cents, and `time` of the highest bid in each ten seconds.
 
     All bids of the highest price are there. The specification joins bids with the highest price of their window; here
-    those of a price are one group, of which a window keeps the last: no operator keeps all bids of a window twice.
+    the bids of a price are a group, and a window takes the highest of its groups: a join would keep each bid as well.
 
     Args:
         events: A batch or a stream.

@@ -98,3 +98,17 @@ def test_the_source_of_a_query_makes_each_event_once(spark):
     batches = next(number for number in range(1, 300) if bids[int(number * 250.5) - 1] >= len(found))
     assert rows(found) == rows(tables(made.nexmark, int(batches * 250.5)).execute(SQL["q1"]).fetchall())
     assert batches >= 3
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("mode", ["append", "complete", "update"])
+def test_spark_refuses_the_average_of_all_auctions_as_a_stream(spark, tmp_path, mode):
+    # why query 4 answers by window as a stream: once Spark takes this, it need not
+    from pyspark.errors import AnalysisException
+
+    from headgate_spark.workload.queries import queries
+
+    source = spark.readStream.schema(SCHEMA).parquet(str(tmp_path)).withWatermark("time", "0 seconds")
+    whole = queries(1000)["q4"](source).groupBy("category").avg("average")
+    with pytest.raises(AnalysisException, match="STREAMING|late rows"):
+        whole.writeStream.format("noop").outputMode(mode).start().stop()
