@@ -7,6 +7,7 @@ import time
 import pytest
 
 from headgate.errors import EngineError
+from headgate.model import Slot
 from headgate_storm.client.seat import Seat, SeatMove, SeatOrder
 from headgate_storm.nimbus.seat_view import SeatWish
 from headgate_storm.seat_moves import _Batch
@@ -63,7 +64,10 @@ class Ledger:
 
 
 def run(ledger, count=TASKS, *, at_once=4, seconds=30.0):
-    wishes = [SeatWish(task=f"t/c/{index}", component="c", index=index, seat=2 * index + 1) for index in range(count)]
+    wishes = [
+        SeatWish(task=f"t/c/{index}", component="c", index=index, seat=2 * index + 1, before=Slot("h", 0))
+        for index in range(count)
+    ]
     return _Batch(ledger, wishes, at_once, seconds).run()
 
 
