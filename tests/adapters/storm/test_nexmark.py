@@ -30,7 +30,7 @@ TOPOLOGIES = {each.name: each.build().topologies[0] for each in workloads() if e
 @pytest.fixture(scope="module")
 def java(tmp_path_factory):
     """Runs a class of the tests with Storm's classes."""
-    folder, sources = tmp_path_factory.mktemp("classes"), Path(__file__).parent / "java"
+    folder, sources = tmp_path_factory.mktemp("classes"), Path(__file__).parent / "java" / "nexmark"
     path = os.pathsep.join(map(str, (folder, bridge_jar(), *distribution().lib)))
     files = [str(sources / f"{each}.java") for each in ("NexmarkBids", "NexmarkRun")]
     subprocess.run([str(jdk().compiler), "-nowarn", "-d", str(folder), "-cp", path, *files], check=True)
