@@ -38,7 +38,7 @@ from headgate_storm.release.artefacts import SERVER_TESTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-COLUMNS = ("scheduler", "plan s", "CPU s", "peak MB", "nodes", "workers", "edge share", "traffic share", "status")
+COLUMNS = ("scheduler", "plan s", "CPU s", "peak MB", "nodes", "workers", "edges", "traffic", "status")
 STORM = "Storm's own RAS"
 
 

@@ -124,9 +124,7 @@ def test_a_row_of_the_clusters_is_what_its_scheduler_plans(name, row):
     again = dict(zip(clusters.COLUMNS, clusters.row(row["scheduler"], found), strict=True))
     assert found["status"] != "held"
     if row["scheduler"] in SEARCHES:
-        assert number(again["traffic share"]) == pytest.approx(
-            number(row["traffic share"]), abs=SEARCHES[row["scheduler"]]
-        )
+        assert number(again["traffic"]) == pytest.approx(number(row["traffic"]), abs=SEARCHES[row["scheduler"]])
     else:
-        for column in ("nodes", "workers", "edge share", "traffic share", "status"):
+        for column in ("nodes", "workers", "edges", "traffic", "status"):
             assert again[column] == row[column], column
