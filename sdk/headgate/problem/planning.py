@@ -225,6 +225,10 @@ def _no_worker(problem: LimitedArrays, task: int, wide: NDArray[np.bool_], room:
         if rules := _binding(problem, constraints.hard, task):
             message = f"{name} is left so that its topology breaks no constraint: {rules}; relax it, or make room"
             return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
+    if both.any() and not room.fits(task).any():
+        node = problem.node_ids[int(both.argmax())]
+        message = f"{name} needs a slot; where it has the capacity, as on {node}, constraints give others all workers"
+        return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
     if both.any():
         message = f"{name} has room on node {problem.node_ids[int(both.argmax())]}, but the scheduler did not place it"
         return Reason(code="declined", subject=name, message=message)

@@ -249,6 +249,18 @@ class TestReasons:
         reason = all_on_the_first(asked(*rules)).reasons[0]
         assert "db only on disk=nvme; db only on rack=none; to relax one is not enough" in reason.message
 
+    @pytest.mark.parametrize("scheduler", ["even", "dstorm", "resource-aware"])
+    def test_a_slot_that_others_have_for_their_constraint_is_not_called_room(self, scheduler):
+        """Each task of `db` has a worker to itself, and with that a slot of the only node: none is left."""
+        alone = Constraint(kind=ConstraintKind.AT_MOST, components=("db",), scope=Scope.WORKER, limit=1)
+        request = asked(alone, nodes=1, fast=0)
+        other = Topology(id="u", components=(Component(id="c", kind=Kind.SPOUT, rate=1.0),))
+        both = attrs.evolve(request, topologies=(*request.topologies, other))
+        plan = PluginHost.load([scheduler]).schedule(scheduler, both)
+        (reason,) = plan.reasons
+        assert (plan.status, reason.code, reason.resource, reason.have) == (Status.INFEASIBLE, "slots", "slots", 0.0)
+        assert "as on n0, constraints give others all workers" in reason.message
+
 
 class TestSoft:
     def test_preferred_nodes_are_taken_where_they_have_room(self):
