@@ -42,8 +42,13 @@ LEFT_OUT = MEASURED.index("plan ms")
 """The column for which a line of 120 characters has no room then."""
 NOTE = "All nodes share the cores of this machine: bytes compare, times do not. Batch seconds are those of the plan."
 """Caution below the table of a real run."""
-NOTE_APART = "batch s: as planned. took s: a measured one, on nodes with a network and processor time of their own."
+NOTE_APART = "batch s: as planned. took s: a measured one, on nodes with a network of their own."
 """What is below it where nodes are apart."""
+FIGURES: tuple[tuple[str, Callable[[MeasuredBatch], float]], ...] = (
+    ("MB between nodes, in a batch", lambda batch: batch.remote / 1e6),
+    ("seconds of a batch", lambda batch: batch.end - batch.begin),
+)
+"""What the curves show of each batch."""
 
 
 def measured_columns(found: SparkDemoResult) -> tuple[str, ...]:
@@ -163,13 +168,6 @@ def measured_page(found: SparkDemoResult) -> str:
     ]
     curves = [_curves(phases)] if any(phase.batches for phase in phases) else []
     return page("Headgate: one query, several placements", intro, [table, *curves, *panels])
-
-
-FIGURES: tuple[tuple[str, Callable[[MeasuredBatch], float]], ...] = (
-    ("MB between nodes, in a batch", lambda batch: batch.remote / 1e6),
-    ("seconds of a batch", lambda batch: batch.end - batch.begin),
-)
-"""What the curves show of each batch."""
 
 
 def _curves(phases: Sequence[MeasuredPlacement]) -> Panel:

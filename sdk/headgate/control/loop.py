@@ -36,17 +36,7 @@ from headgate.control.repeated import given_up_reason
 from headgate.control.round import Outcome, Round
 from headgate.documents import unstructure
 from headgate.errors import DocumentError, EngineEndedError, HeadgateError
-from headgate.model import (
-    Drain,
-    FrozenMap,
-    Limits,
-    Observation,
-    Plan,
-    Receipt,
-    Request,
-    Status,
-    Undrained,
-)
+from headgate.model import Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Status, Undrained
 from headgate.model.rescale import rescale_differences
 from headgate.model.validate import check_request
 from headgate.problem import Problem
