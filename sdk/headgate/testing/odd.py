@@ -7,6 +7,8 @@ import attrs
 from headgate.model import (
     Cluster,
     Component,
+    Constraint,
+    ConstraintKind,
     FrozenMap,
     Kind,
     Limits,
@@ -15,6 +17,7 @@ from headgate.model import (
     Profile,
     Request,
     Resources,
+    Scope,
     Slot,
     Stream,
     TaskSample,
@@ -22,6 +25,7 @@ from headgate.model import (
 )
 
 PAIR = (Component(id="bolt", demand=Resources(cpu=40.0)), Component(id="spout", kind=Kind.SPOUT, rate=100.0))
+ALONE = Constraint(kind=ConstraintKind.AT_MOST, scope=Scope.WORKER, limit=1)
 ONE = FrozenMap({"t/spout/0": Slot("n0", 6700), "t/bolt/0": Slot("n0", 6700)})
 
 
@@ -43,6 +47,8 @@ def _clusters() -> tuple[Request, ...]:
             _request((_node("n0", 1), _node("n1", 2)), more=(pinned,)),
             assignment=FrozenMap({"pinned/db/0": Slot("n0", 6700)}),
         ),
+        # Tasks that a constraint gives a worker each have all slots, and another topology has none.
+        _request((_node("n0", 2),), more=(attrs.evolve(pinned, id="late"),), constraints=(ALONE,)),
     )
 
 
@@ -92,7 +98,14 @@ def _node(name: str, slots: int) -> Node:
     return Node(id=name, capacity=Resources(cpu=100.0, memory=1024.0), slots=tuple(range(6700, 6700 + slots)))
 
 
-def _request(nodes: tuple[Node, ...], *, parallelism: int = 1, more: tuple[Topology, ...] = ()) -> Request:
+def _request(
+    nodes: tuple[Node, ...],
+    *,
+    parallelism: int = 1,
+    more: tuple[Topology, ...] = (),
+    constraints: tuple[Constraint, ...] = (),
+) -> Request:
     parts = (attrs.evolve(PAIR[0], parallelism=parallelism), PAIR[1])
-    pair = Topology(id="t", components=parts, streams=(Stream(source="spout", target="bolt"),))
+    streams = (Stream(source="spout", target="bolt"),)
+    pair = Topology(id="t", components=parts, streams=streams, constraints=constraints)
     return Request(cluster=Cluster(nodes=nodes), topologies=(pair, *more))
