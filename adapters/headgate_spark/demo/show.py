@@ -48,7 +48,7 @@ FIGURES: tuple[tuple[str, Callable[[MeasuredBatch], float]], ...] = (
     ("MB between nodes, in a batch", lambda batch: batch.remote / 1e6),
     ("seconds of a batch", lambda batch: batch.end - batch.begin),
 )
-"""What the curves show of each batch."""
+"""What the curves show of each batch; seconds only where times compare."""
 
 
 def measured_columns(found: SparkDemoResult) -> tuple[str, ...]:
@@ -166,12 +166,13 @@ def measured_page(found: SparkDemoResult) -> str:
         )
         for phase in phases
     ]
-    curves = [_curves(phases)] if any(phase.batches for phase in phases) else []
+    curves = [_curves(found)] if any(phase.batches for phase in phases) else []
     return page("Headgate: one query, several placements", intro, [table, *curves, *panels])
 
 
-def _curves(phases: Sequence[MeasuredPlacement]) -> Panel:
+def _curves(found: SparkDemoResult) -> Panel:
     """Batches over time, a step each and a curve a placement; what lies between two was not measured."""
+    phases = found.phases
     first = min(batch.begin for phase in phases for batch in phase.batches)
     marks = [(phase.batches[0].begin - first, phase.label) for phase in phases if phase.batches]
     panels = [
@@ -182,7 +183,7 @@ def _curves(phases: Sequence[MeasuredPlacement]) -> Panel:
                 for number, phase in enumerate(phases)
             ),
         )
-        for title, value in FIGURES
+        for title, value in (FIGURES if found.apart else FIGURES[:1])
     ]
     told = "A step is a batch. Dashed lines: the first batch of the next placement, while the same query went on."
     return Panel(title="Over time", svg=curves_svg(panels, marks), caption=told)
