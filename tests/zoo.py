@@ -11,6 +11,7 @@ import numpy as np
 
 from headgate.hooks import HOOKSPEC_VERSION, Description, hookimpl
 from headgate.model import FrozenMap, Limits, Move, MoveKind, Plan, Slot, Status
+from headgate.model.rescale import with_instances
 from headgate.problem import Problem
 
 if TYPE_CHECKING:
@@ -158,6 +159,27 @@ def _tampers(request: Request) -> Plan:
     return problem.plan(_first(request) if problem.m else _first(request) - 1)
 
 
+def _multiplies(request: Request) -> Plan:
+    """Have twice as many tasks of everything."""
+    return _resized(request, {name: 2 * count for name, count in _counts(request).items()})
+
+
+def _divides(request: Request) -> Plan:
+    """Have one task of everything."""
+    return _resized(request, dict.fromkeys(_counts(request), 1))
+
+
+def _counts(request: Request) -> dict[str, int]:
+    """Tasks of each component that has some."""
+    parts = {f"{topology.id}/{part.id}": part for topology in request.topologies for part in topology.components}
+    return {name: part.parallelism for name, part in parts.items() if part.parallelism}
+
+
+def _resized(request: Request, counts: dict[str, int]) -> Plan:
+    other = with_instances(request, counts)
+    return attrs.evolve(Problem.of(other).plan(_fitting(other)), parallelism=FrozenMap(counts))
+
+
 def _duplicates(request: Request) -> Plan:
     """Place each task twice on the way."""
     plan = Problem.of(request).plan(_fitting(request))
@@ -292,6 +314,8 @@ BEASTS = {
     "lost": _beast(_lost, "unknown-slot", "places"),
     "invents": _beast(_invents, "unknown-task", "places"),
     "forgets": _beast(_forgets, "unplaced", "places"),
+    "multiplies": _beast(_multiplies, "", "numbers"),
+    "divides": _beast(_divides, "", "numbers"),
     "overloads": _beast(_overloads, "capacity", "capacity"),
     "tampers": _beast(_tampers, "capacity", "capacity"),
     "duplicates": _beast(_duplicates, "move", "moves"),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headgate.testing.cases import Cases
     from headgate.testing.rule import Rule
 
-SEARCHED = [rule for rule in RULES if rule.judge is not None]
+SEARCHED = [rule for rule in RULES if rule.judge is not None and rule.about is None]
 
 
 class SchedulerContract:

@@ -30,8 +30,10 @@ ONE = FrozenMap({"t/spout/0": Slot("n0", 6700), "t/bolt/0": Slot("n0", 6700)})
 
 
 def odd_requests() -> tuple[Request, ...]:
-    """Nodes without slots, pinned tasks, move limits that bind, measurements that differ, profiles at their edges."""
-    return (*_clusters(), *_limits(), *_profiles())
+    """Nodes without slots, pinned tasks, move limits that bind, measurements that differ, profiles at their edges,
+    numbers of tasks that cannot be.
+    """
+    return (*_clusters(), *_limits(), *_profiles(), *_numbers())
 
 
 def _clusters() -> tuple[Request, ...]:
@@ -88,6 +90,31 @@ def _profiles() -> tuple[Request, ...]:
             plain, profiles=heavy, topologies=(Topology(id="t", components=(bolts,)),), assignment=FrozenMap()
         ),
     )
+
+
+def _numbers() -> tuple[Request, ...]:
+    """More tasks would take more tuples, and fewer would cost less, than a component can have while it runs."""
+    nodes = (attrs.evolve(_node("n0", 2), machine_type="old"), attrs.evolve(_node("n1", 2), machine_type="new"))
+    bolt, spout = (
+        tuple(_profile(part, kind, e, met) for kind in ("old", "new"))
+        for part, e, met in (("bolt", 0.2, 1.0), ("spout", 0.01, 20.0))
+    )
+    few = (_between(PAIR[0], 1, 1, 2), _between(PAIR[1], 2, 2, 3))
+    free = attrs.evolve(_request(nodes), profiles=(*bolt, *spout))
+    fresh = _with_parts(free, few)
+    where = FrozenMap({"t/bolt/0": Slot("n0", 6700), **{f"t/spout/{at}": Slot("n1", 6700) for at in range(2)}})
+    live = tuple(attrs.evolve(each, live=True) for each in fresh.topologies)
+    running = attrs.evolve(fresh, topologies=live, assignment=where)
+    return (fresh, running, attrs.evolve(running, limits=Limits(restarts=False)))
+
+
+def _between(part: Component, least: int, count: int, most: int) -> Component:
+    return attrs.evolve(part, min_parallelism=least, parallelism=count, max_parallelism=most)
+
+
+def _with_parts(request: Request, parts: tuple[Component, ...]) -> Request:
+    (topology,) = request.topologies
+    return attrs.evolve(request, topologies=(attrs.evolve(topology, components=parts),))
 
 
 def _profile(component: str, kind: str, e: float, met: float) -> Profile:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Judge = Callable[[PluginHost, str, Request], str]
     """Says how a scheduler breaks a rule on a request, "" if it keeps it."""
     Check = Callable[[PluginHost, str, Cases], Iterable["Violation"]]
+    About = Callable[[Request], bool]
+    """Tells whether a rule is about a request."""
 
 
 LATE = ("deadline", "abandoned", ENDED_EARLY)
@@ -47,6 +49,7 @@ class Rule:
         judge: Looks at one request; None if the rule is about more than one.
         whole: Looks at all requests at once; None if the rule is about one.
         without: Whether it is about no request at all.
+        about: Tells which of the seeded requests it is about; None for all, and for those that Hypothesis draws too.
     """
 
     id: str
@@ -56,9 +59,12 @@ class Rule:
     judge: Judge | None = None
     whole: Check | None = None
     without: bool = False
+    about: About | None = None
 
     def count(self, cases: Cases) -> int:
         """On how many of the requests it is tried."""
+        if self.about is not None:
+            return len(self._requests(cases))
         both = self.whole is not None and bool(self.needs)
         return 0 if self.without else len(cases.small) * (self.small or both) + len(cases.mixed) * (not self.small)
 
@@ -76,12 +82,22 @@ class Rule:
         if self.whole is not None:
             return list(self.whole(host, name, cases))
         assert self.judge is not None
-        requests = cases.small if self.small else cases.mixed
-        judged = ((self.judge(host, name, request), request) for request in requests)
+        judged = ((self.judge(host, name, request), request) for request in self._requests(cases))
         return [Violation(message=message, request=request) for message, request in judged if message]
 
+    def _requests(self, cases: Cases) -> tuple[Request, ...]:
+        requests = cases.small if self.small else cases.mixed
+        return requests if self.about is None else tuple(filter(self.about, requests))
 
-def rule(id: str, statement: str, *, needs: str = "", small: bool = False) -> Callable[[Judge], Rule]:  # noqa: A002
+
+def rule(
+    id: str,  # noqa: A002
+    statement: str,
+    *,
+    needs: str = "",
+    small: bool = False,
+    about: About | None = None,
+) -> Callable[[Judge], Rule]:
     """Make a rule of a judge.
 
     Args:
@@ -89,8 +105,9 @@ def rule(id: str, statement: str, *, needs: str = "", small: bool = False) -> Ca
         statement: The promise, one line.
         needs: Capability that makes it binding, "" for none.
         small: Whether requests have to be small enough to try every placement.
+        about: Tells which of the seeded requests it is about; None for all, and for those that Hypothesis draws too.
     """
-    return lambda judge: Rule(id=id, statement=statement, needs=needs, small=small, judge=judge)
+    return lambda judge: Rule(id=id, statement=statement, needs=needs, small=small, judge=judge, about=about)
 
 
 def whole_rule(

@@ -24,6 +24,7 @@ from headgate.testing.capabilities import CAPABILITIES
 from headgate.testing.constraints import broken_constraints
 from headgate.testing.replay import replay
 from headgate.testing.rule import SkipRule, Violation, cut_off, held, rule, whole_rule
+from headgate.testing.task_numbers import numbers
 from headgate.testing.variants import doubled, moved, renamed, roomier, shuffled
 
 if TYPE_CHECKING:
@@ -369,6 +370,7 @@ RULES: tuple[Rule, ...] = (
     pure,
     silent,
     places,
+    numbers,
     capacity,
     moves,
     move_limit,

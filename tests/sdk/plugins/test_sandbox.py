@@ -27,6 +27,7 @@ from headgate.model import (
     Status,
     TaskSample,
 )
+from headgate.model.rescale import rescaled
 from headgate.model.validate import MAX_AMOUNT
 from headgate.plugins.host import PluginHost
 from headgate.plugins.sandbox import ABANDONED, ASKED
@@ -68,7 +69,7 @@ def test_no_plan_that_passes_breaks_a_rule_and_every_plan_is_a_document(name):
     for request, plan in plans_of(name, BEASTS[name].plugin):
         assert dumps(plan)
         if plan.status is not Status.HELD:
-            assert check_plan(Problem.of(attrs.evolve(request)), plan) == ()
+            assert check_plan(Problem.of(attrs.evolve(rescaled(request, plan))), plan) == ()
 
 
 @pytest.mark.parametrize("name", ["writes-map", "sets-field", "writes-array", "tampers"])
