@@ -33,7 +33,7 @@ LONGEST = (
     "storm",
     "pipeline",
     "adapters/spark/test_demo.py",
-    "adapters/storm/test_faults.py",
+    "storm-asking",
     "storm-seats",
     "adapters/storm/test_demo.py",
     "storm-manager",

@@ -23,7 +23,7 @@ def told(make):
 
     @functools.cache
     def prepare():
-        with one_process():
+        with one_process(make.__name__):
             try:
                 return "" if make() else "a JVM ended without writing it"
             except EngineError as error:
@@ -49,11 +49,11 @@ def prepare_storm():
 
 
 @contextlib.contextmanager
-def one_process():
-    """While one of the processes that share the tests makes an archive, the others wait for it."""
+def one_process(name):
+    """While one of the processes that share the tests makes an archive, those that need it wait for it."""
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "tests.lock").open("w") as lock:
+    with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

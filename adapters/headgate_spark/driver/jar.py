@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headgate.engines.cache import cache_folder
-from headgate.engines.java import find_java
+from headgate.engines.java import BRIEF, find_java
 from headgate.engines.lifetime import environment
 from headgate.errors import EngineError
 
@@ -118,9 +118,9 @@ def _compile(home: SparkHome, java: Java, sources: list[Path], classes: Path) ->
     path = os.pathsep.join(str(jar) for jar in home.jars)
     command: list[str | Path]
     if java.compiler:
-        command = [java.compiler, "-nowarn", "-d", classes, "-cp", path]
+        command = [*java.javac(), "-nowarn", "-d", classes, "-cp", path]
     else:
-        command = [java.program, "-cp", path, JANINO, "-d", classes, "-classpath", path]
+        command = [java.program, *BRIEF, "-cp", path, JANINO, "-d", classes, "-classpath", path]
     env = os.environ | environment()
     # The return code of Janino's demo is not trusted alone: classes have to be there.
     done = subprocess.run([*command, *sources], capture_output=True, text=True, check=False, env=env)

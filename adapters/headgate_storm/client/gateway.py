@@ -63,11 +63,13 @@ class NimbusGateway:
         lib: Folder with the jars of a Storm installation (`$STORM_HOME/lib`).
         conf: Settings as in `storm.yaml`; at least `nimbus.seeds` and `nimbus.thrift.port`.
         java: The program that runs the JVM.
+        file: A `storm.yaml` that the JVM reads as it starts; what it says is in `conf` from then on.
     """
 
     lib: Path
     conf: Mapping[str, Any]
     java: Path = attrs.field(default=Path("java"), kw_only=True)
+    file: Path | None = attrs.field(default=None, kw_only=True)
     _gateway: Any = attrs.field(init=False, default=None)
     _process: Any = attrs.field(init=False, default=None)
     _java_conf: Any = attrs.field(init=False, default=None)
@@ -76,7 +78,7 @@ class NimbusGateway:
         """Start the JVM; Nimbus need not be there yet.
 
         Raises:
-            EngineError: py4j is missing, or the JVM does not start.
+            EngineError: py4j is missing, the JVM does not start, or the file is no YAML.
         """
         try:
             # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
@@ -87,6 +89,8 @@ class NimbusGateway:
             port, token = self._launch(find_jar_path())
             parameters = GatewayParameters(port=port, auth_token=token, auto_convert=True)
             self._gateway = JavaGateway(gateway_parameters=parameters)
+            if self.file:
+                self.conf = {**self.conf, **self.read_conf(self.file)}
             # A Java map that stays in the JVM: every client is made from it.
             self._java_conf = self._storm.utils.Utils.readDefaultConfig()
             self._java_conf.putAll(HASTE | dict(self.conf))

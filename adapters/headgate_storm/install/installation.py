@@ -74,14 +74,18 @@ class Installation:
         Raises:
             EngineError: The file is not there or is no YAML; or see `NimbusGateway.start`.
         """
-        if not self.conf_file.is_file():
-            raise EngineError(f"there is no {self.conf_file}")
-        with NimbusGateway(self.home / "lib", {}, java=self.java().program) as jvm:
-            return jvm.read_conf(self.conf_file)
+        with self.gateway() as jvm:
+            return dict(jvm.conf)
 
     def gateway(self) -> NimbusGateway:
-        """The Nimbus that `storm.yaml` names, to be used in a `with` block."""
-        return NimbusGateway(self.home / "lib", self.conf(), java=self.java().program)
+        """The Nimbus that `storm.yaml` names, to be used in a `with` block: its JVM reads the file.
+
+        Raises:
+            EngineError: The file is not there.
+        """
+        if not self.conf_file.is_file():
+            raise EngineError(f"there is no {self.conf_file}")
+        return NimbusGateway(self.home / "lib", {}, java=self.java().program, file=self.conf_file)
 
     def describe(self) -> dict[str, Any]:
         """The cluster that its `storm.yaml` names, as `headgate storm status` shows it.

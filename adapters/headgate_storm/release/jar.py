@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.engines.cache import cache_folder
-from headgate.engines.java import find_java
+from headgate.engines.java import BRIEF, find_java
 from headgate.engines.lifetime import environment
 from headgate.engines.maven import Artefact, resolve
 from headgate.errors import EngineError
@@ -172,8 +172,8 @@ def sources() -> list[Path]:
 def _compiler(java: Java) -> list[str | Path]:
     """The command of a compiler: the JDK's javac, else Eclipse's, which needs only a Java runtime."""
     if java.compiler:
-        return [java.compiler, "--release", str(BYTECODE)]
-    return [java.program, "-jar", resolve(COMPILER), "-source", str(BYTECODE), "-target", str(BYTECODE)]
+        return [*java.javac(), "--release", str(BYTECODE)]
+    return [java.program, *BRIEF, "-jar", resolve(COMPILER), "-source", str(BYTECODE), "-target", str(BYTECODE)]
 
 
 def _members(jar: Path) -> Iterator[tuple[str, bytes]]:

@@ -16,6 +16,9 @@ from headgate.hooks import Finding
 GET_JAVA = "Install a Java 17 runtime (for example `apt install openjdk-17-jre-headless`) or set JAVA_HOME to one."
 SECONDS = 30
 """A runtime that has not told its version by then does not work."""
+BRIEF = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""Options of a JVM that lives for seconds, such as a compiler's: what the optimising compiler and parallel collection
+cost it never gets back."""
 
 
 @attrs.frozen(kw_only=True)
@@ -25,6 +28,10 @@ class Java:
     program: Path
     version: int
     compiler: Path | None = None
+
+    def javac(self) -> list[str | Path]:
+        """The beginning of a command that compiles, [] if there is no compiler."""
+        return [self.compiler, *(f"-J{option}" for option in BRIEF)] if self.compiler else []
 
 
 def find_java(minimum: int = 17) -> Java:

@@ -10,8 +10,10 @@ import pytest
 from headgate.engines.ports import Ports
 from headgate_storm.local.cluster import LocalStorm
 from headgate_storm.release.jar import bridge_jar
-from storm_cluster import PATIENCE, RELEASE
+from headgate_storm.service import HOOKS
+from storm_cluster import PATIENCE, RELEASE, Cluster, running_cluster
 from storm_tally import TWO
+from storm_words import alive, eventually, submit_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +30,39 @@ def java(java: None) -> None:
 def cluster(java: None) -> Iterator[LocalStorm]:
     """ZooKeeper, Nimbus and supervisors on 127.0.0.11-13 with 400, 200 and 100 points of CPU.
 
-    Each module leaves it without a topology, and with its first Nimbus in the lead.
+    Each module leaves it with its first Nimbus in the lead, and with no topology but the one of `words`.
     """
     with LocalStorm(version=RELEASE, timeout=PATIENCE) as local:
         yield local
+
+
+@pytest.fixture
+def words(cluster: LocalStorm) -> str:
+    """A topology of nine executors on three workers, which each test leaves as it is or kills."""
+    if not any(each.name == "words" for each in cluster.gateway.cluster().topologies):
+        submit_words(cluster, "words")
+    alive(cluster, "words")
+    return "words"
+
+
+@pytest.fixture
+def empty(cluster: LocalStorm) -> LocalStorm:
+    """The cluster without a topology."""
+    for each in cluster.gateway.cluster().topologies:
+        cluster.gateway.kill(each.name, wait=0)
+    eventually(lambda: not cluster.gateway.cluster().topologies and not cluster.workers())
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def asking(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster whose Nimbus asks every second, for the tests of the group `storm-asking`.
+
+    Its topology is hooked and no collector is named, and no topology may ask for more than three workers.
+    """
+    conf = {"nimbus.monitor.freq.secs": 1, "nimbus.slots.perTopology": 3}
+    with running_cluster(tmp_path_factory.mktemp("asking"), conf=conf, topology_conf=HOOKS) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headgate.engines.java import find_java
+from headgate.engines.java import BRIEF, find_java
 from headgate.engines.maven import resolve
 from headgate.errors import EngineError
 from headgate_storm.release.artefacts import SERVER_TESTS, distribution
@@ -38,7 +38,7 @@ def class_path(name: str, folder: Path) -> str:
     jars = (bridge_jar(), storm_tests, *distribution().lib)
     path = os.pathsep.join(map(str, (folder, TESTS / "resources", *jars)))
     sources = TESTS / "java"
-    compiler = [str(jdk().compiler), "-nowarn", "-d", str(folder), "-cp", path, "-sourcepath", str(sources)]
+    compiler = [*jdk().javac(), "-nowarn", "-d", str(folder), "-cp", path, "-sourcepath", str(sources)]
     subprocess.run([*compiler, str(sources / "headgate" / "storm" / f"{name}.java")], check=True)
     return path
 
@@ -92,7 +92,7 @@ def running(name: str, folder: Path) -> Iterator[Any]:
         die_on_exit=True,
         enable_auth=True,
         return_proc=True,
-        javaopts=["-Xmx2g"],
+        javaopts=["-Xmx2g", *BRIEF],
         redirect_stderr=subprocess.DEVNULL,
     )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True))

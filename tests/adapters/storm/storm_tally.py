@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
-import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.engines.java import find_java
 from headgate_storm.install.submit import submit_jar
 from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
 from headgate_storm.release.artefacts import distribution
-from headgate_storm.release.jar import bridge_jar
+from headgate_storm.release.jar import bridge_jar, compile_sources
 from headgate_storm.service import HOOKS
 
 if TYPE_CHECKING:
@@ -142,12 +141,15 @@ class Tally:
     def _jar(self) -> Path:
         jar = self.folder / "tally.jar"
         if not jar.exists():
-            jars = distribution(self.storm.version)
-            java = find_java(jars.java)
-            classes = self.folder / "classes"
-            sources = [str(each) for each in Path(__file__).with_name("java").glob("*.java")]
-            path = os.pathsep.join(map(str, jars.lib))
-            command = [str(java.compiler), "--release", "11", "-nowarn", "-d", str(classes), "-cp", path]
-            subprocess.run([*command, *sources], check=True)
-            subprocess.run([str(java.compiler.with_name("jar")), "cf", str(jar), "-C", str(classes), "."], check=True)
+            jar.write_bytes(compiled(self.storm.version))
         return jar
+
+
+@functools.cache
+def compiled(version: str) -> bytes:
+    """The jar of all these topologies, compiled once in a process."""
+    jars = distribution(version)
+    sources = sorted(Path(__file__).with_name("java").glob("*.java"))
+    with tempfile.TemporaryDirectory() as folder:
+        jar = Path(folder, "tally.jar")
+        return compile_sources(jar, sources, jars.lib, what="topologies of tests", version=version).read_bytes()

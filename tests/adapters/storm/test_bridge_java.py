@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headgate.engines.java import find_java
+from headgate.engines.java import BRIEF, find_java
 from headgate.engines.maven import Artefact, resolve
 from headgate.model import Slot
 from headgate.plugins.host import PluginHost
@@ -45,7 +45,7 @@ def jvm(request: pytest.FixtureRequest) -> Iterator[Any]:
     port, process = launch_gateway(
         jarpath=str(resolve(OTHER_PY4J)),
         classpath=os.pathsep.join(str(each) for each in (bridge_jar(), *distribution(request.param).lib)),
-        javaopts=["--add-opens=java.base/java.util=ALL-UNNAMED"],  # which the other py4j needs on Java 17
+        javaopts=["--add-opens=java.base/java.util=ALL-UNNAMED", *BRIEF],  # which the other py4j needs on Java 17
         java_path=str(find_java().program),
         die_on_exit=True,
         return_proc=True,

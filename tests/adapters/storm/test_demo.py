@@ -95,6 +95,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
 @pytest.mark.storm
 @pytest.mark.slow
 @pytest.mark.network
+@pytest.mark.matrix  # test_signals.py interrupts the demo as it starts, test_local.py a cluster that is up
 def test_an_interrupted_demo_ends_everything_it_started(java: None, tmp_path: Path) -> None:
     interrupted("demo", "storm", "--version", RELEASE, folder=tmp_path, number=signal.SIGTERM, at="the cluster is up")
     assert not (tmp_path / "headgate-demo").exists()

@@ -18,9 +18,9 @@ from headgate.plugins.host import PluginHost
 from headgate_storm.nimbus.bridge import Bridge, Endpoint
 from headgate_storm.nimbus.rounds import Rounds
 from storm_answers import PLANNING, die_when_asked, keep_answering
-from storm_cluster import PATIENCE, running_cluster, wait_for, word_count
+from storm_cluster import PATIENCE, wait_for, word_count
 
-pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm-asking")]
 
 ROUNDS = 2
 """Rounds of Nimbus that a fault has to last."""
@@ -33,9 +33,9 @@ TOO_LONG = 2.0
 
 
 @pytest.fixture(scope="module")
-def cluster(java, tmp_path_factory):
-    with running_cluster(tmp_path_factory.mktemp("faults"), conf={"nimbus.monitor.freq.secs": 1}) as made:
-        yield made
+def cluster(asking):
+    asking.ask_headgate()
+    return asking
 
 
 @pytest.fixture

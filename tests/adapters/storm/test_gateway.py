@@ -13,20 +13,12 @@ import pytest
 
 from headgate.errors import EngineError
 from headgate_storm.client.gateway import NimbusGateway
-from storm_words import alive, eventually, submit_words
+from storm_words import eventually
 
 if TYPE_CHECKING:
     from headgate_storm.local.cluster import LocalStorm
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm")]
-
-
-@pytest.fixture(scope="module")
-def words(cluster: LocalStorm) -> str:
-    """A running topology of nine executors on three workers."""
-    submit_words(cluster, "words")
-    alive(cluster, "words")
-    return "words"
 
 
 def test_supervisors_offer_what_was_asked_for(cluster: LocalStorm) -> None:
@@ -76,17 +68,6 @@ def test_pause_and_go_on(cluster: LocalStorm, words: str) -> None:
     assert cluster.gateway.topology(words).status == "ACTIVE"
 
 
-def test_rebalance_changes_workers_and_executors(cluster: LocalStorm, words: str) -> None:
-    cluster.gateway.rebalance(words, wait=0, workers=2, executors={"count": 2})
-
-    def done() -> bool:
-        slots = cluster.gateway.assignment(words).slots
-        return len(set(slots.values())) == 2 and cluster.gateway.topology(words).status == "ACTIVE"
-
-    eventually(done)
-    assert Counter(each.component for each in alive(cluster, words).executors)["count"] == 2
-
-
 @pytest.mark.parametrize(
     "ask", ["topology", "assignment", "topology_conf", "activate", "deactivate", "kill", "rebalance"]
 )
@@ -116,12 +97,6 @@ def test_a_nimbus_that_is_gone_is_told_and_one_that_is_back_is_found(cluster: Lo
     cluster.start_nimbus()
     assert cluster.gateway.topology(words).status == "ACTIVE"
     assert cluster.workers() == workers
-
-
-def test_killed_topologies_leave(cluster: LocalStorm, words: str) -> None:
-    cluster.gateway.kill(words, wait=0)
-    eventually(lambda: not cluster.gateway.cluster().topologies)
-    eventually(lambda: not cluster.workers())
 
 
 def test_the_jvm_that_died_is_told(cluster: LocalStorm) -> None:

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -26,9 +25,6 @@ from headgate_storm.release.jvm import class_data
 from patience import PATIENCE
 from storm_cluster import RELEASE
 from storm_words import alive, eventually, submit_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
 KEEP_RUNNING = """
@@ -69,16 +65,6 @@ def archive(cluster: LocalStorm, folder: str) -> str:
 
 def mapped(pid: int) -> list[str]:
     return [each.path for each in psutil.Process(pid).memory_maps()]
-
-
-@pytest.fixture(scope="module")
-def words(cluster: LocalStorm) -> Iterator[str]:
-    """A running topology of nine executors on three workers."""
-    submit_words(cluster, "words")
-    alive(cluster, "words")
-    yield "words"
-    cluster.gateway.kill("words", wait=0)
-    eventually(lambda: not cluster.gateway.cluster().topologies and not cluster.workers())
 
 
 def pids(cluster: LocalStorm) -> dict[str, int]:

@@ -33,7 +33,7 @@ def java(tmp_path_factory):
     folder, sources = tmp_path_factory.mktemp("classes"), Path(__file__).parent / "java" / "nexmark"
     path = os.pathsep.join(map(str, (folder, bridge_jar(), *distribution().lib)))
     files = [str(sources / f"{each}.java") for each in ("NexmarkBids", "NexmarkRun")]
-    subprocess.run([str(jdk().compiler), "-nowarn", "-d", str(folder), "-cp", path, *files], check=True)
+    subprocess.run([*jdk().javac(), "-nowarn", "-d", str(folder), "-cp", path, *files], check=True)
 
     def run(name, *arguments):
         words = [str(jdk().program), "-cp", path, f"headgate.storm.workload.{name}", *map(str, arguments)]

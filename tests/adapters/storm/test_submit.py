@@ -127,9 +127,9 @@ def test_the_jar_is_handed_out(tmp_path: Path) -> None:
 class TestRealCluster:
     @pytest.mark.matrix
     @pytest.mark.parametrize("names", [ALL[:HALF], ALL[HALF:]], ids=" ".join)
-    def test_every_workload_is_submitted_and_runs(self, cluster: LocalStorm, names: list[str]) -> None:
+    def test_every_workload_is_submitted_and_runs(self, empty: LocalStorm, names: list[str]) -> None:
         """Their workers start at once, half of them at a time."""
-        eventually(lambda: not cluster.gateway.cluster().topologies and not cluster.workers())
+        cluster = empty
         at, settings = ("--home", cluster.home), ("--rate", 0.02, "--cpu", 0.1, "--workers", 1, "--json")
         submitted = {}
         for name in names:
@@ -149,10 +149,9 @@ class TestRealCluster:
         for name in submitted:
             assert run("kill", name, "--wait", 0, *at).exit_code == 0
 
-    def test_a_topology_through_its_life(self, cluster: LocalStorm, tmp_path: Path) -> None:
-        at = ("--home", cluster.home)
+    def test_a_topology_through_its_life(self, empty: LocalStorm, tmp_path: Path) -> None:
+        cluster, at = empty, ("--home", empty.home)
         documents.write(tmp_path / "t.json", TOPOLOGY)
-        eventually(lambda: not cluster.gateway.cluster().topologies)
         shown = run("submit", tmp_path / "t.json", "--name", "life", "--wait", 600, *at)
         assert shown.exit_code == 0, (shown.output, shown.exception)
         assert "life  life-" in shown.stdout

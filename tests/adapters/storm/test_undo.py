@@ -8,10 +8,9 @@ import psutil
 import pytest
 
 from headgate.errors import EngineError
-from headgate_storm.service import HOOKS
-from storm_cluster import running_cluster, wait_for, word_count
+from storm_cluster import wait_for, word_count
 
-pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
+pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm-asking")]
 
 RAS = "org.apache.storm.scheduler.resource.ResourceAwareScheduler"
 WORKERS = 3
@@ -19,11 +18,10 @@ WORKERS = 3
 
 
 @pytest.fixture(scope="module")
-def cluster(java, tmp_path_factory):
+def cluster(asking):
     """Its topology is hooked, and no collector is named."""
-    conf = {"nimbus.monitor.freq.secs": 1, "nimbus.slots.perTopology": WORKERS}
-    with running_cluster(tmp_path_factory.mktemp("undo"), conf=conf, topology_conf=HOOKS) as made:
-        yield made
+    asking.ask_headgate()
+    return asking
 
 
 def test_a_topology_that_says_nothing_of_ackers_has_one_for_each_worker_that_it_asks_for(cluster):
@@ -53,7 +51,8 @@ def threads(pid):
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
 def test_hooks_without_a_collector_have_no_thread_that_would_report(cluster):
-    workers = [each.pid for each in cluster.storm.workers() if each.topology.startswith(f"{cluster.name}-")]
+    ports = {port for _, port in cluster.settled().slots.values()}
+    workers = [each.pid for each in cluster.storm.workers() if each.port in ports]
     assert len(workers) == WORKERS
     for pid in workers:
         assert any("count" in name for name in threads(pid))  # Java's names are there
