@@ -168,15 +168,16 @@ class InstanceCounts:
         if found >= factor * (1 - 1e-6):
             return self._at(plan, min(factor, found))
         said = f"{plan.explanation}; {found / factor:.1%} of the rate, as what runs may not all move"
-        return self._stay(found) or self._at(attrs.evolve(plan, explanation=said), found)
+        stays = self._stay(found, "within the move limit nothing is better")
+        return stays or self._at(attrs.evolve(plan, explanation=said), found)
 
-    def _stay(self, least: float) -> Plan | None:
+    def _stay(self, least: float, why: str) -> Plan | None:
         """The plan of what runs, if all does and sustains a factor of the stated rates that is at least so high."""
         problem = Problem.of(with_instances(self.request, {}, priced=True))
         found = _sustains(problem, problem.current)
         if (problem.current < 0).any() or isinstance(found, Reason) or not least <= found < np.inf:
             return None
-        plan = problem.plan(problem.current, "what runs stays: within the move limit nothing is better")
+        plan = problem.plan(problem.current, f"what runs stays: {why}")
         return self._at(plan, found) if plan.status is Status.OK else None
 
     def _at(self, plan: Plan, factor: float) -> Plan:
@@ -194,12 +195,15 @@ class InstanceCounts:
         return attrs.evolve(plan, reasons=(*plan.reasons, lacking))
 
     def refuse(self, reason: Reason, explanation: str = "") -> Plan:
-        """The plan that leaves these components out, for a reason.
+        """The plan that leaves these components out, for a reason; what runs stays where all does and takes tuples.
 
         Args:
             reason: Reason for the refusal.
             explanation: Text for the plan's explanation.
         """
+        stays = self._stay(0.0, reason.message)
+        if stays is not None and stays.input_rate:
+            return stays
         problem = Problem.of(self.request)
         mine = np.isin(problem.component, self.parts)
         plan = problem.plan(np.where(mine, -1, self._node_of), explanation)

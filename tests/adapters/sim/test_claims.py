@@ -33,8 +33,16 @@ def test_the_36_numbers_of_use_case_1_are_within_6_percent_and_3_on_average():
 
 def test_what_cannot_be_computed_says_what_is_missing():
     rows = [claim for claim in CLAIMS.values() if claim.verify is None or not claim.expected]
-    assert len(rows) == 17
+    assert len(rows) == 23
     assert all(claim.note for claim in rows)
+
+
+def test_all_that_is_printed_of_tp1_and_tp2_is_listed():
+    """T_T of both topologies and the overhead, each at three rates, under both schedulers; SPS has no overhead."""
+    listed = {(row.source[-2:], row.id.split("-")[1]) for row in CLAIMS.values() if "use case 2" in row.statement}
+    assert listed == {("35", "sps"), ("35", "dps"), ("36", "dps"), ("37", "sps"), ("37", "dps")}
+    assert sum("use case 2" in row.statement for row in CLAIMS.values()) == 15
+    assert CLAIMS["37-dps-80"].printed == 1.054771
 
 
 def test_the_18_predictions_of_use_case_1_are_8_figures():

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.model import Component, FrozenMap, Kind, Limits, Resources, Slot, Status
+from headgate.model import Component, FrozenMap, Kind, Limits, Metrics, Resources, Slot, Status, TaskSample
 from headgate.plugins.host import PluginHost
 from headgate.toolbox.instance_counts import InstanceCounts
 from headgate_hetero.by_task import ByTask
@@ -113,6 +113,27 @@ def test_numbers_of_tasks_may_be_given():
     plan = run(asked, counts="given")
     assert plan.parallelism == {"t/c0": 3, "t/c1": 3}
     assert plan.input_rate > 200
+
+
+def test_tasks_of_unequal_memory_that_run_are_not_refused_because_the_largest_fit_nowhere_together():
+    request = profiled([[0.1, 0.2]])
+    (topology,) = request.topologies
+    two = attrs.evolve(topology, components=(attrs.evolve(topology.components[0], parallelism=2),))
+    nodes = tuple(
+        attrs.evolve(each, capacity=Resources(cpu=100.0, memory=memory))
+        for each, memory in zip(request.cluster.nodes, (750.0, 50.0), strict=True)
+    )
+    samples = tuple(TaskSample(task=f"t/c0/{index}", memory=memory) for index, memory in enumerate((700.0, 10.0)))
+    asked = attrs.evolve(
+        request,
+        cluster=attrs.evolve(request.cluster, nodes=nodes),
+        topologies=(two,),
+        metrics=Metrics(window=10.0, tasks=samples),
+        assignment=FrozenMap({"t/c0/0": Slot("m0-000", 0), "t/c0/1": Slot("m1-000", 0)}),
+    )
+    plan = run(asked, counts="given")
+    assert (plan.status, plan.moves) == (Status.OK, ())
+    assert plan.input_rate == pytest.approx(1000.0)
 
 
 def test_tasks_that_run_stay_where_the_counts_allow():

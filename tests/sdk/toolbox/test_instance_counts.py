@@ -13,6 +13,7 @@ from headgate.model import (
     Metrics,
     Node,
     Profile,
+    Reason,
     Resources,
     Slot,
     Status,
@@ -231,6 +232,18 @@ def test_what_runs_without_a_profile_and_overloads_a_node_is_a_reason_to_refuse(
     plan = InstanceCounts.of(asked).plan(np.array([[1]]), 1.0)
     assert (plan.status, plan.input_rate, plan.reasons[0].code) == (Status.INFEASIBLE, None, "capacity")
     assert "tasks without a profile take 120 %" in plan.reasons[0].message
+
+
+def test_what_runs_and_takes_tuples_stays_where_a_scheduler_would_refuse():
+    asked = profiled([[0.1], [0.2]], 10.0, rate=1.0)
+    running = attrs.evolve(asked, assignment=FrozenMap(dict.fromkeys(("t/c0/0", "t/c1/0"), Slot("m0-000", 0))))
+    reason = Reason(code="capacity", subject="t/c1", message="c1 finds no machine")
+    assert InstanceCounts.of(asked).refuse(reason).status is Status.INFEASIBLE
+    plan = InstanceCounts.of(running).refuse(reason)
+    assert (plan.status, plan.moves, plan.explanation) == (Status.OK, (), "what runs stays: c1 finds no machine")
+    assert plan.input_rate == pytest.approx(80.0 / 0.3)
+    full = attrs.evolve(running, profiles=tuple(attrs.evolve(each, met=50.0) for each in running.profiles))
+    assert InstanceCounts.of(full).refuse(reason).status is Status.INFEASIBLE
 
 
 @pytest.mark.parametrize("measured", [(250.0, 40.0), (40.0, 250.0)])
