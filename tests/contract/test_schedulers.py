@@ -29,7 +29,9 @@ class BuiltIn(SchedulerContract):
 
 
 class Searching(BuiltIn):
-    """One that takes seconds for each rule, and is asked a third of the requests; all of them in a thorough run."""
+    """One that takes seconds for each rule, or shares its allocator with another one: it is asked a third of the
+    requests, and all of them in a thorough run.
+    """
 
     @pytest.fixture(scope="session")
     def headgate_cases(self, headgate_cases):
@@ -63,7 +65,7 @@ class TestDStormPlus(Searching):
     options = FEWER["dstorm-plus"]
 
 
-class TestSps(BuiltIn):
+class TestSps(Searching):
     name = "sps"
 
 
@@ -71,7 +73,7 @@ class TestDps(BuiltIn):
     name = "dps"
 
 
-class TestSpsV2(BuiltIn):
+class TestSpsV2(Searching):
     name = "sps-v2"
 
 
@@ -79,7 +81,7 @@ class TestHetero(BuiltIn):
     name = "hetero"
 
 
-class TestHeteroPlus(BuiltIn):
+class TestHeteroPlus(Searching):
     name = "hetero-plus"
 
 

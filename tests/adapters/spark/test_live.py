@@ -171,6 +171,7 @@ def test_latency_and_throughput_of_a_query_are_heard(connection, query):
     )  # the JSON of a progress is rounded
 
 
+@pytest.mark.matrix  # test_joins.py has a streaming join where asked, test_placement.py a query that moves three times
 def test_a_stream_stream_join_is_moved_three_times(spark, connection, tmp_path):
     query = joining_query(spark, str(tmp_path))
     try:

@@ -217,7 +217,8 @@ def test_an_older_release_runs_and_nothing_is_left_of_it(java: None, version: st
 @pytest.mark.parametrize(
     ("body", "number"),
     [
-        pytest.param(SILENT, signal.SIGTERM, id="starting-TERM"),
+        # test_signals.py has the one as it starts
+        pytest.param(SILENT, signal.SIGTERM, id="starting-TERM", marks=pytest.mark.matrix),
         pytest.param(STARTED, signal.SIGINT, id="started-INT"),
         pytest.param(SILENT, signal.SIGINT, id="starting-INT", marks=pytest.mark.matrix),
         pytest.param(STARTED, signal.SIGTERM, id="started-TERM", marks=pytest.mark.matrix),
