@@ -20,7 +20,7 @@ from headgate_storm.nimbus.snapshot import component_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from headgate.model import Observation, Topology
+    from headgate.model import Cluster, Observation, Topology
     from headgate_storm.nimbus.snapshot import Scheduled
 
 SHARE = 0.7
@@ -65,6 +65,7 @@ def fill(
     *,
     seconds: float,
     top_up: bool = False,
+    resort: Cluster | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Fill:
     """Plan slots for executors without one, around those that run.
@@ -79,8 +80,29 @@ def fill(
         schedule: The scheduler.
         seconds: Time for all plans together.
         top_up: Put executors that then have no slot into workers of their topology, which restarts these.
+        resort: The cluster with hosts for those that have no slot elsewhere; before any topping up.
         clock: Tells seconds.
     """
+    if resort is None:
+        return _filled(seen, scheduled, schedule, seconds=seconds, top_up=top_up, clock=clock)
+    end = clock() + seconds
+    first = _filled(seen, scheduled, schedule, seconds=PART * seconds, top_up=False, clock=clock)
+    if first.held or not (first.lacking or first.left_out):
+        return first
+    seen = attrs.evolve(seen, cluster=resort, assignment=FrozenMap({**seen.assignment, **first.slots}))
+    second = _filled(seen, scheduled, schedule, seconds=end - clock(), top_up=top_up, clock=clock)
+    return first if second.held else attrs.evolve(second, slots=FrozenMap({**first.slots, **second.slots}))
+
+
+def _filled(
+    seen: Observation,
+    scheduled: Iterable[Scheduled],
+    schedule: Callable[[Request], Plan],
+    *,
+    seconds: float,
+    top_up: bool,
+    clock: Callable[[], float],
+) -> Fill:
     waiting = frozenset(task for each in scheduled for task in each.executors if task not in seen.assignment)
     new = {each.topology.id: each for each in scheduled if each.executors and waiting >= each.executors.keys()}
     part = PART if len({_topology(task) for task in waiting}) > 1 else 1.0

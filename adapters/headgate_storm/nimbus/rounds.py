@@ -111,6 +111,8 @@ def decide(
     """
     granted = grant(snapshot, wish)
     dealt = deal(snapshot, granted)
+    if dealt.lacking and snapshot.resort:
+        dealt = deal(snapshot.opened(), granted)
     granted |= dealt.slots
     seated = {task for each in snapshot.scheduled if each.seating for task in each.unassigned}
     if all(task in granted or task in seated for task in snapshot.unassigned):
@@ -119,7 +121,8 @@ def decide(
     running = FrozenMap({**snapshot.assignment, **granted})
     seen = complete(attrs.evolve(seen, assignment=running, metrics=known_metrics(metrics, seen)))
     others = [each for each in snapshot.scheduled if not each.seating]
-    filled = fill(seen, others, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up)
+    resort = snapshot.opened().observation().cluster if snapshot.resort and snapshot.blacklisted else None
+    filled = fill(seen, others, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up, resort=resort)
     filled = attrs.evolve(filled, lacking=FrozenMap({**filled.lacking, **dealt.lacking}))
     answer = Answer(mode="hold", reason=filled.held) if filled.held else _answer(snapshot, granted, filled)
     return RoundDecision(
@@ -150,12 +153,20 @@ def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], filled: Fill) -> An
             status[name] = f"not started: {filled.left_out[name]}"
         elif count and name in filled.lacking:
             status[name] = f"{count} executors cannot be placed: {filled.lacking[name]}"
+        if hosts := _blacklisted(snapshot, each, wanted):
+            status[name] = f"{status[name]}; on Storm's blacklist, for there is no room elsewhere: {', '.join(hosts)}"
         if name in filled.restarted:
             workers = ", ".join(_address(snapshot, slot) for slot in filled.restarted[name])
             status[name] = f"{status[name]}; to top up, restarts the worker on {workers}"
         if each.mistakes and name in status:
             status[name] = f"{status[name]}; {each.mistakes}"
     return Answer(layouts=changed, status=FrozenMap(status))
+
+
+def _blacklisted(snapshot: Snapshot, scheduled: Scheduled, wanted: Mapping[str, Slot]) -> list[str]:
+    """Hosts of the blacklist on which executors of a topology start."""
+    nodes = {wanted[task].node for task in scheduled.unassigned if task in wanted}
+    return sorted(snapshot.hosts[node] for node in nodes & snapshot.blacklisted)
 
 
 def _address(snapshot: Snapshot, slot: Slot) -> str:

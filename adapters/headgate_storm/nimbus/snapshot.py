@@ -90,6 +90,7 @@ class Snapshot:
         nodes: Supervisors, with what they offer in all.
         scheduled: Topologies.
         blacklisted: Ids of supervisors on hosts of Storm's blacklist, which get no new executors.
+        resort: Executors for which there is no room elsewhere may start on those all the same.
         timing: Nimbus's own settings of time.
     """
 
@@ -99,6 +100,7 @@ class Snapshot:
     nodes: tuple[Node, ...]
     scheduled: tuple[Scheduled, ...]
     blacklisted: frozenset[str] = frozenset()
+    resort: bool = False
     timing: Timing = attrs.field(factory=Timing)
 
     @cached_property
@@ -115,6 +117,10 @@ class Snapshot:
     def hosts(self) -> dict[str, str]:
         """Host of each supervisor, by its id."""
         return {node.id: node.hostname for node in self.nodes}
+
+    def opened(self) -> Snapshot:
+        """The round with all hosts taken off the blacklist."""
+        return attrs.evolve(self, blacklisted=frozenset())
 
     def observation(self) -> Observation:
         """The same as a monitor reports it, without metrics.
@@ -171,6 +177,7 @@ def _snapshot(data: Mapping[str, Any]) -> Snapshot:
         nodes=tuple(map(_node, data["supervisors"])),
         scheduled=tuple(_scheduled(each, _nodes(isolation.get(each["name"]))) for each in data["topologies"]),
         blacklisted=frozenset(each["id"] for each in data["supervisors"] if each["blacklisted"]),
+        resort=data.get("resort") is True,  # a jar of before refuses such an answer
         timing=Timing.of(data.get("settings") or {}),
     )
 

@@ -63,7 +63,7 @@ def cluster(jvm: Any) -> Any:
     return two_supervisors(jvm, [6700, 6701])
 
 
-def two_supervisors(jvm: Any, ports: list[int]) -> Any:
+def two_supervisors(jvm: Any, ports: list[int], cpu: float = 400.0, *, gone: tuple[str, ...] = ()) -> Any:
     """Two supervisors with these ports each, and a topology of two spouts and four bolts that asks for two workers."""
     storm, scheduler = jvm.org.apache.storm, jvm.org.apache.storm.scheduler
     builder = storm.topology.TopologyBuilder()
@@ -77,9 +77,10 @@ def two_supervisors(jvm: Any, ports: list[int]) -> Any:
     topology = scheduler.TopologyDetails("wc-1", conf, builder.createTopology(), 2, executors, "root")
     supervisors = {
         name: scheduler.SupervisorDetails(
-            name, f"127.0.0.1{index}", None, ports, {"cpu.pcore.percent": 400.0, "memory.mb": 4096.0}
+            name, f"127.0.0.1{index}", None, ports, {"cpu.pcore.percent": cpu, "memory.mb": 4096.0}
         )
         for index, name in enumerate(["s1", "s2"])
+        if name not in gone
     }
     metrics = scheduler.resource.normalization.ResourceMetrics(storm.metric.StormMetricsRegistry())
     nimbus = jvm.org.apache.storm.daemon.nimbus.Nimbus.StandaloneINimbus()
@@ -260,6 +261,35 @@ def test_a_plan_of_fewer_workers_takes_hosts_off_the_blacklist_but_for_the_strat
     judge.prepare({"nimbus.monitor.freq.secs": 10})
     failed = [{"s2": jvm.java.util.HashSet([6700])}] * 3  # as often as Storm tolerates
     assert sorted(judge.getBlacklist(failed, [], cluster, cluster.getTopologies())) == kept
+
+
+@pytest.mark.parametrize("name", ["storm", "headgate"])
+def test_an_executor_for_which_only_a_blacklisted_host_has_room_starts_there_and_waits_under_storm_alone(
+    jvm: Any, tmp_path: Path, name: str
+) -> None:
+    """`s1` has a free slot and no CPU, and Storm's blacklist counts slots: it would keep `s2` for half an hour."""
+    scheduler = jvm.org.apache.storm.scheduler
+    registry = jvm.org.apache.storm.metric.StormMetricsRegistry()
+    storm = scheduler.resource.ResourceAwareScheduler
+    nimbus = scheduler.blacklist.BlacklistScheduler(
+        (storm if name == "storm" else jvm.headgate.storm.HeadgateScheduler)()
+    )
+    conf = jvm.org.apache.storm.utils.Utils.readDefaultConfig()
+    conf["headgate.endpoint"], conf["nimbus.monitor.freq.secs"] = str(tmp_path / "endpoint.json"), 30
+    nimbus.prepare(conf, registry)
+    host = PluginHost.load()
+    rounds = Rounds(lambda request: host.schedule("resource-aware", request))
+    with Bridge(rounds.answer, tmp_path / "endpoint.json"):
+        for gone in ((), ("s2",), ("s2",), ("s2",), ()):
+            cluster = two_supervisors(jvm, [6700, 6701], cpu=50.0, gone=gone)
+            executors = cluster.getTopologies().getById("wc-1").getExecutors()
+            five = [each for each in executors if each.getStartTask() < 6]
+            cluster.assign(scheduler.WorkerSlot("s1", 6700), "wc-1", five)
+            nimbus.schedule(cluster.getTopologies(), cluster)
+    nimbus.cleanup()
+    assert [*cluster.getBlacklistedHosts()] == ["127.0.0.11"]  # that of s2
+    waits = [each.getStartTask() for each in cluster.getUnassignedExecutors(cluster.getTopologies().getById("wc-1"))]
+    assert waits == ([6] if name == "storm" else [])
 
 
 def test_storm_knows_its_resource_aware_scheduler_by_the_name_of_its_class(jvm: Any) -> None:

@@ -88,6 +88,60 @@ def test_a_blacklisted_host_keeps_what_runs_and_gets_nothing_new():
     assert {node for node, _ in found} == {"b"}
 
 
+def resorted(topologies, *, resort=True, **more):
+    """A round in which node `a` has room for three executors, and `b`, whose host is blacklisted, for all."""
+    nodes = [supervisor("a", cpu=30.0), supervisor("b", blacklisted=True, host="host-b")]
+    decision, answer = ask(round_text(nodes, topologies, resort=resort, timeout=60_000), **more)
+    return decision, answer
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_executors_without_room_elsewhere_start_on_a_blacklisted_host(name):
+    options = {"counts": "given"} if name == "hetero" else {}
+    running = word_count(slots=[A0], assignment=[0, 0, 0, -1])
+    _, answer = resorted([running], schedule=scheduler(name, options))
+    assert executors(answer) == {A0: [1, 1, 2, 2, 3, 3], B0: [4, 4]}
+    assert answer["status"]["wc"].endswith("on Storm's blacklist, for there is no room elsewhere: host-b")
+
+
+def test_what_has_room_elsewhere_starts_on_no_blacklisted_host():
+    small = topology("small", component("lines", [1, 1], kind="spout"))
+    running = word_count(slots=[A0], assignment=[0, 0, -1, -1])
+    _, answer = resorted([running, small])
+    placed = {node for found in (executors(answer), executors(answer, "small")) for node, _ in found}
+    assert placed == {"a", "b"}
+    assert sum(node == "a" for name in ("wc", "small") for node, _ in executors(answer, name)) == 2
+    assert (
+        sum(
+            len(flat) // 2
+            for name in ("wc", "small")
+            for (node, _), flat in executors(answer, name).items()
+            if node == "a"
+        )
+        == 3
+    )
+
+
+def test_a_new_topology_that_fits_nowhere_else_starts_whole_on_a_blacklisted_host():
+    _, answer = resorted([word_count()])
+    placed = sorted(task for flat in executors(answer).values() for task in flat[::2])
+    assert placed == [1, 2, 3, 4]
+
+
+def test_a_jar_that_refuses_blacklisted_hosts_is_not_asked_for_them():
+    running = word_count(slots=[A0], assignment=[0, 0, 0, -1])
+    _, answer = resorted([running], resort=False)
+    assert executors(answer) == {}
+    assert answer["status"]["wc"].startswith("1 executors cannot be placed")
+
+
+def test_a_blacklisted_host_is_the_last_resort_before_a_running_worker_restarts():
+    running = word_count(slots=[A0], assignment=[0, 0, 0, -1])
+    nodes = [supervisor("a", ports=(6700,)), supervisor("b", blacklisted=True)]
+    _, answer = ask(round_text(nodes, [running], resort=True), top_up=True)
+    assert executors(answer) == {A0: [1, 1, 2, 2, 3, 3], B0: [4, 4]}
+
+
 @pytest.mark.parametrize("name", SCHEDULERS)
 def test_a_topology_that_does_not_fit_is_not_started(name):
     """In halves it would lose each tuple for an executor that is nowhere."""

@@ -72,7 +72,7 @@ final class Check {
                     () -> "executor " + executor + " of " + topology.getId() + " is placed twice");
             }
             if (!new HashSet<>(worker.executors).equals(running.get(worker.slot))) {
-                slot(worker.slot);
+                slot(topology, worker);
                 heap(topology, worker);
             }
         }
@@ -84,12 +84,18 @@ final class Check {
             + " with " + placed.size() + " of its " + all + " executors, and a topology starts whole or not at all");
     }
 
-    private void slot(WorkerSlot slot) {
+    /** Whether none of its executors runs anywhere: as the last resort, such may start on a blacklisted host. */
+    private boolean idle(TopologyDetails topology, Answer.Worker worker) {
+        return cluster.getUnassignedExecutors(topology).containsAll(worker.executors);
+    }
+
+    private void slot(TopologyDetails topology, Answer.Worker worker) {
+        WorkerSlot slot = worker.slot;
         SupervisorDetails supervisor = cluster.getSupervisorById(slot.getNodeId());
         require(supervisor != null, () -> "there is no supervisor " + slot.getNodeId());
         require(supervisor.getAllPorts().contains(slot.getPort()),
             () -> name(slot) + " is no slot that can be used");
-        require(!cluster.isBlacklistedHost(supervisor.getHost()),
+        require(!cluster.isBlacklistedHost(supervisor.getHost()) || idle(topology, worker),
             () -> "host " + supervisor.getHost() + " is blacklisted");
     }
 

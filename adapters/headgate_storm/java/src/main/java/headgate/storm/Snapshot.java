@@ -50,6 +50,8 @@ final class Snapshot {
             json.writeStringField("nimbus", nimbus);
             json.writeNumberField("round", round);
             json.writeNumberField("timeout", timeout);
+            // Executors without a slot may start on blacklisted hosts (see Check), which a jar of before refused.
+            json.writeBooleanField("resort", true);
             new Snapshot(json, cluster).cluster();
             json.writeEndObject();
         }

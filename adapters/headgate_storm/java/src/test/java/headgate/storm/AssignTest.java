@@ -84,6 +84,17 @@ class AssignTest {
     }
 
     @Test
+    void startsWhatHasNoSlotOnABlacklistedHostAndMovesNothingThere() {
+        Cluster cluster = cluster(supervisors(2, 1), assigned(wc, "s0:6700", tasks(0, 1)), wc);
+        cluster.blacklistHost("h1");
+        schedule(Script.assign("wc-id", "[['s0',6700,[0,0]],['s1',6700,[1,1,2,2,3,3]]]"), cluster);
+        assertEquals("{s0:6700=[0, 1]}", layout(cluster, wc).toString());
+        assertTrue(cluster.getStatus("wc-id").startsWith("Headgate's answer is refused (host h1 is blacklisted)"));
+        schedule(Script.assign("wc-id", "[['s0',6700,[0,0,1,1]],['s1',6700,[2,2,3,3]]]"), cluster);
+        assertEquals("{s0:6700=[0, 1], s1:6700=[2, 3]}", layout(cluster, wc).toString());
+    }
+
+    @Test
     void saysWhatTheAnswerSays() {
         Cluster cluster = cluster(supervisors(1, 1), wc);
         schedule(Script.mode("assign", "'status':{'wc-id':'Headgate: nothing fits (dstorm)','killed-id':'x'}"), cluster);

@@ -27,7 +27,7 @@ class SnapshotTest {
         Cluster cluster = cluster(supervisors(2, 2));
         cluster.blacklistHost("h1");
         JsonNode round = read(cluster);
-        assertEquals("{'v':1,'nimbus':'n','round':17,'timeout':5000,'isolation':{},"
+        assertEquals("{'v':1,'nimbus':'n','round':17,'timeout':5000,'resort':true,'isolation':{},"
             + "'settings':{'nimbus.monitor.freq.secs':10,'nimbus.task.launch.secs':120,"
             + "'nimbus.task.timeout.secs':30,'supervisor.worker.start.timeout.secs':120},'supervisors':["
             + "{'id':'s0','host':'h0','rack':'/default-rack','ports':[6700,6701],"
