@@ -170,10 +170,14 @@ class SeatLedger:
         if why := scale_refusal(component, most, count, elastic=bool(movable.get("elastic"))):
             raise EngineError(why)
 
+        ours: list[int] | None = None
+
         def change(page: dict[str, Any]) -> None:
-            nonlocal before
-            before, order = page.get("working") or (most, 0)
-            page["working"] = [count, order + 1]
+            nonlocal before, ours
+            there, order = page.get("working") or (most, 0)
+            # Where the connection ends, this may have been written without an answer: then it is there already.
+            before = before if ours == [there, order] else there
+            ours = page["working"] = [count, order + 1]
 
         self._change(component, change)
         return before

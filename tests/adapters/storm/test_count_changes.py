@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import attrs
 import pytest
 
@@ -13,6 +15,7 @@ from headgate.model import FrozenMap, Metrics, Plan, Profile, Receipt, TaskSampl
 from headgate.model.knowledge import Knowledge, ProfileFit
 from headgate.plugins.host import PluginHost
 from headgate_storm.client.seat import SeatMove, SeatState
+from headgate_storm.client.seats import SeatLedger
 from headgate_storm.executor import execute, keeps, preflight, rollback
 from headgate_storm.nimbus.filter_metrics import known_metrics
 from headgate_storm.nimbus.rounds import Rounds
@@ -235,3 +238,29 @@ def test_hetero_chooses_within_the_tasks_that_there_are_and_the_loop_carries_it_
     assert first.plan.parallelism == {NUMBER: ledger.working, "wc/lines": 1}
     assert ledger.working > 1
     assert (first.outcome, second.outcome) == ("executed", "unchanged"), (first.message, second.message)
+
+
+class Unheard(SeatLedger):
+    """A page whose first change is written, and the answer lost: the client writes again, and hears of a conflict."""
+
+    def __init__(self, page, meanwhile=None):
+        self.page, self.version, self.meanwhile, self.writes = page, 0, meanwhile, 0
+        self._root, self._components = "/x", {"count": {"tasks": 3, "elastic": True}}
+
+    def _read(self, path):
+        return json.dumps(self.page), self.version
+
+    def _write(self, path, text, version):
+        assert version == self.version
+        self.page, self.version, self.writes = json.loads(text), self.version + 1, self.writes + 1
+        if self.writes == 1 and self.meanwhile:
+            self.page["working"] = self.meanwhile
+        return self.writes > 1
+
+
+@pytest.mark.parametrize(("meanwhile", "before"), [(None, 3), ([1, 9], 1)])
+def test_a_change_whose_answer_is_lost_still_tells_how_many_worked_before(meanwhile, before):
+    ledger = Unheard({"owners": [], "working": [3, 4]}, meanwhile)
+    assert ledger.scale("count", 2) == before
+    assert ledger.page["working"][0] == 2
+    assert ledger.writes == 2
