@@ -5,7 +5,7 @@ import pytest
 
 from headgate.errors import DocumentError
 from headgate.hooks import Description, hookimpl
-from headgate.model import FrozenMap, Plan, Status, TaskSample
+from headgate.model import FrozenMap, Metrics, Plan, Profile, Status, TaskSample
 from headgate.model.rescale import rescale_differences, rescale_refusals, rescaled, with_instances
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
@@ -50,6 +50,15 @@ def test_tasks_beyond_a_smaller_number_are_gone():
     assert (list(fewer.assignment), fewer.metrics.tasks) == (["t/c/0"], ())
     assert with_instances(asked, {}) is asked
     assert ask(asked, {"t/c": 2}).status is Status.OK
+
+
+def test_profiles_stand_in_for_what_was_measured_of_a_component_whose_id_has_a_slash():
+    asked = request([node("a")], [topology("t", component("a/b", 2), component("a"))])
+    samples = tuple(TaskSample(task=task, cpu=9.0) for task in ("t/a/b/0", "t/a/b/1", "t/a/0"))
+    profile = Profile(topology="t", component="a/b", machine_type="m", e=0.1)
+    asked = attrs.evolve(asked, metrics=Metrics(window=1.0, tasks=samples), profiles=(profile,))
+    priced = with_instances(asked, {"t/a/b": 1}, priced=True)
+    assert {each.task: each.cpu for each in priced.metrics.tasks} == {"t/a/b/0": None, "t/a/0": 9.0}
 
 
 @pytest.mark.parametrize("counts", [{"t/c": 0}, {"t/nobody": 1}, {"t/c": 10**9}])
