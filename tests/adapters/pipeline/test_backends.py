@@ -116,8 +116,9 @@ def quarantined(folder):
     return sorted(found, key=repr)
 
 
+@pytest.mark.matrix  # odd rows below are made by both, and test_job.py compares a run by Spark with DuckDB's answers
 @pytest.mark.spark
-@pytest.mark.parametrize("few", [pytest.param(on_spark.FEW, marks=pytest.mark.matrix), 0])
+@pytest.mark.parametrize("few", [on_spark.FEW, 0])
 def test_both_make_the_same_tables(spark, raw, by_duckdb, tmp_path, monkeypatch, few):
     monkeypatch.setattr(on_spark, "FEW", few)
     by_spark = learnt(OnSpark(spark), raw, tmp_path / "spark")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -66,20 +64,3 @@ def test_the_answer_adds_up(folder):
     some, rest = query.answer(100), flights().query("day < 100")
     assert sum(airport.flights for airport in some.values()) == len(rest)
     assert some["MIA"].worst == rest.query("dest == 'MIA'")["arr_delay"].max()
-
-
-@pytest.mark.spark
-def test_rows_cross_one_exchange_right_after_the_feeds(spark, folder):
-    frame = FlightsQuery(folder=folder).frame(spark)
-    query = frame.writeStream.format("memory").queryName("plan").outputMode("complete").start()
-    try:
-        while not query.lastProgress and query.isActive:
-            time.sleep(0.1)
-        plan = query._jsq.streamingQuery().lastExecution().executedPlan().toString()
-    finally:
-        query.stop()
-    lines = [line for line in plan.splitlines() if line.strip()]
-    exchange = [index for index, line in enumerate(lines) if "Exchange" in line]
-    assert len(exchange) == 1
-    assert "MapInArrow" in lines[exchange[0] + 1]
-    assert "Aggregate" not in "".join(lines[exchange[0] :])

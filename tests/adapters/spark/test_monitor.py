@@ -44,21 +44,25 @@ def target(spark, flights):
 
 @pytest.fixture(scope="module")
 def query(target, flights):
+    """Whatever the tests do to the cluster: the query goes on, and its answer over all its rows is the batch answer."""
     query = flights.start(target.spark)
     target.recorder.wait(target.scope, 1, since=0, timeout=PATIENCE)
     yield query
-    query.stop()
-
-
-@pytest.fixture(autouse=True)
-def nothing_lost(query, flights, target):
-    """Whatever a test does to the cluster: the query goes on, and its answer is the batch answer."""
-    yield
     target.recorder.wait(target.scope, 1, since=time.time(), timeout=PATIENCE)
     assert query.isActive, query.exception()
     assert flights.check(query, target.spark) == ()
     assert flights.streamed(target.spark)[0] > 0
     assert (target.recorder.dropped, target.recorder.failures) == (0, [])
+    query.stop()
+
+
+def test_rows_cross_one_exchange_right_after_the_feeds(query):
+    plan = query._jsq.streamingQuery().lastExecution().executedPlan().toString()
+    lines = [line for line in plan.splitlines() if line.strip()]
+    exchange = [index for index, line in enumerate(lines) if "Exchange" in line]
+    assert len(exchange) == 1
+    assert "MapInArrow" in lines[exchange[0] + 1]
+    assert "Aggregate" not in "".join(lines[exchange[0] :])
 
 
 def round_robin(target, hosts=HOSTS):
@@ -95,7 +99,7 @@ def test_an_observation_shows_where_tasks_ran_and_what_they_sent(target, query):
     assert shortest <= topology.latency / 1000 < passed + longest  # a batch may have begun before
 
 
-def test_scores_of_an_observation_are_what_the_executors_read(target):
+def test_scores_of_an_observation_are_what_the_executors_read(target, query):
     target.ask(round_robin(target))
     since = time.time()
     jobs = target.recorder.wait(target.scope, 2, since=since, timeout=PATIENCE)
@@ -106,7 +110,7 @@ def test_scores_of_an_observation_are_what_the_executors_read(target):
     assert scores.share == pytest.approx(measured.share, abs=0.02)
 
 
-def test_flows_sum_to_what_the_readers_measured(target):
+def test_flows_sum_to_what_the_readers_measured(target, query):
     jobs = target.recorder.wait(target.scope, 1, since=time.time(), timeout=PATIENCE)[:1]
     seen = observation(target, jobs)
     into = defaultdict(float)
@@ -118,7 +122,7 @@ def test_flows_sum_to_what_the_readers_measured(target):
 
 
 @pytest.mark.matrix
-def test_any_five_batches_are_the_same_rows_wherever_they_run(target):
+def test_any_five_batches_are_the_same_rows_wherever_they_run(target, query):
     spread, one = round_robin(target), round_robin(target, HOSTS[:1])
     found = []
     for placement in (spread, one):
@@ -131,7 +135,7 @@ def test_any_five_batches_are_the_same_rows_wherever_they_run(target):
     assert found[1].local == pytest.approx(found[0].remote + found[0].local, rel=0.05)
 
 
-def test_hits_are_counted_against_what_is_wanted(target):
+def test_hits_are_counted_against_what_is_wanted(target, query):
     here, there = round_robin(target, HOSTS[:1]), round_robin(target, HOSTS[1:2])
     target.ask(here)
     jobs = target.recorder.wait(target.scope, 1, since=time.time(), timeout=PATIENCE)[:1]
@@ -151,7 +155,7 @@ def test_a_batch_that_never_comes_is_an_error_with_numbers(target):
 
 
 @pytest.mark.matrix
-def test_an_executor_that_is_killed_is_replaced_and_nothing_is_lost(target):
+def test_an_executor_that_is_killed_is_replaced_and_nothing_is_lost(target, query):
     target.ask(round_robin(target))
     gone = next(executor for executor, host in executors(target.spark).items() if host == HOSTS[1])
     os.kill(executor_pid(target.spark, HOSTS[1]), signal.SIGKILL)
@@ -163,7 +167,8 @@ def test_an_executor_that_is_killed_is_replaced_and_nothing_is_lost(target):
     until(lambda: observe(target, 0.0).assignment == round_robin(target))
 
 
-def test_a_worker_that_is_killed_is_not_in_the_next_observation(target, cluster):
+@pytest.mark.matrix  # test_placement.py has a query that survives its Worker, test_scaling.py nodes that go and come
+def test_a_worker_that_is_killed_is_not_in_the_next_observation(target, query, cluster):
     target.ask(round_robin(target))
     cluster.kill_worker(HOSTS[2])
     try:
