@@ -226,6 +226,14 @@ def test_a_topology_that_names_no_nodes_desires_what_its_demand_fills():
     assert checked(sps, request(nodes, [parts]), SpsOptions(undeclared="workers")).status == "infeasible"
 
 
+def test_a_topology_that_names_only_machines_of_its_own_desires_as_many():
+    parts = topology("t", component("c", 5, cpu=50.0), isolated_nodes=4)
+    nodes = [node(name) for name in "abcde"]
+    assert len(nodes_of(checked(sps, request(nodes, [parts]), SpsOptions()), "t")) == 4
+    both = attrs.evolve(parts, desired_nodes=5)
+    assert len(nodes_of(checked(sps, request(nodes, [both]), SpsOptions()), "t")) == 5
+
+
 def test_an_empty_cluster_starves_nobody_on_purpose():
     plan = checked(dps, request([], [topology("t", component("c"))]), DpsOptions())
     assert (plan.status, plan.starves, plan.reasons[0].code) == ("infeasible", False, "nodes")
