@@ -16,7 +16,7 @@ WORD_COUNT = str(Path(__file__).parents[3] / "examples" / "spark" / "word_count.
 OWN = """
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
-from headgate_spark.driver.gateway import own_jvm, running_gateway, session_runs
+from headgate_spark.driver.gateway import ignore_end_of_jvm, own_jvm, running_gateway, session_runs
 
 def started():
     return SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
@@ -28,6 +28,11 @@ with own_jvm():
 print("ended:", process.poll() is not None, running_gateway())
 with own_jvm():
     second = started()
+    context = second.sparkContext
+    ignore_end_of_jvm(context)
+    total = context.accumulator(0)
+    context.parallelize([1, 2], 1).foreach(lambda each: total.add(each))
+    print("counted:", total.value)
     running_gateway().proc.kill()  # as if memory had run out
     running_gateway().proc.wait()
     try:
@@ -79,12 +84,16 @@ def told(code: str, *words: str) -> list[str]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=os.environ)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "Exception while sending command" not in done.stderr
+    assert "Exception occurred during processing of request" not in done.stderr
     return done.stdout.splitlines()
 
 
 @pytest.mark.spark
 def test_a_jvm_ends_with_the_block_that_started_it_and_an_earlier_one_lives_on(java):
-    assert told(OWN) == ["ended: True None", "raised", "forgotten: None False", "kept: 3"]
+    """A traceback of PySpark's accumulators would be told of the second, which is killed."""
+    ended, counted, raised, forgotten, kept = told(OWN)
+    assert (ended, counted, raised) == ("ended: True None", "counted: 3", "raised")
+    assert (forgotten, kept) == ("forgotten: None False", "kept: 3")
 
 
 @pytest.mark.matrix  # the test before it has an application with a JVM of its own

@@ -194,7 +194,8 @@ def test_an_ordinary_session_is_soft_and_told_what_to_do(java: None) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize(("whose", "said"), [("ours", 0), pytest.param("PySpark's", 1, marks=pytest.mark.matrix)])
+@pytest.mark.matrix  # test_own_jvm.py kills a JVM of ours, and is told of nothing
+@pytest.mark.parametrize(("whose", "said"), [("ours", 0), ("PySpark's", 1)])
 def test_a_jvm_that_ends_first_leaves_no_traceback_of_accumulators(java: None, whose: str, said: int) -> None:
     done = run(LOST_JVM, whose)
     assert done.returncode == 0
