@@ -149,20 +149,34 @@ def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_up_status_down(java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_up_status_down_and_workers_that_come_and_go_in_between(
+    java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     runner = CliRunner()
+    drain = ["drain", "127.0.0.2", "--timeout", str(PATIENCE), "--json"]
+    assert isinstance(runner.invoke(commands, drain).exception, EngineError)
     try:
-        shown = json.loads(runner.invoke(commands, ["up", "--workers", "2,1", "--json"], catch_exceptions=False).stdout)
-        assert [(each["host"], each["cores"]) for each in shown["workers"]] == [("127.0.0.2", 2), ("127.0.0.3", 1)]
+        shown = json.loads(runner.invoke(commands, ["up", "--workers", "1", "--json"], catch_exceptions=False).stdout)
+        assert [(each["host"], each["cores"]) for each in shown["workers"]] == [("127.0.0.2", 1)]
         assert json.loads(runner.invoke(commands, ["status", "--json"]).stdout) == shown
         assert shown["master_url"] in runner.invoke(commands, ["status"]).stdout
         again = runner.invoke(commands, ["up"])
         assert isinstance(again.exception, EngineError)
+        more = json.loads(runner.invoke(commands, ["add", "--cores", "2", "--json"], catch_exceptions=False).stdout)
+        assert [(each["host"], each["cores"]) for each in more["workers"]] == [("127.0.0.2", 1), ("127.0.0.3", 2)]
         daemons = SparkState.read().daemons
+        assert [each.name for each in daemons] == ["worker-127.0.0.2", "worker-127.0.0.3", "master"]
+        done = runner.invoke(commands, drain, catch_exceptions=False)
+        assert "went by themselves" in done.stderr
+        states = {each["host"]: each["state"] for each in json.loads(done.stdout)["workers"]}
+        assert states["127.0.0.3"] == "ALIVE"
+        assert states.get("127.0.0.2") != "ALIVE"
+        assert [each.name for each in SparkState.read().daemons] == ["worker-127.0.0.3", "master"]
+        assert isinstance(runner.invoke(commands, drain).exception, EngineError)
     finally:
         ended = runner.invoke(commands, ["down", "--json"])
-    assert json.loads(ended.stdout) == {"ended": ["worker-127.0.0.2", "worker-127.0.0.3", "master"]}
+    assert json.loads(ended.stdout) == {"ended": ["worker-127.0.0.3", "master"]}
     assert [daemon.members() for daemon in daemons] == [(), (), ()]
     assert runner.invoke(commands, ["status"]).exit_code == 1
     assert json.loads(runner.invoke(commands, ["down", "--json"]).stdout) == {"ended": []}

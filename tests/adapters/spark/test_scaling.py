@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -10,7 +9,6 @@ import time
 
 import attrs
 import pytest
-from click.testing import CliRunner
 
 import headgate_spark
 from adapters.spark.spark_jobs import (
@@ -24,13 +22,10 @@ from adapters.spark.spark_jobs import (
 from headgate.control.autoscale import Fleet
 from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
-from headgate.errors import EngineError
 from headgate.model import Limits
 from headgate.plugins.host import PluginHost
-from headgate_spark.commands import spark as commands
 from headgate_spark.driver.session import executors
 from headgate_spark.elastic import drain_node, scale
-from headgate_spark.local.state import SparkState
 from headgate_spark.nodes import nodes
 from headgate_spark.target import ExecutorTotal
 from patience import PATIENCE
@@ -152,25 +147,3 @@ def test_executors_that_are_being_replaced_stay_in_the_number_that_is_asked(targ
     for _ in patience():
         if sorted(executors(spark).values()) == sorted(HOSTS):
             break
-
-
-def test_workers_of_the_standing_cluster_come_and_go(java, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    runner = CliRunner()
-    assert isinstance(runner.invoke(commands, ["drain", "127.0.0.2"]).exception, EngineError)
-    try:
-        runner.invoke(commands, ["up", "--workers", "1", "--json"], catch_exceptions=False)
-        shown = json.loads(runner.invoke(commands, ["add", "--cores", "2", "--json"], catch_exceptions=False).stdout)
-        assert [(each["host"], each["cores"]) for each in shown["workers"]] == [("127.0.0.2", 1), ("127.0.0.3", 2)]
-        assert [each.name for each in SparkState.read().daemons] == ["worker-127.0.0.2", "worker-127.0.0.3", "master"]
-        words = ["drain", "127.0.0.2", "--timeout", str(PATIENCE), "--json"]
-        done = runner.invoke(commands, words, catch_exceptions=False)
-        assert "went by themselves" in done.stderr
-        states = {each["host"]: each["state"] for each in json.loads(done.stdout)["workers"]}
-        assert states["127.0.0.3"] == "ALIVE"
-        assert states.get("127.0.0.2") != "ALIVE"
-        assert [each.name for each in SparkState.read().daemons] == ["worker-127.0.0.3", "master"]
-        assert isinstance(runner.invoke(commands, ["drain", "127.0.0.2"]).exception, EngineError)
-    finally:
-        ended = json.loads(runner.invoke(commands, ["down", "--json"]).stdout)
-    assert ended == {"ended": ["worker-127.0.0.3", "master"]}
