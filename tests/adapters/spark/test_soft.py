@@ -18,11 +18,21 @@ LIMIT = 1740
 """Seconds after which the script is taken to hang; on an idle machine it takes one to two minutes."""
 
 
-@pytest.fixture(scope="module")
-def found(java):
-    done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False, timeout=LIMIT)
+def told(*words):
+    done = subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False, timeout=LIMIT)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def found(java):
+    return told()
+
+
+@pytest.fixture(scope="module")
+def second(java):
+    """What goes on where one stage with state moves, and is dearer."""
+    return told("second")
 
 
 @pytest.mark.spark
@@ -54,15 +64,17 @@ class TestSoft:
         assert "keeps no state, so level soft can place none of its stages" in found["stateless"]["said"]
         assert found["stateless"]["active"]
 
-    def test_each_of_two_stateful_stages_moves_its_own_state_and_hits_cost_no_call(self, found):
-        chained = found["chained"]
+    @pytest.mark.matrix  # the state of one stage moves above, and stages are told apart by their operators below
+    def test_each_of_two_stateful_stages_moves_its_own_state_and_hits_cost_no_call(self, second):
+        chained = second["chained"]
         assert (chained["stages"], chained["numbers"]) == ([1, 2], [[], [1], [0]])
         assert [hits[1:] for hits in chained["hits"]] == [[True, True]] * 2
         assert (chained["places"], chained["calls of hits"]) == (True, 0)
 
-    def test_a_join_moves_with_the_one_store_of_its_third_format(self, found):
-        assert (found["joined"]["stage"], found["joined"]["stores"]) == (2, [["default"]])
-        assert found["joined"]["hits"][1:] == [True, True]
+    @pytest.mark.matrix  # as above
+    def test_a_join_moves_with_the_one_store_of_its_third_format(self, second):
+        assert (second["joined"]["stage"], second["joined"]["stores"]) == (2, [["default"]])
+        assert second["joined"]["hits"][1:] == [True, True]
 
     def test_the_loop_says_soft_and_sees_its_hits(self, found):
         outcome, level, hits, warnings = found["state"]["loop"]
