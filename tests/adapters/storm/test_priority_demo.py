@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 
@@ -11,7 +12,25 @@ import pytest
 from headgate.model import FrozenMap
 from headgate.plugins.collect import measured_claims_of
 from headgate.plugins.host import PluginHost
-from headgate_storm.demo.priority.claims import measure
+from headgate_priority.options import DpsOptions, SpsOptions
+from headgate_priority.sharing import dps, sps
+from headgate_priority.workloads import CONTINUOUS, TopologyRow, use_case
+from headgate_storm.demo.priority import feeds
+from headgate_storm.demo.priority.claims import (
+    FEED,
+    STARVED,
+    TE,
+    TT,
+    event_ratio,
+    feed_ratio,
+    starved_ratio,
+    tuple_ratio,
+)
+from headgate_storm.demo.priority.feeds import FIRST, SECOND, FeedWorkload, result_key, schedule
+from headgate_storm.demo.priority.feeds_run import FeedDemoResult, FeedPhase
+from headgate_storm.demo.priority.feeds_show import COLUMNS as FEED_COLUMNS
+from headgate_storm.demo.priority.feeds_show import html as feeds_html
+from headgate_storm.demo.priority.feeds_show import rows as feed_rows
 from headgate_storm.demo.priority.holding import Span, nodes_of, spans
 from headgate_storm.demo.priority.latency import (
     TOPIC_OF,
@@ -26,10 +45,11 @@ from headgate_storm.demo.priority.latency import (
     wrong_events,
 )
 from headgate_storm.demo.priority.picture import holding_svg
-from headgate_storm.demo.priority.run import FIG_6, Phase, PriorityDemoResult
-from headgate_storm.demo.priority.show import COLUMNS, data, html, marks, rows
+from headgate_storm.demo.priority.run import Phase, PriorityDemoResult
+from headgate_storm.demo.priority.show import COLUMNS, data, html, rows
+from headgate_storm.demo.priority.steps import FIG_6, overheads, triggers
 from headgate_storm.demo.priority.workload import ARCHIVES, EVENTS, GATEWAYS, MEMBERS, Workload
-from shell import gone, interrupted, running
+from shell import gone, headgate, interrupted, running
 
 SMALL = Workload(gap=10.0, length=10, batches=4, factor=0.5, service=0.1)
 LIMIT = 1700
@@ -136,7 +156,7 @@ def test_a_change_counts_when_every_step_of_figure_6_is_in_the_history():
         [row(0, "trigger", "on", after=True), *whole, *kept, row(30, "trigger", "same", before=True, after=True)]
     )
     assert (found.changes, found.steps) == (1, (*FIG_6, "deactivated", "kept", "activated"))
-    assert [word for _, word in marks(found)] == ["on"]
+    assert [word for _, word in triggers(found.history, EVENTS[0])] == ["on"]
 
 
 def test_the_page_has_a_picture_and_the_table_what_was_lost():
@@ -145,27 +165,120 @@ def test_the_page_has_a_picture_and_the_table_what_was_lost():
     assert dict(zip(COLUMNS, cells, strict=True))["in / out"] == "320 / 0"
     assert html(result).count("<svg") == 1
     assert data(result)["phases"][0]["balances"]["EventTP1"]["lost"] == 80
-    drawn = holding_svg(phase([]).spans, 0.0, 10.0, [(5.0, "on")])
+    drawn = holding_svg([each.name for each in MEMBERS], phase([]).spans, 0.0, 10.0, [(5.0, "on")])
     assert all(f"{name} on 127.0.0.11 for 9 s" in drawn for name in EVENTS)
 
 
-def test_the_figure_that_the_thesis_prints_is_that_of_the_means_of_both_schedulers():
-    seen = []
+def pair(sps, dps):
+    """A run of use case 1 with these latencies under each scheduler."""
 
     def run(workload):
-        seen.append(workload.service)
-        phases = [attrs.evolve(phase([]), scheduler=name, latencies=Latencies(complex_events=times, high=(), low=()))
-                  for name, times in (("sps", (10.0, 14.0)), ("dps", (10.0, 6.0)))]  # fmt: skip
+        assert workload.service == 0.3
+        phases = [
+            attrs.evolve(phase([]), scheduler=name, latencies=each) for name, each in (("sps", sps), ("dps", dps))
+        ]
         return PriorityDemoResult(workload=workload, phases=tuple(phases), seconds=1.0)
 
-    assert measure(0.3, run) == pytest.approx(0.5)
-    assert seen == [0.3]
+    return run
+
+
+def test_figures_that_the_thesis_prints_are_those_of_the_means_of_both_schedulers():
+    sps = Latencies(complex_events=(10.0, 14.0), high=(0.4, 0.4), low=(0.2,))
+    run = pair(sps, Latencies(complex_events=(10.0, 6.0), high=(0.3, 0.2), low=(0.2, 0.6)))
+    assert event_ratio(0.3, run) == pytest.approx(0.5)
+    assert tuple_ratio(0.3, run) == pytest.approx(0.6)
+    assert starved_ratio(0.3, run) == pytest.approx(2.0)
     host = PluginHost.load()
-    assert {each.printed for each in measured_claims_of(host, "sps")} == {0.21, 0.38, 0.39}
-    assert [each.id for each in measured_claims_of(host, "dps")] == [
-        each.id for each in measured_claims_of(host, "sps")
-    ]
+    claims = measured_claims_of(host, "sps")
+    assert [each.printed for each in claims] == [row[3] for row in (*TE, *TT, *STARVED, *FEED)]
+    assert [each.id for each in measured_claims_of(host, "dps")] == [each.id for each in claims]
     assert measured_claims_of(host, "even") == ()
+
+
+def test_tuples_of_a_feed_come_at_the_low_rate_then_at_the_high_one_then_at_the_low_one():
+    workload = FeedWorkload(rate=8.0, proportion=0.5, tuples=40)
+    moments = workload.moments()["Feed1"]
+    gaps = [after - before for before, after in itertools.pairwise(moments)]
+    assert gaps == pytest.approx([0.25] * 10 + [0.125] * 20 + [0.25] * 9)
+    due = schedule(workload)
+    assert [each.at for each in due] == sorted(each.at for each in due)
+    own = [each for each in due if each.topic == "Feed1"]
+    assert {(each.producer, each.number) for each in own} == {(index % 4, index // 4) for index in range(40)}
+    second = [each.at for each in due if each.topic == "Feed2"]
+    assert len(second) == int(moments[-1] * 1.25) + 1
+    keys = {result_key(each, "dps") for each in due}
+    assert len(keys) == len(due)
+    assert {key.where for key in keys} == {FIRST, SECOND}
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "triggered", "nodes"),
+    [(sps, SpsOptions(), None, (3, 2)), (dps, DpsOptions(), (), (3, 2)), (dps, DpsOptions(), (FIRST,), (4, 1))],
+)
+def test_the_nodes_of_use_case_2_are_a_quarter_of_the_tables(rule, options, triggered, nodes):
+    rows = {
+        each.name: TopologyRow(
+            components=CONTINUOUS, desired=each.desired, minimum=each.minimum, priority=1 + (each.name != FIRST), rate=9
+        )
+        for each in feeds.FEEDS
+    }
+    plan = rule(use_case(rows, feeds.CASE.nodes, triggered), options)
+    found = {
+        name: {slot.node for task, slot in plan.assignment.items() if task.startswith(f"{name}/")} for name in rows
+    }
+    assert tuple(map(len, found.values())) == nodes
+
+
+def feed_phase(scheduler, first, history=()):
+    workload = FeedWorkload(tuples=40)
+    sent = {result_key(each, scheduler): each.at for each in schedule(workload)}
+    done = {key: Done(at=at + (first if key.where == FIRST else 0.5), count=1, event=False) for key, at in sent.items()}
+    written = {(each.name, source): [] for each in feeds.FEEDS for source in feeds.CASE.gateways(each)}
+    for key in sent:
+        written[key.where, key.gateway].append(f"{key.batch} 0 ")
+    return FeedPhase(
+        scheduler=scheduler,
+        begin=0.0,
+        end=9.0,
+        spans=(Span(host="127.0.0.11", topologies=(FIRST,), begin=0.0, end=9.0),),
+        latencies=feeds.latencies(sent, done),
+        balances=feeds.balances(sent, scheduler, written),
+        history=tuple(history),
+    )
+
+
+def test_a_feed_is_shown_with_its_latencies_the_overhead_of_changes_and_what_was_lost():
+    steps = [row(5 + index, "reschedule", word, topology=FIRST) for index, word in enumerate(FIG_6)]
+    changed = [row(3, "trigger", "on", after=True, topology=FIRST), *steps]
+    assert overheads(changed, FIRST) == (6.0,)
+    result = FeedDemoResult(
+        workload=FeedWorkload(), phases=(feed_phase("sps", 3.0), feed_phase("dps", 2.0, changed)), seconds=1.0
+    )
+    sps, dps = (dict(zip(FEED_COLUMNS, cells, strict=True)) for cells in feed_rows(result))
+    assert (sps["TT TP1 mean"], sps["O mean"], sps["changes"]) == ("3.00", "0", "0")
+    assert (dps["TT TP1 mean"], dps["O mean"], dps["changes"]) == ("2.00", "6.0", "1")
+    assert len({*sps["in / out"].split(" / ")}) == 1
+    assert feeds_html(result).count("<svg") == 2
+    assert feed_ratio(40.0, lambda workload: attrs.evolve(result, workload=workload)) == pytest.approx(0.5)
+    lost = feeds.balances(
+        {result_key(each, "x"): 0.0 for each in schedule(FeedWorkload(tuples=40))},
+        "x",
+        {(each.name, source): [] for each in feeds.FEEDS for source in feeds.CASE.gateways(each)},
+    )
+    assert lost[FIRST].lost == 40
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--use-case", "2", "--gap", "5"), "--gap is of the other use case: --use-case 1"),
+        (("--rate", "5"), "--rate is of the other use case: --use-case 2"),
+        (("--use-case", "2", "-s", "isolation"), "isolation does not place topologies that want more nodes"),
+    ],
+)
+def test_what_is_of_the_other_use_case_is_said_before_anything_starts(words, said):
+    done = headgate("demo", "priority", *words)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.storm
@@ -204,6 +317,24 @@ def most(held):
         own = [each for each in held if name in each["topologies"]]
         found[name] = max(sum(each["from"] <= at["from"] < each["to"] for each in own) for at in own)
     return found
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.matrix
+@pytest.mark.timeout(LIMIT + 60)
+def test_a_feed_whose_rate_rises_gets_nodes_and_every_tuple_comes_out_once(java, tmp_path):
+    words = ("--use-case", "2", "-s", "dps", "--tuples", "400", "--json")
+    with running("demo", "priority", *words, folder=tmp_path) as (run, mark):
+        out, messages = run.communicate(timeout=LIMIT)
+        assert run.returncode == 0, messages
+        assert gone(mark) == []
+    (dps,) = json.loads(out)["phases"]
+    assert {each["lost"] + each["twice"] for each in dps["balances"].values()} == {0}
+    assert dps["balances"][FIRST]["sent"] == len(dps["latencies"][FIRST]) == 400
+    assert dps["changes"] >= 2
+    assert max(len({each["node"] for each in dps["held"] if FIRST in each["topologies"]}), 0) >= 4
 
 
 @pytest.mark.storm

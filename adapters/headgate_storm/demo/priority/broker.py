@@ -13,6 +13,8 @@ from headgate_storm.demo.priority.latency import Done, Key, read_done
 from headgate_storm.demo.priority.workload import GATEWAYS, TOPICS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from headgate_storm.demo.priority.workload import Workload
 
 REPORTS = "headgate-batches"
@@ -28,11 +30,12 @@ ANSWER = 60.0
 class Broker:
     """Sends batches, and listens to topologies."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, producers: Mapping[str, int]) -> None:
         """Make the topics.
 
         Args:
             bootstrap: HOST:PORT of the broker.
+            producers: Number of producers by topic, each of which has a partition.
 
         Raises:
             EngineError: confluent-kafka is missing, or the broker does not answer.
@@ -46,7 +49,7 @@ class Broker:
             message = "confluent-kafka, which speaks to the broker, is not installed: pip install 'headgate[kafka]'"
             raise EngineError(message) from None
         own: dict[str, Any] = {"bootstrap.servers": bootstrap}
-        topics = [*(NewTopic(each, len(GATEWAYS)) for each in TOPICS), NewTopic(REPORTS, 1)]
+        topics = [*(NewTopic(name, count) for name, count in producers.items()), NewTopic(REPORTS, 1)]
         admin = AdminClient(own, logger=LOG)  # its answers end with it
         try:
             for made in admin.create_topics(topics).values():
@@ -85,6 +88,17 @@ class Broker:
                     raise EngineError(f"the broker does not take batch {name} after {ANSWER:.0f} s")
                 sent[Key(topic, gateway, name)] = time.time()
         return sent
+
+    def put(self, topic: str, partition: int, line: str) -> None:
+        """Send one tuple, and do not wait until the broker has it.
+
+        Args:
+            topic: The topic.
+            partition: That of its producer.
+            line: The tuple.
+        """
+        self._producer.produce(topic, line.encode(), partition=partition)
+        self._producer.poll(0)
 
     def listen(self, seconds: float) -> list[tuple[Key, Done]]:
         """Take what topologies have said since, waiting for it so long.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from headgate.report.chart import text
 from headgate.report.placement import COLOURS, svg
-from headgate_storm.demo.priority.workload import MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,15 +15,17 @@ if TYPE_CHECKING:
 
 WIDTH, LEFT, RIGHT = 1000, 90, 10
 KEY, TOP, ROW, GAP, BOTTOM = 24, 44, 30, 6, 26
-NAMES = tuple(each.name for each in MEMBERS)
 TICKS = 8
 """Marks of seconds on the axis, at most."""
 
 
-def holding_svg(spans: Sequence[Span], begin: float, end: float, marks: Sequence[tuple[float, str]]) -> str:
+def holding_svg(
+    names: Sequence[str], spans: Sequence[Span], begin: float, end: float, marks: Sequence[tuple[float, str]]
+) -> str:
     """Draw spans: a row for each node, a colour for each topology; those that share a node have a part of its row each.
 
     Args:
+        names: The topologies.
         spans: Who held which node.
         begin: The left edge, seconds since 1970.
         end: The right edge.
@@ -38,7 +39,7 @@ def holding_svg(spans: Sequence[Span], begin: float, end: float, marks: Sequence
 
     height = TOP + len(hosts) * (ROW + GAP) + BOTTOM
     parts = [
-        *_key(),
+        *_key(names),
         *_marks([(x(at), word) for at, word in marks], height - BOTTOM),
         *_axis(begin, end, x(end), height),
     ]
@@ -47,14 +48,14 @@ def holding_svg(spans: Sequence[Span], begin: float, end: float, marks: Sequence
         parts.append(text(LEFT - 8, top + ROW / 2 + 4, host, "end", "load"))
         for span in spans:
             if span.host == host:
-                parts += _bars(span, x(span.begin), x(span.end), top)
+                parts += _bars(names, span, x(span.begin), x(span.end), top)
     return svg(WIDTH, height, parts, "who held which node when")
 
 
-def _bars(span: Span, left: float, right: float, top: float) -> Iterator[str]:
+def _bars(names: Sequence[str], span: Span, left: float, right: float, top: float) -> Iterator[str]:
     high = ROW / len(span.topologies)
     for index, name in enumerate(span.topologies):
-        colour = COLOURS[NAMES.index(name) % len(COLOURS)]
+        colour = COLOURS[names.index(name) % len(COLOURS)]
         title = escape(f"{name} on {span.host} for {span.end - span.begin:.0f} s")
         yield (
             f'<rect x="{left:.1f}" y="{top + index * high:.1f}" width="{max(right - left, 1.0):.1f}" '
@@ -62,9 +63,9 @@ def _bars(span: Span, left: float, right: float, top: float) -> Iterator[str]:
         )
 
 
-def _key() -> Iterator[str]:
+def _key(names: Sequence[str]) -> Iterator[str]:
     x = float(LEFT)
-    for index, name in enumerate(NAMES):
+    for index, name in enumerate(names):
         yield f'<rect x="{x:g}" y="4" width="12" height="12" rx="2" fill="{COLOURS[index]}"/>'
         yield text(x + 17, 14, name, "start", "load")
         x += 120

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -23,7 +22,8 @@ from headgate_storm.demo.priority.latency import (
     wrong_events,
 )
 from headgate_storm.demo.priority.site import Site, site, wait
-from headgate_storm.demo.priority.workload import GATEWAYS, MEMBERS, Workload
+from headgate_storm.demo.priority.steps import changes, moments
+from headgate_storm.demo.priority.workload import CASE, MEMBERS, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,12 +31,8 @@ if TYPE_CHECKING:
 
     from headgate.plugins.host import PluginHost
 
-SETTLED = ("unchanged", "quiet")
-"""Outcomes of a round that has nothing to do."""
 PATIENCE = 600.0
 """Seconds that topologies may take to do all that was sent. With fewer, a busy machine fails the demo."""
-FIG_6 = ("deactivated", "empty", "changed", "verified", "activated")
-"""Steps of a change of nodes (Figure 6), by the words of the manager's history."""
 
 
 @attrs.frozen(kw_only=True)
@@ -63,14 +59,12 @@ class Phase:
     @property
     def steps(self) -> tuple[str, ...]:
         """Steps of changes of nodes in the history, in order; one of several topologies is one step."""
-        rows = (each for each in self.history if each["action"] == "reschedule")
-        return tuple(verdict for _, verdict in dict.fromkeys((each["at"], each["verdict"]) for each in rows))
+        return tuple(word for _, word in moments(self.history))
 
     @property
     def changes(self) -> int:
         """Changes of nodes of which every step of Figure 6 is in the history."""
-        words = " ".join(self.steps)
-        return words.count(" ".join(FIG_6))
+        return changes(self.steps)
 
 
 @attrs.frozen(kw_only=True)
@@ -104,7 +98,7 @@ def run(
         EngineError: Something does not start, or what was sent was not done in time.
     """
     begin = time.monotonic()
-    with site(host, folder, say) as there:
+    with site(host, CASE, folder, say) as there:
         say(f"all of it is up; submitting {', '.join(each.name for each in MEMBERS)}")
         there.run_topologies(workload, folder)
         phases = tuple(_phase(there, scheduler, workload, say) for scheduler in schedulers)
@@ -114,34 +108,24 @@ def run(
 
 def _phase(there: Site, scheduler: str, workload: Workload, say: Callable[[str], None]) -> Phase:
     with there.rounds(scheduler) as rounds:
-
-        def settled() -> bool:
-            last = rounds.last
-            return last is not None and last.outcome in SETTLED and there.active()
-
-        say(f"{scheduler}: waiting until nodes are as it wants them")
-        wait(f"a round of {scheduler} that has nothing to do", settled)
-        held = ", ".join(f"{each.name} {there.nodes.get(each.name, 0)}" for each in MEMBERS)
-        say(f"{scheduler}: nodes are {held}; {workload.batches} batches begin")
+        there.settle(rounds, scheduler, say)
+        say(f"{scheduler}: {workload.batches} batches begin")
         begin = time.time()
         sent, done = _batches(there, scheduler, workload, say)
-        wait("the nodes to come back", settled, PATIENCE)
+        wait("the nodes to come back", lambda: there.settled(rounds), PATIENCE)
         end = time.time()
     if wrong := wrong_events(workload, scheduler, done):
         raise EngineError(
             f"{scheduler}: raw events were inferred wrongly of {wrong[0].batch} and {len(wrong) - 1} more"
         )
-    written = {
-        (each.name, gateway): there.places.written(each.name, gateway) for each in MEMBERS for gateway in GATEWAYS
-    }
     return Phase(
         scheduler=scheduler,
         begin=begin,
         end=end,
         spans=there.watcher.spans(begin, end),
         latencies=latencies(workload, scheduler, sent, done),
-        balances=balances(workload, scheduler, written),
-        history=_history(there, begin),
+        balances=balances(workload, scheduler, there.written()),
+        history=there.history(begin),
     )
 
 
@@ -165,18 +149,3 @@ def _batches(
             left = sorted({key.where for key in wanted - done.keys()})
             raise EngineError(f"{scheduler}: {', '.join(left)} had not done all that was sent after {PATIENCE:.0f} s")
     return sent, done
-
-
-def _history(there: Site, begin: float) -> tuple[FrozenMap[str, Any], ...]:
-    """Rows of the manager's history of all topologies since a moment, by number."""
-    found = {row["number"]: row for each in MEMBERS for row in there.keeper.history(each.name)}
-    return tuple(FrozenMap(found[number]) for number in sorted(found) if seconds_of(found[number]["at"]) >= begin)
-
-
-def seconds_of(text: str) -> float:
-    """Seconds since 1970 of a time in a history.
-
-    Args:
-        text: Such as 2026-01-31T12:00:00.000Z.
-    """
-    return datetime.fromisoformat(text).timestamp()

@@ -9,12 +9,13 @@ import attrs
 from headgate.report.html import Panel, Table, page
 from headgate_storm.demo.priority.latency import percentile
 from headgate_storm.demo.priority.picture import holding_svg
-from headgate_storm.demo.priority.run import seconds_of
-from headgate_storm.demo.priority.workload import EVENTS
+from headgate_storm.demo.priority.steps import triggers
+from headgate_storm.demo.priority.workload import EVENTS, MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headgate_storm.demo.priority.holding import Span
     from headgate_storm.demo.priority.run import Phase, PriorityDemoResult
 
 COLUMNS = (
@@ -81,16 +82,21 @@ def _data(phase: Phase) -> dict[str, Any]:
         "changes": phase.changes,
         "steps": list(phase.steps),
         "history": [dict(each) for each in phase.history],
-        "held": [
-            {
-                "node": each.host,
-                "topologies": list(each.topologies),
-                "from": each.begin - phase.begin,
-                "to": each.end - phase.begin,
-            }
-            for each in phase.spans
-        ],
+        "held": held(phase.spans, phase.begin),
     }
+
+
+def held(spans: Sequence[Span], begin: float) -> list[dict[str, Any]]:
+    """Spans of holding in seconds from the begin, ready for JSON.
+
+    Args:
+        spans: Who held which node when.
+        begin: Seconds since 1970.
+    """
+    return [
+        {"node": each.host, "topologies": list(each.topologies), "from": each.begin - begin, "to": each.end - begin}
+        for each in spans
+    ]
 
 
 def html(found: PriorityDemoResult) -> str:
@@ -115,17 +121,7 @@ def html(found: PriorityDemoResult) -> str:
 
 
 def _panel(phase: Phase) -> Panel:
-    picture = holding_svg(phase.spans, phase.begin, phase.end, marks(phase))
+    names, marks = [each.name for each in MEMBERS], triggers(phase.history, EVENTS[0])
+    picture = holding_svg(names, phase.spans, phase.begin, phase.end, marks)
     told = f"{phase.changes} changes of nodes. Dashed lines: triggers that began (on) and ended (off)."
     return Panel(title=phase.scheduler, svg=picture, caption=told)
-
-
-def marks(phase: Phase) -> Sequence[tuple[float, str]]:
-    """The moments at which triggers of the first event topology took effect, and what they were.
-
-    Args:
-        phase: The phase.
-    """
-    own = (each for each in phase.history if each["action"] == "trigger" and each["topology"] == EVENTS[0])
-    changed = [each for each in own if each["before"].get("active") != each["after"]["active"]]
-    return [(seconds_of(each["at"]), "on" if each["after"]["active"] else "off") for each in changed]

@@ -1,4 +1,4 @@
-"""Everything that the demo starts: a broker, a manager, a cluster whose Nimbus asks this process, four topologies."""
+"""Everything that the demo starts: a broker, a manager, a cluster whose Nimbus asks this process, and topologies."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from headgate.engines.java import find_java
 from headgate.engines.kafka.broker import JAVA, LocalKafka
 from headgate.errors import EngineError
 from headgate.interrupts import check
+from headgate.model import FrozenMap
 from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import CONF, PATIENCE
 from headgate_storm.demo.priority.broker import Broker
 from headgate_storm.demo.priority.holding import Watcher, nodes_of
 from headgate_storm.demo.priority.keeper import Keeper
+from headgate_storm.demo.priority.steps import seconds_of
 from headgate_storm.demo.priority.topologies import Places, spout_jars, submit_all
-from headgate_storm.demo.priority.workload import MEMBERS
+from headgate_storm.demo.priority.workload import Case
 from headgate_storm.local.cluster import LocalStorm, supervisor_specs
 from headgate_storm.release.jar import bridge_jar
 from headgate_storm.service import Service, ServiceSettings, serve
@@ -31,15 +33,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from headgate_storm.demo.priority.feeds import FeedWorkload
     from headgate_storm.demo.priority.workload import Workload
 
-NODES = 4
-"""Supervisors, for six that are desired: a quarter of the thesis's resource-constrained cluster (section 4.1.7)."""
-SUPERVISORS = supervisor_specs(((400.0, 4096.0, 4),) * NODES)
+SUPERVISOR = (400.0, 4096.0, 4)
+"""CPU points, MB of memory and slots of each node."""
+SETTLED = ("unchanged", "quiet")
+"""Outcomes of a round that has nothing to do."""
 FILL = "dps"
 """Places the executors of a topology that comes, or of a worker that died."""
 DRAIN = 120.0
 """Seconds for topologies to get empty. With fewer, a busy machine keeps the old allocation."""
+STARTING = 900.0
+"""Seconds for the workers of all topologies to start. With fewer, a busy machine fails the demo."""
 WINDOW = 1.0
 """Seconds that a round looks. With more, a trigger takes effect later."""
 GRACE = 5.0
@@ -83,6 +89,7 @@ class Site:
 
     Attributes:
         host: The plugins.
+        case: The topologies.
         storm: The cluster, whose Nimbus asks `service`.
         keeper: The manager.
         broker: The topics.
@@ -91,6 +98,7 @@ class Site:
     """
 
     host: PluginHost
+    case: Case
     storm: LocalStorm
     service: Service
     keeper: Keeper
@@ -118,9 +126,9 @@ class Site:
     def active(self) -> bool:
         """Check that the spouts of all topologies may emit."""
         found = {each.name: each.status for each in self.storm.gateway.cluster().topologies}
-        return all(found.get(each.name) == "ACTIVE" for each in MEMBERS)
+        return all(found.get(each.name) == "ACTIVE" for each in self.case.members)
 
-    def run_topologies(self, workload: Workload, folder: Path) -> None:
+    def run_topologies(self, workload: Workload | FeedWorkload, folder: Path) -> None:
         """Register the topologies, submit them, and wait until every executor is reported.
 
         Args:
@@ -130,15 +138,52 @@ class Site:
         Raises:
             EngineError: They do not come up.
         """
-        for member in MEMBERS:
+        for member in self.case.members:
             # One node each while they come one by one: the first would take what the last have no more.
             self.keeper.set(member.name, desired_nodes=1, minimum_nodes=1, why="it comes", **STANDARD)
         submit_all(workload, self.places, self.storm.client_conf, folder)
-        wait("every executor to be reported", lambda: not self._silent())
-        for member in MEMBERS:
-            self.keeper.set(
-                member.name, desired_nodes=member.desired, minimum_nodes=member.minimum, why="use case 1, Table 9"
-            )
+        wait("every executor to be reported", lambda: not self._silent(), STARTING)
+        for member in self.case.members:
+            nodes = {"desired_nodes": member.desired, "minimum_nodes": member.minimum}
+            self.keeper.set(member.name, why="as the use case has it", **nodes)
+
+    def settled(self, rounds: LoopThread) -> bool:
+        """Check that nodes are as the scheduler wants them, and that all topologies are active."""
+        last = rounds.last
+        return last is not None and last.outcome in SETTLED and self.active()
+
+    def settle(self, rounds: LoopThread, scheduler: str, say: Callable[[str], None]) -> None:
+        """Wait until nodes are as a scheduler wants them.
+
+        Args:
+            rounds: The control loop with it.
+            scheduler: Its name.
+            say: Takes progress messages.
+
+        Raises:
+            EngineError: They do not get there.
+        """
+        say(f"{scheduler}: waiting until nodes are as it wants them")
+        wait(f"a round of {scheduler} that has nothing to do", lambda: self.settled(rounds))
+        held = ", ".join(f"{each.name} {self.nodes.get(each.name, 0)}" for each in self.case.members)
+        say(f"{scheduler}: nodes are {held}")
+
+    def history(self, begin: float) -> tuple[FrozenMap[str, Any], ...]:
+        """Rows of the manager's history of all topologies since a moment, by number.
+
+        Args:
+            begin: Seconds since 1970.
+        """
+        found = {row["number"]: row for each in self.case.members for row in self.keeper.history(each.name)}
+        return tuple(FrozenMap(found[number]) for number in sorted(found) if seconds_of(found[number]["at"]) >= begin)
+
+    def written(self) -> dict[tuple[str, str], list[str]]:
+        """Lines of each topology's file of each producer."""
+        return {
+            (each.name, producer): self.places.written(each.name, producer)
+            for each in self.case.members
+            for producer in self.case.gateways(each)
+        }
 
     def _silent(self) -> list[str]:
         target = self.service.target
@@ -146,7 +191,7 @@ class Site:
         assert target.watch is not None
         alive = target.watch.alive(snapshot)
         there = {each.name for each in snapshot.scheduled if each.executors}
-        missing = [each.name for each in MEMBERS if each.name not in there]
+        missing = [each.name for each in self.case.members if each.name not in there]
         return missing + [task for each in snapshot.scheduled for task in each.executors if task not in alive]
 
 
@@ -170,11 +215,12 @@ def wait(what: str, fulfilled: Callable[[], bool], seconds: float = PATIENCE) ->
 
 
 @contextlib.contextmanager
-def site(host: PluginHost, folder: Path, say: Callable[[str], None]) -> Iterator[Site]:
+def site(host: PluginHost, case: Case, folder: Path, say: Callable[[str], None]) -> Iterator[Site]:
     """Start all but the topologies; all that was started ends with the block.
 
     Args:
         host: The plugins.
+        case: The topologies.
         folder: Scratch space.
         say: Takes progress messages.
 
@@ -187,7 +233,7 @@ def site(host: PluginHost, folder: Path, say: Callable[[str], None]) -> Iterator
         say("starting the priority manager and a broker of Kafka")
         keeper = stack.enter_context(Keeper(folder))
         kafka = stack.enter_context(LocalKafka())
-        broker = stack.enter_context(Broker(kafka.bootstrap))
+        broker = stack.enter_context(Broker(kafka.bootstrap, case.producers))
         settings = ServiceSettings(
             endpoint=folder / "endpoint.json",
             collector=("127.0.0.1", 0),
@@ -196,14 +242,16 @@ def site(host: PluginHost, folder: Path, say: Callable[[str], None]) -> Iterator
         )
         # The service first: its endpoint file and the collector's port are in the `storm.yaml` of the daemons.
         service = stack.enter_context(serve(host, FILL, {}, settings))
-        say(f"starting ZooKeeper, Nimbus and {NODES} supervisors")
-        conf = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **_isolated()}
-        storm = stack.enter_context(LocalStorm(SUPERVISORS, conf=conf, extlib=(bridge_jar(), *spout_jars())))
+        say(f"starting ZooKeeper, Nimbus and {case.nodes} supervisors")
+        conf = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **_isolated(case)}
+        nodes = supervisor_specs((SUPERVISOR,) * case.nodes)
+        storm = stack.enter_context(LocalStorm(nodes, conf=conf, extlib=(bridge_jar(), *spout_jars())))
         started.append(storm)
         watcher = stack.enter_context(Watcher(lambda: service.target.rounds.newest, time.time))
         places = Places(broker=kafka.bootstrap, manager=keeper.url, token=keeper.token, folder=folder / "written")
         yield Site(
             host=host,
+            case=case,
             storm=storm,
             service=service,
             keeper=keeper,
@@ -213,6 +261,6 @@ def site(host: PluginHost, folder: Path, say: Callable[[str], None]) -> Iterator
         )
 
 
-def _isolated() -> dict[str, Any]:
+def _isolated(case: Case) -> dict[str, Any]:
     """Settings that an operator of Storm's isolation scheduler would write: one node each, for more are not there."""
-    return {"isolation.scheduler.machines": {each.name: 1 for each in MEMBERS}}
+    return {"isolation.scheduler.machines": {each.name: 1 for each in case.members}}

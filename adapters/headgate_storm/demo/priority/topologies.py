@@ -1,4 +1,4 @@
-"""The topologies of the use case: their classes compiled, Kafka's spout fetched, each submitted."""
+"""The topologies of a use case: their classes compiled, Kafka's spout fetched, each submitted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import attrs
 
 from headgate.engines.maven import resolve_locked
 from headgate_storm.demo.priority.broker import REPORTS
-from headgate_storm.demo.priority.workload import MEMBERS
 from headgate_storm.install.submit import Submitter
 from headgate_storm.release.artefacts import STORM, distribution
 from headgate_storm.release.jar import SOURCES, bridge_jar, compile_sources
@@ -19,7 +18,8 @@ from headgate_storm.release.jar import SOURCES, bridge_jar, compile_sources
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from headgate_storm.demo.priority.workload import Member, Workload
+    from headgate_storm.demo.priority.feeds import FeedWorkload
+    from headgate_storm.demo.priority.workload import Kind, Member, Workload
 
 SPOUT = Path(__file__).with_name(f"kafka-spout-{STORM}.txt")
 """Lock file: coordinates and SHA-256 of each jar that workers need for Kafka."""
@@ -31,6 +31,8 @@ HEAP = 48
 has to spare."""
 AT_ONCE = 2
 """Topologies that are submitted at a time, each by a JVM of its own. With more, a small machine is slower in all."""
+COMPONENTS: dict[Kind, tuple[int, int]] = {"event": (4, 0), "archive": (3, 0), "feed": (3, 1)}
+"""Components with a task for each producer, and those with one task, in each kind of topology."""
 PENDING = 8
 """Tuples that a spout has under way. With more, a topology takes longer until it is empty."""
 
@@ -85,7 +87,7 @@ def use_case_jar(folder: Path) -> Path:
     )
 
 
-def described(member: Member, workload: Workload, places: Places) -> dict[str, Any]:
+def described(member: Member, workload: Workload | FeedWorkload, places: Places) -> dict[str, Any]:
     """A topology as plain data for `headgate.storm.usecase.Submit`.
 
     Args:
@@ -93,7 +95,8 @@ def described(member: Member, workload: Workload, places: Places) -> dict[str, A
         workload: Parameters.
         places: Addresses and folders.
     """
-    tasks = member.tasks * (4 if member.infers_events else 3) + member.workers
+    each, single = COMPONENTS[member.kind]
+    tasks = member.tasks * each + single + member.workers
     conf = {
         "topology.workers": member.workers,
         "topology.max.spout.pending": PENDING,
@@ -103,12 +106,13 @@ def described(member: Member, workload: Workload, places: Places) -> dict[str, A
     }
     return {
         "name": member.name,
-        "infers_events": member.infers_events,
+        "kind": member.kind,
         "broker": places.broker,
         "topic": member.topic,
         "reports": REPORTS,
         "tasks": member.tasks,
         "length": workload.length,
+        "threshold": workload.threshold_of(member),
         "service": workload.service_of(member),
         "folder": str(places.folder / member.name),
         "cores": str(places.folder / "cores"),
@@ -118,8 +122,8 @@ def described(member: Member, workload: Workload, places: Places) -> dict[str, A
     }
 
 
-def submit_all(workload: Workload, places: Places, conf: Mapping[str, Any], folder: Path) -> None:
-    """Compile the four topologies, and submit them.
+def submit_all(workload: Workload | FeedWorkload, places: Places, conf: Mapping[str, Any], folder: Path) -> None:
+    """Compile the topologies, and submit them.
 
     Args:
         workload: Parameters.
@@ -141,4 +145,4 @@ def submit_all(workload: Workload, places: Places, conf: Mapping[str, Any], fold
         submitter.jar(jar, MAIN, [str(file)])
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(submit, MEMBERS))
+        list(pool.map(submit, workload.case.members))

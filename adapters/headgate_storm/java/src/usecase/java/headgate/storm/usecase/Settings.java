@@ -8,7 +8,8 @@ final class Settings implements Serializable {
     private static final long serialVersionUID = 1L;
 
     final String name;
-    final boolean infersEvents;
+    /** Kind of topology: event, archive or feed. */
+    final String kind;
     final String broker;
     final String topic;
     /** Topic of what was done with batches. */
@@ -16,6 +17,8 @@ final class Settings implements Serializable {
     final int tasks;
     /** Tuples of a batch (BL). */
     final int length;
+    /** Tuples per second to the topic above which a feed's trigger is on. */
+    final double threshold;
     /** Seconds of a node's core for each tuple (S). */
     final double service;
     /** Folder of this topology's files. */
@@ -28,12 +31,13 @@ final class Settings implements Serializable {
 
     Settings(Map<String, Object> described) {
         name = (String) described.get("name");
-        infersEvents = (Boolean) described.get("infers_events");
+        kind = (String) described.get("kind");
         broker = (String) described.get("broker");
         topic = (String) described.get("topic");
         reports = (String) described.get("reports");
         tasks = ((Number) described.get("tasks")).intValue();
         length = ((Number) described.get("length")).intValue();
+        threshold = ((Number) described.get("threshold")).doubleValue();
         service = ((Number) described.get("service")).doubleValue();
         folder = (String) described.get("folder");
         cores = (String) described.get("cores");

@@ -13,9 +13,9 @@ import org.apache.storm.topology.TopologyBuilder;
 import org.apache.storm.tuple.Fields;
 
 /**
- * Submits a topology of use case 1 (Chakraborty, section 4.1.2), which a file describes; its one argument is the file.
+ * Submits a topology of a use case (Chakraborty, sections 4.1.2 and 4.2.2), which a file describes, its one argument.
  *
- * <p>EventTP: spout, parse, detect, dispatch. ArchivalTP: spout, tag, write.
+ * <p>EventTP: spout, parse, detect, dispatch. ArchivalTP: spout, tag, write. TP: spout, parse, count, dispatch.
  */
 public final class Submit {
     /** Offsets are committed so often. With longer, more is sent again after a topology paused. */
@@ -29,8 +29,18 @@ public final class Submit {
         Map<String, Object> described = new ObjectMapper().readValue(new File(arguments[0]), Map.class);
         Settings settings = new Settings(described);
         Map<String, Object> conf = (Map<String, Object>) described.get("conf");
-        StormTopology topology = settings.infersEvents ? event(settings) : archival(settings);
-        StormSubmitter.submitTopology(settings.name, conf, topology);
+        StormSubmitter.submitTopology(settings.name, conf, topology(settings));
+    }
+
+    private static StormTopology topology(Settings settings) {
+        switch (settings.kind) {
+            case "event":
+                return event(settings);
+            case "archive":
+                return archival(settings);
+            default:
+                return feed(settings);
+        }
     }
 
     private static StormTopology event(Settings settings) {
@@ -51,6 +61,16 @@ public final class Submit {
         builder.setBolt("archive", new ArchivalBolt(settings), tasks).localOrShuffleGrouping("spout");
         builder.setBolt("write", new BatchDispatcherBolt(settings), tasks)
             .fieldsGrouping("archive", new Fields("source"));
+        return builder.createTopology();
+    }
+
+    private static StormTopology feed(Settings settings) {
+        TopologyBuilder builder = new TopologyBuilder();
+        int tasks = settings.tasks;
+        builder.setSpout("spout", spout(settings), tasks);
+        builder.setBolt("parse", new ParseBolt(), tasks).localOrShuffleGrouping("spout");
+        builder.setBolt("count", new CounterBolt(settings), tasks).fieldsGrouping("parse", new Fields("source"));
+        builder.setBolt("dispatch", new ResultDispatcherBolt(settings), 1).globalGrouping("count");
         return builder.createTopology();
     }
 
