@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +20,7 @@ from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from headgate_storm.client.seat import Seat
@@ -31,6 +37,8 @@ pytestmark = [
 NAME, TOKEN = "elastic", "seat counts"
 RATE = 300.0
 SEATS = 2 * (4 + 3)
+STILL = 6.0
+"""Seconds for which ZooKeeper answers nobody: less than a session lasts."""
 
 
 def whole(ledger: SeatLedger) -> list[Seat] | None:
@@ -48,9 +56,10 @@ def busy(collector: Collector, seats: list[Seat]) -> set[int]:
     return {index[row.task] for each in latest.values() for row in each.tasks if row.task in index and row.received}
 
 
-@pytest.mark.timeout(1800)
-def test_working_tasks_grow_and_shrink_and_every_tuple_arrives_once(seat_storm: LocalStorm, tmp_path: Path) -> None:
-    token = tmp_path / "token"
+@contextlib.contextmanager
+def elastic(storm: LocalStorm, folder: Path, name: str) -> Iterator[tuple[Collector, SeatLedger]]:
+    """A topology whose four tasks of `pass` need not all work; after the block every tuple has arrived once."""
+    token = folder / "token"
     token.write_text(TOKEN)
     with Collector(token=TOKEN) as collector:
         conf = {
@@ -61,30 +70,71 @@ def test_working_tasks_grow_and_shrink_and_every_tuple_arrives_once(seat_storm: 
             "numbers.shuffle": True,
             "topology.disable.loadaware.messaging": True,  # which may leave out a task that is far away
         }
-        numbers = Tally(seat_storm, tmp_path)
-        numbers.submit_numbers(NAME, tuples=10**9, rate=RATE, acked=True, **conf)
-        with SeatLedger(seat_storm.gateway, NAME) as ledger:
-            seats = wait_for("all seats told", lambda: whole(ledger))
+        numbers = Tally(storm, folder)
+        numbers.submit_numbers(name, tuples=10**9, rate=RATE, acked=True, **conf)
+        with SeatLedger(storm.gateway, name) as ledger:
+            wait_for("all seats told", lambda: whole(ledger))
             wait_for("tuples", lambda: numbers.written("sink")[0] > 0)
-            before = pids(seat_storm)
-            for was, count in ((4, 1), (1, 3), (3, 2)):
-                assert ledger.scale("pass", count) == was
-                assert ledger.state().working == {"pass": count, "number": 3}
-                wait_for(f"{count} tasks work", lambda n=count: busy(collector, seats) == set(range(n)))
-            said = CliRunner().invoke(commands, ["scale", NAME, "pass=4", "--home", str(seat_storm.home)])
-            assert said.output == "pass: 2 -> 4 tasks work\n"
-            wait_for("4 tasks work", lambda: busy(collector, seats) == set(range(4)))
-            with pytest.raises(EngineError, match="all 3 tasks of number have to work: only a stateless component"):
-                ledger.scale("number", 2)
-            with pytest.raises(EngineError, match="pass has 4 tasks: from 1 to 4 can work, and not 5"):
-                ledger.scale("pass", 5)
-        seat_storm.gateway.deactivate(NAME)
+            before = pids(storm, name)
+            yield collector, ledger
+        storm.gateway.deactivate(name)
         sent = wait_for("all tuples acked", numbers.all_acked)
         wait_for("all tuples written", lambda: numbers.written("sink")[0] >= sent)
     assert numbers.written("sink") == [sent, 0, 0]
-    assert pids(seat_storm) == before
-    seat_storm.gateway.kill(NAME, wait=0)
+    assert pids(storm, name) == before
+    storm.gateway.kill(name, wait=0)
 
 
-def pids(storm: LocalStorm) -> set[int]:
-    return {each.pid for each in storm.workers() if each.topology.startswith(f"{NAME}-")}
+@pytest.mark.timeout(1800)
+def test_working_tasks_grow_and_shrink_and_every_tuple_arrives_once(seat_storm: LocalStorm, tmp_path: Path) -> None:
+    with elastic(seat_storm, tmp_path, NAME) as (collector, ledger):
+        seats = ledger.seats()
+        for was, count in ((4, 1), (1, 3), (3, 2)):
+            assert ledger.scale("pass", count) == was
+            assert ledger.state().working == {"pass": count, "number": 3}
+            wait_for(f"{count} tasks work", lambda n=count: busy(collector, seats) == set(range(n)))
+        said = CliRunner().invoke(commands, ["scale", NAME, "pass=4", "--home", str(seat_storm.home)])
+        assert said.output == "pass: 2 -> 4 tasks work\n"
+        wait_for("4 tasks work", lambda: busy(collector, seats) == set(range(4)))
+        with pytest.raises(EngineError, match="all 3 tasks of number have to work: only a stateless component"):
+            ledger.scale("number", 2)
+        with pytest.raises(EngineError, match="pass has 4 tasks: from 1 to 4 can work, and not 5"):
+            ledger.scale("pass", 5)
+
+
+@contextlib.contextmanager
+def standing_still(storm: LocalStorm, seconds: float) -> Iterator[None]:
+    """ZooKeeper answers nobody for so many seconds from now on, while the block runs."""
+    pids = [pid for each in storm.daemons if each.name == "zookeeper" for pid in each.members()]
+
+    def send(number: signal.Signals) -> None:
+        for pid in pids:
+            os.kill(pid, number)
+
+    send(signal.SIGSTOP)
+    timer = threading.Timer(seconds, send, [signal.SIGCONT])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        send(signal.SIGCONT)
+
+
+@pytest.mark.timeout(1800)
+def test_a_number_is_changed_whole_though_zookeeper_answers_nobody_meanwhile(
+    seat_storm: LocalStorm, tmp_path: Path
+) -> None:
+    with elastic(seat_storm, tmp_path, "stalled") as (collector, ledger):
+        seats = ledger.seats()
+        for was, count in ((4, 2), (2, 3), (3, 1)):
+            with standing_still(seat_storm, STILL):
+                began = time.monotonic()
+                assert ledger.scale("pass", count) == was
+                assert time.monotonic() - began > STILL / 2
+            assert ledger.state().working == {"pass": count, "number": 3}
+            wait_for(f"{count} tasks work", lambda n=count: busy(collector, seats) == set(range(n)))
+
+
+def pids(storm: LocalStorm, name: str) -> set[int]:
+    return {each.pid for each in storm.workers() if each.topology.startswith(f"{name}-")}
