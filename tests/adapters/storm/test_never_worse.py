@@ -46,6 +46,10 @@ ROUNDS = 3
 """Seconds, some rounds of Nimbus, in which a late restart would show."""
 
 
+SILENT = ("HB is too old", "failed to launch in")
+"""What Storm's supervisor logs when it ends a worker that has been silent for too long."""
+
+
 @attrs.frozen
 class Seen:
     """Processes and places: Nimbus, the slots of each topology, the worker processes by pid, host, port and topology.
@@ -225,6 +229,29 @@ def deaths(cluster, served, kind, seeded):
     return frozenset([host])
 
 
+def logged(cluster):
+    """What Nimbus and each supervisor logged, by the name of the daemon."""
+    return {file.stem: file.read_text(errors="replace") for file in cluster.storm.home.parent.glob("*.log")}
+
+
+def silent(cluster, worker, slots, marks):
+    """Whether Storm itself gave a worker up for its silence, as its supervisor or Nimbus logged; whoever schedules.
+
+    Args:
+        cluster: The cluster.
+        worker: Of `Seen.workers`.
+        slots: Slots of each topology as they were.
+        marks: Length of each log from which on it counts.
+    """
+    _, host, port, topology = worker
+    said = {name: text[marks.get(name, 0) :] for name, text in logged(cluster).items()}
+    own = [line for line in said[f"supervisor-{host}"].splitlines() if f"SLOT {port}: " in line]
+    here = {(host_of(cluster, node), at): (node, at) for each in slots.values() for node, at in each.values()}
+    tasks = [task for each in slots.values() for task, slot in each.items() if slot == here.get((host, port))]
+    given_up = [f"{topology}:[{start}, {end}] not alive" in said["nimbus"] for start, end in tasks]
+    return any(words in line for words in SILENT for line in own) or any(given_up)
+
+
 def tell(cluster, kind, number, before, after):
     """Say which executors have no slot after a death, or have one again, for whoever looks into a failure."""
     for name, slots in after.slots.items():
@@ -240,6 +267,7 @@ def test_deaths_restart_no_worker_elsewhere_and_lose_nothing(java, tmp_path, rec
     with cluster_under(scheduler, tmp_path) as (cluster, served):
         before = settled(cluster)
         assert not broken(cluster, before)
+        marks = [{name: len(text) for name, text in logged(cluster).items()}] * 2
         for kind, count in DEATHS.items():
             for _ in range(round(count * SHARE) if served or kind != "python" else 0):
                 hosts = deaths(cluster, served, kind, seeded)
@@ -248,7 +276,10 @@ def test_deaths_restart_no_worker_elsewhere_and_lose_nothing(java, tmp_path, rec
                 found["Nimbus exits"] += kind != "nimbus" and after.nimbus != before.nimbus
                 found["assignments lost"] += sum(after.slots[n].keys() != before.slots[n].keys() for n in after.slots)
                 lost = {each for each in before.workers - after.workers if each[1] not in hosts}
-                found[f"restarts elsewhere at deaths of {kind}"] += len(lost)
+                quiet = {each for each in lost if silent(cluster, each, before.slots, marks[-2])}
+                found["deaths of workers that Storm gave up for their silence"] += len(quiet)
+                found[f"restarts elsewhere at deaths of {kind}"] += len(lost - quiet)
+                marks.append({name: len(text) for name, text in logged(cluster).items()})
                 found["constraints broken"] += len(broken(cluster, after))
                 found["deaths of workers that supervisors had forgotten"] += len(after.forgotten)
                 tell(cluster, kind, found[f"deaths of {kind}"], before, after)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+import sys
+import threading
 
 import attrs
 import psutil
@@ -15,6 +18,7 @@ from headgate.engines.apart.ability import SHELL, network_problem
 from headgate.engines.apart.limits import NodeLimits, Rack
 from headgate.engines.apart.names import ClusterName
 from headgate.engines.apart.netlink import namespaces, received
+from headgate.engines.apart.nodes import ApartNodes
 from headgate.model import Component, Constraint, ConstraintKind, FrozenMap, Kind, Resources, Stream, Topology
 from headgate.plugins.host import PluginHost
 from headgate_storm.cli.cluster import storm as commands
@@ -24,7 +28,7 @@ from headgate_storm.local.state import StormState
 from headgate_storm.workload.describe import describe
 from namespaces import made_of
 from shell import HEADGATE
-from storm_cluster import RELEASE, wait_for
+from storm_cluster import PATIENCE, RELEASE, wait_for
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.matrix]
 
@@ -40,6 +44,16 @@ TOPOLOGY = Topology(
     streams=(Stream(source="in", target="out"),),
     workers=3,
 )
+OTHER = """
+import sys, time
+from headgate.engines.apart.limits import NodeLimits, Rack
+from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
+one = SupervisorSpec(host="127.0.0.9", cpu=100.0, memory_mb=1024.0, slots=1)
+with LocalStorm((one,), version=sys.argv[1], apart=(NodeLimits(rack=Rack("rack-1", 20e6)),), timeout=600.0) as storm:
+    print(storm.nodes.network.name.bridge, *(each.pid for each in storm.daemons), flush=True)
+    time.sleep(3600)
+"""
+"""Another cluster in a rack, that of a process of its own."""
 HERE = Constraint(kind=ConstraintKind.ONLY_ON, labels=FrozenMap(rack=("rack-1",)))
 
 
@@ -81,6 +95,42 @@ def test_what_is_seen_has_racks_and_a_plan_for_one_of_them_leaves_the_other(tmp_
         logs = [*cluster.storm.home.parent.rglob("*.log")]
         assert {"nimbus.log", "worker.log"} <= {each.name for each in logs}
         assert not any("is no map of racks" in each.read_text(errors="replace") for each in logs)
+
+
+def test_a_cluster_that_is_killed_while_another_moves_tasks_takes_nothing_of_it_along(tmp_path):
+    specs = supervisor_specs(((200.0, 2048.0, 2),) * 3)
+    conf = {"nimbus.monitor.freq.secs": 1}
+    with experiment(
+        PluginHost.load(), specs, tmp_path, fill="even", conf=conf, version=RELEASE, apart=NODES
+    ) as cluster:
+        cluster.run(describe(TOPOLOGY), shadow=False)
+        seen = cluster.measure(5)
+        request = cluster.question(seen, seen, None)
+        bounded = tuple(attrs.evolve(each, constraints=(HERE,)) for each in request.topologies)
+        request = attrs.evolve(request, topologies=bounded)
+        plan, seconds = cluster.plan("dstorm", request, {})
+        mine = cluster.storm.nodes.network.name
+        nodes, daemons = made_of(mine), [(each.name, each.pid) for each in cluster.storm.daemons]
+        with subprocess.Popen([sys.executable, "-c", OTHER, RELEASE], stdout=subprocess.PIPE, text=True) as other:
+            try:
+                bridge, *pids = other.stdout.readline().split()
+                theirs = ClusterName.parse(bridge)
+                assert made_of(theirs)
+                assert len(pids) == 3
+            finally:
+                timer = threading.Timer(1.0, other.kill)
+                timer.start()
+            cluster.change(plan, request, seconds)  # meanwhile the other one dies
+            assert other.wait(PATIENCE) == -signal.SIGKILL
+        near = cluster.storm.nodes.hosts[:2]
+        wait_for("workers to leave the rack", lambda: {each.host for each in cluster.storm.workers()} <= {*near})
+        wait_for("the end of the other", lambda: not any(psutil.pid_exists(int(each)) for each in pids))
+        again = cluster.measure(5)
+        assert again.throughput > 0
+        assert made_of(mine) == nodes
+        assert [(each.name, each.pid) for each in cluster.storm.daemons if each.alive] == daemons
+    ApartNodes.make([NodeLimits()]).remove()  # whoever makes nodes removes what nobody owns
+    assert made_of(theirs) == []
 
 
 def test_racks_of_a_cluster_left_running_are_shown_cut_off_and_removed(monkeypatch, tmp_path):
