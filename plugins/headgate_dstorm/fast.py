@@ -13,6 +13,7 @@ The literal algorithm computes every priority anew for every placement. Most of 
 from __future__ import annotations
 
 from itertools import groupby
+from operator import add, truediv
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,12 +32,6 @@ if TYPE_CHECKING:
 
 AHEAD = 8
 """Placements whose priorities are computed together; more pay off only where more tasks of one group go together."""
-
-TURNS = np.arange(AHEAD, dtype=np.float64)
-"""Placements before each of those, if all are of one group."""
-
-NO_PRIORITIES = np.zeros((1, 0))
-"""Priorities of no candidates, at one turn."""
 
 MORE = 8
 """One group becomes a candidate where bounds of the others reach the highest priority, then so many times as many each
@@ -89,20 +84,21 @@ class _Machine:
         self._constrained = problem.constraints is not None
         self._whole = problem.capacity[node]
         # what a machine has nothing of is never its critical resource
-        self._capacity = np.where(self._whole > 0, self._whole, np.inf)[:, None]
+        capacity = np.where(self._whole > 0, self._whole, np.inf)
+        self._capacity: list[float] = capacity.tolist()
         self.rho1 = np.zeros(groups.count + 1)
         self.candidates = np.zeros(0, dtype=np.int64)
-        self._demand = groups.demand[:, :0]
+        self._demand = list(groups.demand[:, :0])
         fit = self._fitting(np.flatnonzero(groups.waiting))
         self.others = np.zeros(groups.count + 1, dtype=bool)
         self.others[fit] = True
         self.bound = np.zeros((len(self._whole), groups.count + 1))
         numerator = options.beta * groups.rho2[fit]  # of Eq. 5.5, where rho1 is 0
-        rho3 = groups.demand[:, fit] / self._capacity
+        rho3 = groups.demand[:, fit] / capacity[:, None]
         rho3[rho3 < LEAST] = 0.0
         np.divide(SLACK * numerator, rho3, out=rho3, where=numerator > 0)
         self.bound[:, fit] = np.where(numerator > 0, rho3, 0.0)
-        self._highest_bound = np.maximum.reduce(self.bound, axis=1)
+        self._highest_bound: list[float] = np.maximum.reduce(self.bound, axis=1).tolist()
 
     def meet(self, tasks: Sequence[int]) -> None:
         """Count what waits against tasks that were on the machine before."""
@@ -128,25 +124,58 @@ class _Machine:
         """
         enter = 1
         while True:
-            if not len(self.candidates):
-                if not np.count_nonzero(self.others):
-                    return []
-                ahead = 1
-            priority, bound, critical = self._priorities(last, ahead)
-            top = np.maximum.reduce(priority, axis=1, initial=0.0)
-            if top[0] > bound[0]:
-                found: list[int] = self.candidates[priority.argmax(axis=1)].tolist()
-                certain = (top > bound).tolist()
-                for turn, group in enumerate(found):
-                    if not certain[turn]:
-                        return found[:turn]
-                    if group != last:
-                        return found[: turn + 1]
-                return found
-            if bound[0] <= 0:
+            used = (self._whole - self._room.free[self._node]).tolist()
+            bound, critical = self._bound(used)
+            if len(self.candidates):
+                if found := self._ahead(last, ahead, used, bound):
+                    return found
+            elif not np.count_nonzero(self.others):
+                return []
+            if bound <= 0:
                 return self._lowest()
-            self._enter(self._nearest(self.bound[critical].min(axis=0), float(bound[0]), enter))
+            self._enter(self._nearest(self.bound[critical].min(axis=0), bound, enter))
             enter *= MORE
+
+    def _ahead(self, last: int, ahead: int, used: list[float], bound: float) -> list[int]:
+        """Leaders of the next placements among the candidates, up to the first that is of another group than the last.
+
+        Args:
+            last: The group that was placed last.
+            ahead: Placements, at most.
+            used: Amount of each resource in use on the machine.
+            bound: What no priority of the others exceeds now.
+        """
+        groups, some = self._groups, self.candidates
+        rho1, rho2 = self.rho1[some], groups.rho2[some]
+        found: list[int] = []
+        for turn in range(ahead):
+            if turn:
+                gain = groups.exchange(last, some)
+                rho1, rho2, used = rho1 + gain, rho2 - gain, list(map(add, used, groups.needs[last]))
+                bound = self._bound(used)[0]
+            priority = self._priority(rho1, rho2, used)
+            first = int(priority.argmax())
+            if not priority[first] > bound:
+                break
+            found.append(int(some[first]))
+            if found[-1] != last:
+                break
+        return found
+
+    def _bound(self, used: list[float]) -> tuple[float, list[int]]:
+        """What no priority of the others exceeds, and the resources that are critical, one but for ties.
+
+        Args:
+            used: Amount of each resource in use on the machine.
+        """
+        shares = list(map(truediv, used, self._capacity))
+        usage = max(shares)
+        critical = [resource for resource, share in enumerate(shares) if share == usage]
+        if usage > self._options.threshold:
+            return 0.0, critical
+        if len(critical) > 1:  # on an empty machine all are: the dearest one counts for each group
+            return float(self.bound[critical].min(axis=0).max()), critical
+        return self._highest_bound[critical[0]], critical
 
     def _nearest(self, bound: NDArray[np.float64], highest: float, count: int) -> NDArray[np.int64]:
         """The groups of the highest bounds, so many and those that equal the last of them, or all from `highest` on.
@@ -170,37 +199,27 @@ class _Machine:
             return [min(other, int(self.candidates[0]))]
         return [other] * (1 if self._groups.rho2[other] else len(self._groups.left[other]))
 
-    def _priorities(self, last: int, ahead: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Eq. 5.5 for the next placements, if all are of the group placed last.
+    def _priority(self, rho1: NDArray[np.float64], rho2: NDArray[np.float64], used: list[float]) -> NDArray[np.float64]:
+        """Eq. 5.5 for one member of each candidate, float64 (c,).
 
-        Returns:
-            Priorities of the candidates, shape (ahead, c); what those of the others do not exceed, shape (ahead,);
-            and the resources that are critical now, one but for ties.
+        Args:
+            rho1: Units that it exchanges with the machine, float64 (c,).
+            rho2: Units that it exchanges with unplaced tasks, float64 (c,).
+            used: Amount of each resource in use on the machine.
         """
-        groups, options, some = self._groups, self._options, self.candidates
-        rho1, rho2 = self.rho1[some], groups.rho2[some]
-        used = (self._whole - self._room.free[self._node])[:, None]
-        if ahead > 1:
-            used = used + TURNS[:ahead] * groups.demand[:, last, None]
-            gain = TURNS[:ahead, None] * groups.exchange(last, some)
-            rho1, rho2 = rho1 + gain, rho2 - gain
-        shares = used / self._capacity
-        usage = np.maximum.reduce(shares)  # R of Eq. 5.5
-        # what the others have is at most their bound for the resource that is critical at each turn
-        bound = np.where(usage <= options.threshold, self._highest_bound[shares.argmax(axis=0)], 0.0)
-        critical = (shares[:, 0] == usage[0]).nonzero()[0]
-        if len(critical) > 1 and bound[0] > 0:  # on an empty machine all are: the dearest one counts for each group
-            bound[0] = self.bound[critical].min(axis=0).max()
-        if not len(some):
-            return NO_PRIORITIES, bound, critical
-        after = np.maximum.reduce((self._demand[:, None] + used[:, :, None]) / self._capacity[:, None])
-        rho3 = after - usage[:, None]  # R with the task, less R without it
-        level = usage[:, None] if options.threshold_usage == "before" else after
+        options = self._options
+        usage = max(map(truediv, used, self._capacity))  # R of Eq. 5.5
+        after = (self._demand[0] + used[0]) / self._capacity[0]
+        for demand, amount, capacity in zip(self._demand[1:], used[1:], self._capacity[1:], strict=True):
+            np.maximum(after, (demand + amount) / capacity, out=after)
         # alpha rho1 + beta rho2; the second term counts while R <= D_Threshold
+        level = usage if options.threshold_usage == "before" else after
         numerator = options.alpha * rho1 + options.beta * (level <= options.threshold) * rho2
-        if np.count_nonzero(rho3) < rho3.size:  # Eq. 5.5 divides by zero: no traffic has no priority, whatever it costs
+        rho3 = after - usage  # R with the task, less R without it
+        if np.count_nonzero(rho3) < len(rho3):  # Eq. 5.5 divides by zero: no traffic has no priority, whatever it costs
             rho3[(rho3 == 0) & ((numerator == 0) | (options.costless == "last"))] = np.inf
-        return numerator / rho3, bound, critical
+        priority: NDArray[np.float64] = numerator / rho3
+        return priority
 
     def _place(self, group: int, count: int) -> bool:
         """Lines 14-16 for the lowest tasks of a group; whether all of them had room."""
@@ -210,8 +229,9 @@ class _Machine:
         if placed:
             del left[-placed:]  # line 15
             peers, rates = groups.peers_of(group)
-            groups.rho2[peers] -= placed * rates  # they wait no longer: from rho2 of their peers to rho1
-            self._exchange(peers, placed * rates)
+            units = placed * rates
+            groups.rho2[peers] -= units  # they wait no longer: from rho2 of their peers to rho1
+            self._exchange(peers, units)
         if not left:
             groups.waiting[group] = False
         if placed < count or not left:
@@ -237,10 +257,10 @@ class _Machine:
         highest = np.count_nonzero(self._highest_bound <= self.bound[:, groups].T)
         self.bound[:, groups] = 0.0
         if highest:
-            self._highest_bound = np.maximum.reduce(self.bound, axis=1)
+            self._highest_bound = np.maximum.reduce(self.bound, axis=1).tolist()
 
     def _compete(self, candidates: NDArray[np.int64]) -> None:
-        self.candidates, self._demand = candidates, self._groups.demand[:, candidates]
+        self.candidates, self._demand = candidates, list(self._groups.demand[:, candidates])
 
     def _remove(self, group: int) -> None:
         """A group has no task left, or none that fits."""
@@ -256,7 +276,7 @@ class _Machine:
         self.others[others] = False
         self.others[self._fitting(others)] = True
         self.bound[:, ~self.others] = 0.0
-        self._highest_bound = np.maximum.reduce(self.bound, axis=1)
+        self._highest_bound = np.maximum.reduce(self.bound, axis=1).tolist()
 
     def _fitting(self, some: NDArray[np.int64]) -> NDArray[np.int64]:
         """Those groups of which one more task fits (line 9)."""

@@ -34,6 +34,7 @@ class Groups:
         left: For each group its unplaced members, the lowest last.
         waiting: bool (G + 1,), whether any member is unplaced.
         demand: float64 (r, G + 1), demand of one member.
+        needs: The same as lists, for each group its r amounts.
         heap: float64 (G + 1,), MB of worker heap of one member.
         topology: int64 (G + 1,), topology of each group, t for no group.
         opens: bool (G + 1,), whether a new worker may hold a member.
@@ -52,6 +53,7 @@ class Groups:
         self.of[free] = np.repeat(np.arange(self.count), np.diff(starts, append=len(free)))
         self.left: list[list[int]] = [part[::-1].tolist() for part in np.split(free, starts[1:])] if len(free) else []
         self.demand = np.pad(problem.demand[heads].T, ((0, 0), (0, 1)))
+        self.needs: list[list[float]] = problem.demand[heads].tolist()
         self.heap = np.append(problem.heap[heads], 0.0)
         self.topology = np.append(problem.topology[heads], len(problem.heap_limit))
         self.opens = np.append(problem.heap[heads] <= problem.heap_limit[problem.topology[heads]], False)

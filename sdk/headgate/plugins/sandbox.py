@@ -74,8 +74,8 @@ def run_scheduler(
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
     What it prints goes to stderr, so that data on stdout stays data. A search that says how it is ended
     (`headgate.toolbox.cancel`) is asked for its best plan so far when `ASKED` of the deadline is over, and with a
-    `cancellation` by Ctrl-C too; the plan then says so (`ENDED_EARLY`). Without `takes_problem` the arrays of its copy
-    are not made: it is given None.
+    `cancellation` by Ctrl-C too; the plan then says so (`ENDED_EARLY`). Without `takes_problem` it is
+    given None in place of the arrays.
 
     Args:
         name: Name of the scheduler.
@@ -102,6 +102,7 @@ def run_scheduler(
         answer = processes.ask(name, request, provenance.options)
     else:
         lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
+        problem.lend(lent)
         call = SchedulerCall(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
         answer = _ask_here(call, before, cancellation)
     reasons = answer.reasons

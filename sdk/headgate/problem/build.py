@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import numpy as np
@@ -67,8 +67,44 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
         fixed=np.where(movable & (limits.max_moves != 0) & free, -1, current),
         closed=closed,
     )
-    for array in _arrays(problem):
-        array.flags.writeable = False
+    return _read_only(problem)
+
+
+def copied(problem: A, request: Request) -> A:
+    """Copy the arrays of a request for one that says the same: whoever writes to the one does not reach the other.
+
+    Args:
+        problem: The arrays.
+        request: A request that is equal to the one that they were built from.
+    """
+    rates = problem.traffic
+    return _read_only(
+        attrs.evolve(
+            problem,
+            request=request,
+            traffic=attrs.evolve(
+                rates,
+                blocks=attrs.evolve(rates.blocks, **_fresh(rates.blocks)),
+                sparse=attrs.evolve(rates.sparse, **_fresh(rates.sparse)),
+            ),
+            **_fresh(problem),
+        )
+    )
+
+
+def _fresh(owner: attrs.AttrsInstance) -> dict[str, Any]:
+    """A copy of each array that is a field."""
+    fields = attrs.asdict(owner, recurse=False)
+    return {name: value.copy() for name, value in fields.items() if isinstance(value, np.ndarray)}
+
+
+def _read_only(problem: A) -> A:
+    """Make every array of a problem read-only, those of its traffic included."""
+    blocks, sparse = problem.traffic.blocks, problem.traffic.sparse
+    for owner in (problem, blocks, sparse):
+        for value in attrs.asdict(owner, recurse=False).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
     return problem
 
 
@@ -80,13 +116,6 @@ def _indices(counts: list[int]) -> NDArray[np.int64]:
 def _heap_limits(topologies: list[Topology]) -> NDArray[np.float64]:
     limits = [np.inf if each.worker_heap is None else each.worker_heap for each in topologies]
     return np.array(limits, dtype=np.float64)
-
-
-def _arrays(problem: Arrays) -> tuple[NDArray[np.generic], ...]:
-    """Every array of a problem, those of its traffic included."""
-    blocks, sparse = problem.traffic.blocks, problem.traffic.sparse
-    held = [value for owner in (problem, blocks, sparse) for value in attrs.asdict(owner, recurse=False).values()]
-    return tuple(array for array in held if isinstance(array, np.ndarray))
 
 
 def _resource_names(request: Request, parts: list[Component]) -> tuple[str, ...]:

@@ -11,11 +11,14 @@ import numpy as np
 
 from headgate.model import FrozenMap, MoveKind, Plan, Reason, Slot, Status
 from headgate.problem.broken import new_breaches
+from headgate.problem.placed import Placed
 from headgate.problem.profiles import FULL, OVER, Profiled, counts_of, load_at
 from headgate.problem.slowdown import slow_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
 
     from headgate.problem.limited import LimitedArrays
 
@@ -41,26 +44,35 @@ def _violations(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     if malformed:
         yield Reason(code="type", subject="plan", message=malformed)
         return
-    unknown = [task for task in plan.assignment if task not in problem.task_index]
-    known = {(node.id, port) for node in problem.request.cluster.nodes for port in node.slots}
-    lost = [task for task, slot in plan.assignment.items() if (slot.node, slot.port) not in known]
-    for task in unknown:
-        yield Reason(code="unknown-task", subject=task, message=f"{task!r} is no task of the request")
-    for task in lost:
-        yield Reason(code="unknown-slot", subject=task, message=f"{task}: no slot {plan.assignment[task]}")
-    if unknown or lost:
+    strangers = list(_strangers(problem, plan.assignment))
+    yield from strangers
+    if strangers:
         return
     missing = problem.n - len(plan.assignment)
     if plan.status is Status.OK and missing:
         yield Reason(code="unplaced", subject="tasks", message=f"status is ok, but {missing} tasks have no slot")
-    yield from _capacity(problem, plan)
-    yield from _profiled_capacity(problem, plan)
-    yield from _workers(problem, plan)
+    placed = Placed.assigned(problem, plan.assignment)
+    node_of = placed.node_of(problem)
+    yield from _capacity(problem, node_of)
+    yield from _profiled_capacity(problem, plan, node_of)
+    yield from _workers(problem, placed)
     yield from _fixed(problem, plan)
     yield from _restarts(problem, plan)
-    yield from _moves(problem, plan)
+    yield from _moves(problem, plan, node_of)
     yield from new_breaches(problem, plan.assignment)
     yield from slow_batches(problem, problem.slowdown, plan.assignment)
+
+
+def _strangers(problem: LimitedArrays, assignment: Mapping[str, Slot]) -> Iterable[Reason]:
+    """Tasks and slots that the request does not have."""
+    for task in assignment:
+        if task not in problem.task_index:
+            yield Reason(code="unknown-task", subject=task, message=f"{task!r} is no task of the request")
+    ports = {node.id: node.slots for node in problem.request.cluster.nodes}
+    lost = {slot for slot in set(assignment.values()) if slot.port not in ports.get(slot.node, ())}
+    for task, slot in assignment.items() if lost else ():
+        if slot in lost:
+            yield Reason(code="unknown-slot", subject=task, message=f"{task}: no slot {slot}")
 
 
 def _malformed(plan: object) -> str:
@@ -78,8 +90,8 @@ def _malformed(plan: object) -> str:
     return ""
 
 
-def _capacity(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
-    usage, before = problem.used(problem.node_of(plan.assignment)), problem.used(problem.current)
+def _capacity(problem: LimitedArrays, node_of: NDArray[np.int64]) -> Iterable[Reason]:
+    usage, before = problem.used(node_of), problem.used(problem.current)
     for node, resource in np.argwhere(usage > np.maximum(problem.capacity, before)).tolist():
         name, what = problem.node_ids[node], problem.resources[resource]
         need, have = float(usage[node, resource]), float(problem.capacity[node, resource])
@@ -87,11 +99,11 @@ def _capacity(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
         yield Reason(code="capacity", subject=name, message=message, resource=what, need=need, have=have)
 
 
-def _profiled_capacity(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
+def _profiled_capacity(problem: LimitedArrays, plan: Plan, node_of: NDArray[np.int64]) -> Iterable[Reason]:
     """Nodes that profiles say are overloaded at the plan's input rate; without one, declared demands alone count."""
     if plan.input_rate is None or not problem.request.profiles:
         return
-    profiled, node_of = Profiled.of(problem.request), problem.node_of(plan.assignment)
+    profiled = Profiled.of(problem.request)
     counts = np.where(profiled.covered[:, None], counts_of(problem, node_of), 0)
     for part, node in np.argwhere((counts > 0) & ~profiled.covers).tolist():
         name, where = "/".join(problem.components[part]), problem.node_ids[node]
@@ -105,10 +117,11 @@ def _profiled_capacity(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
         yield Reason(code="capacity", subject=name, message=message, resource="cpu", **have)
 
 
-def _workers(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
-    heap = _heaps(problem, plan.assignment)
-    live = (task for task, node in zip(problem.task_ids, problem.current.tolist(), strict=True) if node >= 0)
-    before = _heaps(problem, {task: problem.request.assignment[task] for task in live})
+def _workers(problem: LimitedArrays, placed: Placed) -> Iterable[Reason]:
+    heap = placed.heaps(problem)
+    live = np.flatnonzero(problem.current >= 0).tolist()
+    running = problem.request.assignment
+    before = Placed.of(live, [running[problem.task_ids[task]] for task in live]).heaps(problem)
     tenants = Counter(slot for slot, _ in heap)
     for slot, count in tenants.items():
         if count > 1 and any((slot, topology) not in before for other, topology in heap if other == slot):
@@ -119,17 +132,6 @@ def _workers(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
         if need > max(have, before.get((slot, topology), 0.0)):
             message = f"the worker in {slot} would need {need:g} MB of heap, {have:g} are allowed"
             yield Reason(code="heap", subject=str(slot), message=message, resource="heap", need=need, have=have)
-
-
-def _heaps(problem: LimitedArrays, assignment: Mapping[str, Slot]) -> dict[tuple[Slot, int], float]:
-    """MB of heap in use by slot and topology."""
-    tasks = np.fromiter(map(problem.task_index.__getitem__, assignment), dtype=np.int64, count=len(assignment))
-    # sums of arrays: amounts are whole steps, so that any order gives the same
-    keys = zip(assignment.values(), problem.topology[tasks].tolist(), strict=True)
-    numbers: dict[tuple[Slot, int], int] = {}
-    worker_of = [numbers.setdefault(key, len(numbers)) for key in keys]
-    used = np.bincount(worker_of, weights=problem.heap[tasks], minlength=len(numbers)) if numbers else np.zeros(0)
-    return dict(zip(numbers, used.tolist(), strict=True))
 
 
 def _fixed(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
@@ -159,13 +161,13 @@ def _tasks_in(assignment: Mapping[str, Slot]) -> dict[Slot, set[str]]:
     return found
 
 
-def _moves(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
+def _moves(problem: LimitedArrays, plan: Plan, node_of: NDArray[np.int64]) -> Iterable[Reason]:
     at = {
         task: slot
         for task, slot in problem.request.assignment.items()
         if problem.current[problem.task_index[task]] >= 0
     }
-    if not at and _are_arrivals_with_room(problem, plan):
+    if not at and _are_arrivals_with_room(problem, plan, node_of):
         yield from _limit(problem, plan)
         return
     # lists: rows are short, and read one by one
@@ -198,12 +200,12 @@ def _moves(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     yield from _limit(problem, plan)
 
 
-def _are_arrivals_with_room(problem: LimitedArrays, plan: Plan) -> bool:
+def _are_arrivals_with_room(problem: LimitedArrays, plan: Plan, node_of: NDArray[np.int64]) -> bool:
     """Check that every move places a task that runs nowhere, and that all have room together: so in any order."""
     placed = {move.task: move.target for move in plan.moves if move.source is None and move.target is not None}
     if len(placed) != len(plan.moves) or placed != dict(plan.assignment):
         return False
-    return bool((problem.used(problem.node_of(plan.assignment)) <= problem.capacity).all())
+    return bool((problem.used(node_of) <= problem.capacity).all())
 
 
 def _limit(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from headgate.model import Move, MoveKind, Slot
+from headgate.problem.placed import Placed
 
 if TYPE_CHECKING:
     from headgate.problem.arrays import Arrays
@@ -50,16 +51,14 @@ def _arrival(task: str, slot: Slot) -> Move:
 
 def _holds(problem: Arrays, target: dict[int, Slot]) -> bool:
     """Check whether every node, worker and slot has room for all that is planned in it: then any order will do."""
-    tasks = np.fromiter(target, dtype=np.int64, count=len(target))
-    numbers: dict[Slot, int] = {}
-    slot_of = np.array([numbers.setdefault(slot, len(numbers)) for slot in target.values()], dtype=np.int64)
-    nodes = np.array([problem.node_index[slot.node] for slot in numbers], dtype=np.int64)
+    placed = Placed.of(target, target.values())
+    tasks, slot_of, nodes = placed.tasks, placed.slot_of, placed.nodes(problem)
     usage = np.zeros_like(problem.capacity)
     for column in range(usage.shape[1]):
         usage[:, column] = np.bincount(nodes[slot_of], weights=problem.demand[tasks, column], minlength=len(usage))
-    tenant = np.zeros(len(numbers), dtype=np.int64)
+    tenant = np.zeros(len(nodes), dtype=np.int64)
     tenant[slot_of] = problem.topology[tasks]
-    heap = np.bincount(slot_of, weights=problem.heap[tasks], minlength=len(numbers))
+    heap = np.bincount(slot_of, weights=problem.heap[tasks], minlength=len(nodes))
     # `tenant` holds the last topology written to a slot: a task of another one shows that two share it.
     shared = (tenant[slot_of] != problem.topology[tasks]).any()
     return not shared and bool((usage <= problem.capacity).all() and (heap <= problem.heap_limit[tenant]).all())

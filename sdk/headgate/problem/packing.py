@@ -58,6 +58,8 @@ def pack_alike(sizes: Sequence[tuple[float, int]], limit: float, held: Sequence[
         held: MB in use in workers that are there in any case.
     """
     worker_of, used = _first_fit(sizes, limit, held)
+    if not held and _is_least(sizes, limit, len(used)):
+        return Packing(tuple(worker_of), tuple(used), proven=True)
     small = [each for each in sizes if each[0] <= limit]
     base = [*held, *(heap for heap, count in sizes[: len(sizes) - len(small)] for _ in range(count))]
     proven = True
@@ -95,6 +97,13 @@ def _first_fit(
                 count -= takes
             at += 1
     return worker_of, used
+
+
+def _is_least(sizes: Sequence[tuple[float, int]], limit: float, count: int) -> bool:
+    """Check at a glance that first fit used as few workers as there can be; often that suffices."""
+    if not sizes or sizes[0][0] > limit:
+        return False
+    return len(sizes) == 1 or sum(heap * alike for heap, alike in sizes) > (count - 1) * limit
 
 
 def _times(left: float, heap: float, most: int) -> int:

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from headgate.problem.broken import breaks_on_nodes
-from headgate.problem.build import build
+from headgate.problem.build import build, copied
 from headgate.problem.limited import LimitedArrays
 from headgate.problem.mend import mend
 from headgate.problem.planning import make_plan
@@ -41,6 +41,15 @@ class Problem(LimitedArrays):
             request.views[measured] = build(cls, request, measured=measured)
         problem: Problem = request.views[measured]
         return problem
+
+    def lend(self, request: Request) -> None:
+        """Give a request that says the same a copy of these arrays, as `of` would build them for it.
+
+        Args:
+            request: A request that is equal to this one.
+        """
+        _ = self.task_index  # tasks are shared: their ids are read before anybody else has them
+        request.views[self.measured] = copied(self, request)
 
     def room(self) -> Room:
         """The capacity and slots that are left, with every fixed task in its place."""

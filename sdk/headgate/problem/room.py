@@ -188,7 +188,7 @@ class Room:
                 count = min(count, int(free // need))
         count = self._workers.add_alike(tasks[:count], node)
         if count:
-            self.node_of[tasks[:count]] = node
+            self.node_of[tasks[0] if count == 1 else tasks[:count]] = node
             self.free[node] -= count * self._problem.demand[tasks[0]]
             self._recount(tasks[0], node)
             if self._counts is not None:

@@ -190,8 +190,7 @@ def slow_batches(
         limit: The limit on its batches, None where there is none.
         assignment: Slot of each task, by task id.
     """
-    node_of = problem.node_of(assignment)
-    if limit is None or not limit.exceeded(node_of):
+    if limit is None or not limit.exceeded(node_of := problem.node_of(assignment)):
         return
     need, name = limit.batch.seconds(node_of), problem.topology_ids[limit.batch.topology]
     message = (
