@@ -6,8 +6,8 @@ The literal algorithm computes every priority anew for every placement. Most of 
 - A group that exchanges nothing with the open machine keeps its numerator of Eq. 5.5 while the machine is open, and
   costs at least what it takes of the critical resource. Its priority is computed only when that bound reaches the
   highest priority of the groups that do exchange tuples with the machine.
-- The group that was placed last often leads again. Priorities are computed for the next placements together, as if it
-  always did, and hold up to the first one at which another group leads.
+- The group that was placed last often leads again. Priorities of the next placements are computed before any of them is
+  made, up to the first one at which another group leads; then all are made at once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from headgate_dstorm.options import Options
 
 AHEAD = 8
-"""Placements whose priorities are computed together; more pay off only where more tasks of one group go together."""
+"""Placements that are decided before they are made; with more of them, more are decided in vain on a machine that is
+nearly full."""
 
 MORE = 8
 """One group becomes a candidate where bounds of the others reach the highest priority, then so many times as many each
