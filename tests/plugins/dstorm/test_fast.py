@@ -96,8 +96,8 @@ def different(tasks: int) -> Request:
 
 def test_tasks_that_are_all_different_are_compared_a_few_times_for_each_that_is_placed(monkeypatch) -> None:
     """Where their bounds are close, one by one would compete: 2.4 comparisons each here, and 10 among 10,000 tasks."""
-    compared, compare = [], _Machine._priorities
-    monkeypatch.setattr(_Machine, "_priorities", lambda *given: compared.append(1) or compare(*given))
+    compared, compare = [], _Machine._priority
+    monkeypatch.setattr(_Machine, "_priority", lambda *given: compared.append(1) or compare(*given))
     found = place(Problem.of(different(1_000)), Options())
     assert (found >= 0).all()
     assert len(compared) < 1.5 * len(found)
