@@ -47,7 +47,7 @@ def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
     unseen = _expected(target, snapshot, wanted).unverified
     changes = count_changes(snapshot, target.seated(snapshot)[0], plan.parallelism)
     differences = (*rescale_differences(plan, _rigid(snapshot)), *(each.why for each in changes if each.why))
-    return (*differences, *_bystanders(snapshot, wanted), *(sentence for _, sentence in unseen))
+    return (*differences, *_evicted(plan), *_bystanders(snapshot, wanted), *(sentence for _, sentence in unseen))
 
 
 def keeps(target: StormTarget, plan: Plan) -> bool:
@@ -67,6 +67,11 @@ def keeps(target: StormTarget, plan: Plan) -> bool:
 def _rigid(snapshot: Snapshot) -> tuple[Topology, ...]:
     """Topologies without seats, whose numbers of executors cannot change while they run."""
     return tuple(each.topology for each in snapshot.scheduled if each.seating is None)
+
+
+def _evicted(plan: Plan) -> Sequence[str]:
+    gone = sum(move.target is None and move.task not in plan.assignment for move in plan.moves)
+    return (f"tasks that the plan evicts, and that go on where they run: {gone}",) if gone else ()
 
 
 def _bystanders(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> Sequence[str]:

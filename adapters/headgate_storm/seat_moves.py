@@ -124,9 +124,9 @@ class _Batch:
             self._orders[number] = order
 
     def _order(self, wish: SeatWish) -> SeatOrder | None:
-        """Order a move; None while the last one of its task is under way."""
+        """Order a move; None while the last one of its task is under way, or the workers of its seats start."""
         ledger, task = self._ledger, f"{wish.component}/{wish.index}"
-        seats = [each for each in ledger.seats() if (each.component, each.index) == (wish.component, wish.index)]
+        seats = [each for each in ledger.told() if (each.component, each.index) == (wish.component, wish.index)]
         there = next((each for each in seats if each.task == wish.seat), None)
         if there is not None and not there.owner and all(each.settled for each in seats):
             return ledger.order(wish.component, wish.index, there.place)

@@ -63,6 +63,15 @@ class SeatLedger:
         Raises:
             EngineError: No worker tells of any.
         """
+        found = self.told()
+        if not found:
+            raise EngineError(
+                f"no worker of {self._name} tells of its seats: does it run, with Headgate's jar in extlib?"
+            )
+        return found
+
+    def told(self) -> list[Seat]:
+        """The same; none while no worker tells of any, as when all of them start."""
         found = []
         losses = {each: self._page(each).get("lost", {}) for each in self._components}
         for worker in self._children(f"{self._root}/workers"):
@@ -70,10 +79,6 @@ class SeatLedger:
             with contextlib.suppress(LookupError):  # the worker has just ended
                 rows = json.loads(self._read(f"{self._root}/workers/{worker}")[0])["seats"]
                 found += [seat_of(int(task), row, host, int(port), losses) for task, row in rows.items()]
-        if not found:
-            raise EngineError(
-                f"no worker of {self._name} tells of its seats: does it run, with Headgate's jar in extlib?"
-            )
         return sorted(found, key=lambda each: (each.component, each.index, each.host, each.port))
 
     def state(self) -> SeatState:
@@ -234,7 +239,7 @@ class SeatLedger:
 
     def _settled(self, source: Seat, target: Seat, epoch: int) -> tuple[float | None] | None:
         """The pause of a move that is over."""
-        seats = {each.task: each for each in self.seats()}
+        seats = {each.task: each for each in self.told()}
         giver, taker = seats.get(source.task), seats.get(target.task)
         if giver is None or taker is None:
             return None

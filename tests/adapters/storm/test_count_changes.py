@@ -11,7 +11,7 @@ from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.documents import dumps
 from headgate.errors import EngineError
-from headgate.model import FrozenMap, Metrics, Plan, Profile, Receipt, TaskSample
+from headgate.model import FrozenMap, Metrics, Move, MoveKind, Plan, Profile, Receipt, TaskSample
 from headgate.model.knowledge import Knowledge, ProfileFit
 from headgate.plugins.host import PluginHost
 from headgate_storm.client.seat import SeatMove, SeatState
@@ -174,6 +174,16 @@ def test_a_number_that_cannot_be_is_said_before_and_after_and_is_no_failure():
     assert not keeps(target, planned(5))
     assert execute(target, planned(5)).steps[0].message.endswith(f" ms; {TOO_MANY}")
     assert ledger.working == 3
+
+
+def test_tasks_that_a_plan_evicts_are_told_of_before():
+    plan = planned(3)
+    left = FrozenMap({task: slot for task, slot in plan.assignment.items() if task != f"{NUMBER}/2"})
+    moves = (Move(kind=MoveKind.EVICT, task=f"{NUMBER}/2", source=A), Move(kind=MoveKind.EVICT, task=f"{NUMBER}/1"))
+    evicts = attrs.evolve(plan, assignment=left, moves=moves)
+    target = target_of(Ledger())
+    assert preflight(target, plan) == ()
+    assert preflight(target, evicts) == ("tasks that the plan evicts, and that go on where they run: 1",)
 
 
 def test_other_numbers_of_a_topology_without_seats_are_refused_and_nothing_else_is_done():

@@ -1,0 +1,63 @@
+"""Moves of tasks whose workers start: they wait for what these tell, and not for ever."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from headgate.errors import EngineError
+from headgate.model import Slot
+from headgate_storm import seat_moves
+from headgate_storm.client.seat import SeatMove
+from headgate_storm.client.seats import SeatLedger
+from headgate_storm.nimbus.seat_view import SeatWish
+
+WISH = SeatWish(task="wc/count/0", component="count", index=0, seat=8, before=Slot("s1", 6700))
+
+
+class Starting(SeatLedger):
+    """A ledger of one task with seats 7 and 8, of which workers tell after some looks; what is ordered is done."""
+
+    def __init__(self, silent: int) -> None:
+        self._name, self._root, self._components = "wc", "/x", {"count": {"tasks": 1}}
+        self.silent, self.page = silent, {"owners": [[7, 1]], "wanted": {}, "refused": {}, "working": [1, 0]}
+
+    def _children(self, path):
+        self.silent -= 1
+        return [] if self.silent >= 0 else ["s1:6700", "s2:6700"]
+
+    def _read(self, path):
+        if path.endswith("/components/count"):
+            return json.dumps(self.page), 0
+        seat = 7 if path.endswith("s1:6700") else 8
+        owner, epoch = self.page["owners"][0]
+        row = ["count", 0, owner == seat, epoch, False, True, 0, 0, 0, 5_000]
+        return json.dumps({"seats": {str(seat): row}}), 0
+
+    def _write(self, path, text, version):
+        self.page = json.loads(text)
+        self.page["owners"] = [list(self.page["wanted"].get("0", self.page["owners"][0]))]
+        return True
+
+
+def moved(ledger: Starting, seconds: float) -> SeatMove | EngineError:
+    """What becomes of the one move."""
+    return seat_moves._Batch(ledger, [WISH], at_once=1, seconds=seconds).run()[0]
+
+
+def test_a_move_waits_for_workers_that_start() -> None:
+    done = moved(Starting(silent=3), seconds=60.0)
+    assert isinstance(done, SeatMove), done
+    assert (done.source, done.target) == ("s1:6700", "s2:6700")
+
+
+def test_workers_that_never_tell_of_their_seats_fail_it_when_its_time_is_over() -> None:
+    done = moved(Starting(silent=10**6), seconds=0.2)
+    assert isinstance(done, EngineError)
+    assert "the worker with its seat 8 says nothing for" in str(done)
+
+
+def test_who_asks_for_seats_of_which_no_worker_tells_is_told_so() -> None:
+    with pytest.raises(EngineError, match="no worker of wc tells of its seats"):
+        Starting(silent=1).seats()
