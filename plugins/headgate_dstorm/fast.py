@@ -164,7 +164,7 @@ class _Machine:
         return found
 
     def _bound(self, used: list[float]) -> tuple[float, list[int]]:
-        """What no priority of the others exceeds, and the resources that are critical, one but for ties.
+        """Bound of the priorities of the others, and the resources that are critical, one but for ties.
 
         Args:
             used: Amount of each resource in use on the machine.

@@ -67,9 +67,11 @@ class PoolEngine:
         """Count what tasks send each other for a window of seconds. It takes no time beyond that."""
         if not target.workers:
             raise EngineEndedError("no worker process is left")
-        processes = {node: psutil.Process(worker.pid) for node, worker in target.workers.items()}
-        for process in processes.values():
-            process.cpu_percent()
+        processes = {}
+        for node, worker in list(target.workers.items()):
+            with contextlib.suppress(psutil.NoSuchProcess):  # it dies just now
+                processes[node] = psutil.Process(worker.pid)
+                processes[node].cpu_percent()
         rates = target.rates(window)
         seen = [NodeSample(node=node, cpu=_cpu(process)) for node, process in sorted(processes.items())]
         # A node that died meanwhile is in none of the parts of an observation.

@@ -74,8 +74,7 @@ def run_scheduler(
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
     What it prints goes to stderr, so that data on stdout stays data. A search that says how it is ended
     (`headgate.toolbox.cancel`) is asked for its best plan so far when `ASKED` of the deadline is over, and with a
-    `cancellation` by Ctrl-C too; the plan then says so (`ENDED_EARLY`). Without `takes_problem` it is
-    given None in place of the arrays.
+    `cancellation` by Ctrl-C too; the plan then says so (`ENDED_EARLY`). Without `takes_problem` it is given no arrays.
 
     Args:
         name: Name of the scheduler.

@@ -18,7 +18,7 @@ from headgate.engines.secret import read_or_make_secret
 from headgate.errors import EngineError
 from headgate_storm.client.seats import SeatLedger
 from headgate_storm.demo.priority.keeper import Keeper
-from headgate_storm.demo.priority.run import FIG_6
+from headgate_storm.demo.priority.steps import FIG_6
 from headgate_storm.demo.priority.topologies import spout_jars
 from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
 from headgate_storm.release.jar import bridge_jar
