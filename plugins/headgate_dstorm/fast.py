@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from headgate.problem.room import Room
     from headgate_dstorm.options import Options
 
-AHEAD = 8
-"""Placements that are decided before they are made; with more of them, more are decided in vain on a machine that is
-nearly full."""
+AHEAD = 16
+"""Placements that are decided before they are made, at most; with more of them, more are decided in vain where workers
+have no heap left."""
 
 MORE = 8
 """One group becomes a candidate where bounds of the others reach the highest priority, then so many times as many each
@@ -114,7 +114,13 @@ class _Machine:
                 if not self._place(group, len(list(turns))):
                     break
             last = leaders[-1]
-            ahead = max(1, min(AHEAD, len(self._groups.left[last])))
+            ahead = self._room_for(last)
+
+    def _room_for(self, group: int) -> int:
+        """Placements of one group that are worth deciding ahead: it has so many tasks left, and the machine room."""
+        free = self._room.free[self._node].tolist()
+        fit = [int(each // need) for each, need in zip(free, self._groups.needs[group], strict=True) if need > 0]
+        return max(1, min([AHEAD, len(self._groups.left[group]), *fit]))
 
     def _leaders(self, last: int, ahead: int) -> list[int]:
         """Lines 10-13: which groups lead in the next placements, as far as that is certain; none if nothing fits.
@@ -126,9 +132,9 @@ class _Machine:
         enter = 1
         while True:
             used = (self._whole - self._room.free[self._node]).tolist()
-            bound, critical = self._bound(used)
+            usage, bound, critical = self._bound(used)
             if len(self.candidates):
-                if found := self._ahead(last, ahead, used, bound):
+                if found := self._ahead(last, ahead, used, usage, bound):
                     return found
             elif not np.count_nonzero(self.others):
                 return []
@@ -137,13 +143,14 @@ class _Machine:
             self._enter(self._nearest(self.bound[critical].min(axis=0), bound, enter))
             enter *= MORE
 
-    def _ahead(self, last: int, ahead: int, used: list[float], bound: float) -> list[int]:
+    def _ahead(self, last: int, ahead: int, used: list[float], usage: float, bound: float) -> list[int]:
         """Leaders of the next placements among the candidates, up to the first that is of another group than the last.
 
         Args:
             last: The group that was placed last.
             ahead: Placements, at most.
             used: Amount of each resource in use on the machine.
+            usage: R of Eq. 5.5, the share of the critical one.
             bound: What no priority of the others exceeds now.
         """
         groups, some = self._groups, self.candidates
@@ -153,8 +160,8 @@ class _Machine:
             if turn:
                 gain = groups.exchange(last, some)
                 rho1, rho2, used = rho1 + gain, rho2 - gain, list(map(add, used, groups.needs[last]))
-                bound = self._bound(used)[0]
-            priority = self._priority(rho1, rho2, used)
+                usage, bound, _ = self._bound(used)
+            priority = self._priority(rho1, rho2, used, usage)
             first = int(priority.argmax())
             if not priority[first] > bound:
                 break
@@ -163,20 +170,20 @@ class _Machine:
                 break
         return found
 
-    def _bound(self, used: list[float]) -> tuple[float, list[int]]:
-        """Bound of the priorities of the others, and the resources that are critical, one but for ties.
+    def _bound(self, used: list[float]) -> tuple[float, float, list[int]]:
+        """R of Eq. 5.5, the bound of the priorities of the others, and the critical resources where it is above 0.
 
         Args:
             used: Amount of each resource in use on the machine.
         """
         shares = list(map(truediv, used, self._capacity))
         usage = max(shares)
-        critical = [resource for resource, share in enumerate(shares) if share == usage]
         if usage > self._options.threshold:
-            return 0.0, critical
+            return usage, 0.0, []
+        critical = [resource for resource, share in enumerate(shares) if share == usage]
         if len(critical) > 1:  # on an empty machine all are: the dearest one counts for each group
-            return float(self.bound[critical].min(axis=0).max()), critical
-        return self._highest_bound[critical[0]], critical
+            return usage, float(self.bound[critical].min(axis=0).max()), critical
+        return usage, self._highest_bound[critical[0]], critical
 
     def _nearest(self, bound: NDArray[np.float64], highest: float, count: int) -> NDArray[np.int64]:
         """The groups of the highest bounds, so many and those that equal the last of them, or all from `highest` on.
@@ -200,16 +207,18 @@ class _Machine:
             return [min(other, int(self.candidates[0]))]
         return [other] * (1 if self._groups.rho2[other] else len(self._groups.left[other]))
 
-    def _priority(self, rho1: NDArray[np.float64], rho2: NDArray[np.float64], used: list[float]) -> NDArray[np.float64]:
+    def _priority(
+        self, rho1: NDArray[np.float64], rho2: NDArray[np.float64], used: list[float], usage: float
+    ) -> NDArray[np.float64]:
         """Eq. 5.5 for one member of each candidate, float64 (c,).
 
         Args:
             rho1: Units that it exchanges with the machine, float64 (c,).
             rho2: Units that it exchanges with unplaced tasks, float64 (c,).
             used: Amount of each resource in use on the machine.
+            usage: R of Eq. 5.5.
         """
         options = self._options
-        usage = max(map(truediv, used, self._capacity))  # R of Eq. 5.5
         after = (self._demand[0] + used[0]) / self._capacity[0]
         for demand, amount, capacity in zip(self._demand[1:], used[1:], self._capacity[1:], strict=True):
             np.maximum(after, (demand + amount) / capacity, out=after)
