@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -20,47 +20,30 @@ from headgate_storm.demo.priority.feeds import (
     result_key,
     schedule,
 )
-from headgate_storm.demo.priority.holding import Span
-from headgate_storm.demo.priority.latency import Balance, Done, Key
-from headgate_storm.demo.priority.run import PATIENCE
-from headgate_storm.demo.priority.site import Site, site, wait
-from headgate_storm.demo.priority.steps import changes, moments, overheads
+from headgate_storm.demo.priority.phases import PATIENCE, BasePhase, settled_run, under_each
+from headgate_storm.demo.priority.steps import overheads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from headgate.plugins.host import PluginHost
+    from headgate_storm.demo.priority.latency import Done, Key
+    from headgate_storm.demo.priority.site import Site
 
 LISTEN = 0.05
 """Seconds that are waited for results between two looks at what is due. With more, tuples come in bursts."""
 
 
 @attrs.frozen(kw_only=True)
-class FeedPhase:
+class FeedPhase(BasePhase):
     """The tuples under one scheduler, and what became of them.
 
     Attributes:
-        scheduler: Its name.
-        begin: Seconds since 1970 at which the first tuple was sent. `end`: when nodes were back and all was done.
-        spans: Who held which node when.
         latencies: Seconds of each tuple (TT), by topology.
-        balances: Tuples in and out, by topology.
-        history: Rows of the manager's history of all topologies meanwhile, by number.
     """
 
-    scheduler: str
-    begin: float
-    end: float
-    spans: tuple[Span, ...]
     latencies: FrozenMap[str, tuple[float, ...]]
-    balances: FrozenMap[str, Balance]
-    history: tuple[FrozenMap[str, Any], ...]
-
-    @property
-    def changes(self) -> int:
-        """Changes of nodes of which every step of Figure 6 is in the history."""
-        return changes([word for _, word in moments(self.history)])
 
     @property
     def overheads(self) -> tuple[float, ...]:
@@ -96,22 +79,14 @@ def run(
     Raises:
         EngineError: Something does not start, or what was sent was not done in time.
     """
-    begin = time.monotonic()
-    with site(host, workload.case, folder, say) as there:
-        say(f"all of it is up; submitting {', '.join(each.name for each in workload.case.members)}")
-        there.run_topologies(workload, folder)
-        phases = tuple(_phase(there, scheduler, workload, say) for scheduler in schedulers)
-        say("ending the cluster")
-    return FeedDemoResult(workload=workload, phases=phases, seconds=time.monotonic() - begin)
+    phases, seconds = under_each(
+        host, schedulers, workload, folder, say, lambda there, scheduler: _phase(there, scheduler, workload, say)
+    )
+    return FeedDemoResult(workload=workload, phases=phases, seconds=seconds)
 
 
 def _phase(there: Site, scheduler: str, workload: FeedWorkload, say: Callable[[str], None]) -> FeedPhase:
-    with there.rounds(scheduler) as rounds:
-        there.settle(rounds, scheduler, say)
-        begin = time.time()
-        sent, done = _feed(there, scheduler, workload, say)
-        wait("the nodes to come back", lambda: there.settled(rounds), PATIENCE)
-        end = time.time()
+    (sent, done), begin, end = settled_run(there, scheduler, say, lambda: _feed(there, scheduler, workload, say))
     return FeedPhase(
         scheduler=scheduler,
         begin=begin,
