@@ -15,16 +15,15 @@ from headgate.plugins.host import PluginHost
 from headgate_priority.options import DpsOptions, SpsOptions
 from headgate_priority.sharing import dps, sps
 from headgate_priority.workloads import CONTINUOUS, TopologyRow, use_case
+from headgate_storm.demo.priority import claims as claims_module
 from headgate_storm.demo.priority import feeds
 from headgate_storm.demo.priority.claims import (
     FEED,
     STARVED,
     TE,
     TT,
-    event_ratio,
     feed_ratio,
-    starved_ratio,
-    tuple_ratio,
+    latency_ratio,
 )
 from headgate_storm.demo.priority.feeds import FIRST, SECOND, FeedWorkload, result_key, schedule
 from headgate_storm.demo.priority.feeds_run import FeedDemoResult, FeedPhase
@@ -185,14 +184,23 @@ def pair(sps, dps):
 def test_figures_that_the_thesis_prints_are_those_of_the_means_of_both_schedulers():
     sps = Latencies(complex_events=(10.0, 14.0), high=(0.4, 0.4), low=(0.2,))
     run = pair(sps, Latencies(complex_events=(10.0, 6.0), high=(0.3, 0.2), low=(0.2, 0.6)))
-    assert event_ratio(0.3, run) == pytest.approx(0.5)
-    assert tuple_ratio(0.3, run) == pytest.approx(0.6)
-    assert starved_ratio(0.3, run) == pytest.approx(2.0)
+    assert latency_ratio("complex_events", 0.3, run) == pytest.approx(1.5)
+    assert latency_ratio("high", 0.3, run) == pytest.approx(1.6)
+    assert latency_ratio("low", 0.3, run) == pytest.approx(0.5)
     host = PluginHost.load()
     claims = measured_claims_of(host, "sps")
     assert [each.printed for each in claims] == [row[3] for row in (*TE, *TT, *STARVED, *FEED)]
     assert [each.id for each in measured_claims_of(host, "dps")] == [each.id for each in claims]
     assert measured_claims_of(host, "even") == ()
+
+
+def test_claims_of_use_case_1_compute_what_they_state(monkeypatch):
+    sps = Latencies(complex_events=(12.0,), high=(0.4,), low=(0.2,))
+    run = pair(sps, Latencies(complex_events=(8.0,), high=(0.25,), low=(0.4,)))
+    monkeypatch.setattr(claims_module, "run_demo", run)
+    found = {each.id: each for each in claims_module.measured_claims()}
+    figures = [found[f"{name}-service-0.3"].verify() for name in ("te", "tt", "starved")]
+    assert figures == pytest.approx([0.5, 0.6, 2.0])
 
 
 def test_tuples_of_a_feed_come_at_the_low_rate_then_at_the_high_one_then_at_the_low_one():

@@ -14,10 +14,7 @@ from headgate_storm.demo.priority.feeds import FIRST, SCALE, FeedWorkload
 from headgate_storm.demo.priority.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from headgate_storm.demo.priority.feeds_run import FeedDemoResult
-    from headgate_storm.demo.priority.latency import Latencies
     from headgate_storm.demo.priority.run import PriorityDemoResult
 
 PAIR = ("sps", "dps")
@@ -63,9 +60,9 @@ OF_FEEDS = (
 def measured_claims() -> tuple[Claim, ...]:
     """The thesis's ratios of latencies, which a run of both schedulers measures: one run for each service time."""
     events = (
-        (TE, "TE under SPS above TE under DPS", event_ratio, NOTE),
-        (TT, "TT of event topologies under SPS above that under DPS", tuple_ratio, NOTE),
-        (STARVED, "TT of archival topologies under DPS, times that under SPS", starved_ratio, KEPT),
+        (TE, "TE under SPS above TE under DPS", _above("complex_events"), NOTE),
+        (TT, "TT of event topologies under SPS above that under DPS", _above("high"), NOTE),
+        (STARVED, "TT of archival topologies under DPS, times that under SPS", _starved, KEPT),
     )
     found = [
         _claim(row, f"{statement}, a reading taking {row[2]:g} s", functools.partial(verify, row[2]), note)
@@ -89,50 +86,32 @@ def _claim(row: tuple[str, str, float, float], statement: str, verify: Callable[
     return Claim(id=name, source=source, statement=statement, printed=printed, verify=verify, measured=True, note=note)
 
 
+def _above(part: str) -> Callable[[float], float]:
+    return lambda service: latency_ratio(part, service) - 1
+
+
+def _starved(service: float) -> float:
+    return 1 / latency_ratio("low", service)
+
+
 Run = Callable[[Workload], "PriorityDemoResult"]
 """Runs use case 1 under both schedulers."""
 
 
-def event_ratio(service: float, run: Run | None = None) -> float:
-    """Relative distance of TE under `sps` from that under `dps`, means over all events of a run.
+def latency_ratio(part: str, service: float, run: Run | None = None) -> float:
+    """Mean latency under `sps`, as a multiple of that under `dps`.
 
     Args:
+        part: Field of `Latencies`, of all events or tuples of a run.
         service: Seconds that a reading takes (Shigh).
         run: Runs the demo under both schedulers; the real one by default, once for each service time.
 
     Raises:
         EngineError: Something does not start, or what was sent was not done in time.
     """
-    found = _means(service, run, lambda each: each.complex_events)
-    return found["sps"] / found["dps"] - 1
-
-
-def tuple_ratio(service: float, run: Run | None = None) -> float:
-    """The same of TT of the event topologies.
-
-    Args:
-        service: Seconds that a reading takes (Shigh).
-        run: See `event_ratio`.
-
-    Raises:
-        EngineError: See `event_ratio`.
-    """
-    found = _means(service, run, lambda each: each.high)
-    return found["sps"] / found["dps"] - 1
-
-
-def starved_ratio(service: float, run: Run | None = None) -> float:
-    """TT of the archival topologies under `dps`, as a multiple of that under `sps`.
-
-    Args:
-        service: Seconds that a reading takes (Shigh).
-        run: See `event_ratio`.
-
-    Raises:
-        EngineError: See `event_ratio`.
-    """
-    found = _means(service, run, lambda each: each.low)
-    return found["dps"] / found["sps"]
+    found = (run or run_demo)(Workload(service=service))
+    mean = {each.scheduler: fmean(getattr(each.latencies, part)) for each in found.phases}
+    return mean["sps"] / mean["dps"]
 
 
 def feed_ratio(rate: float, run: Callable[[FeedWorkload], FeedDemoResult] | None = None) -> float:
@@ -143,16 +122,11 @@ def feed_ratio(rate: float, run: Callable[[FeedWorkload], FeedDemoResult] | None
         run: Runs use case 2 under both schedulers; the real one by default.
 
     Raises:
-        EngineError: See `event_ratio`.
+        EngineError: See `latency_ratio`.
     """
     found = (run or run_feeds)(FeedWorkload(rate=rate / SCALE))
     mean = {each.scheduler: each.mean(FIRST) for each in found.phases}
     return mean["sps"] / mean["dps"] - 1
-
-
-def _means(service: float, run: Run | None, part: Callable[[Latencies], Sequence[float]]) -> dict[str, float]:
-    found = (run or run_demo)(Workload(service=service))
-    return {each.scheduler: fmean(part(each.latencies)) for each in found.phases}
 
 
 @functools.cache
