@@ -71,7 +71,7 @@ class SeatLedger:
         return found
 
     def told(self) -> list[Seat]:
-        """The same; none while no worker tells of any, as when all of them start."""
+        """All seats that workers tell of, in that order; none while all of them start."""
         found = []
         losses = {each: self._page(each).get("lost", {}) for each in self._components}
         for worker in self._children(f"{self._root}/workers"):

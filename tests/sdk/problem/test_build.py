@@ -43,6 +43,30 @@ def test_shapes_fit_together_and_no_array_can_be_written(request):
     assert (problem.demand % STEP == 0).all()
 
 
+def arrays_of(problem):
+    """Every array of a problem by its name, those of its traffic included."""
+    owners = (problem, problem.traffic.blocks, problem.traffic.sparse)
+    fields = [(name, value) for each in owners for name, value in attrs.asdict(each, recurse=False).items()]
+    return {name: value for name, value in fields if isinstance(value, np.ndarray)}
+
+
+@given(requests())
+def test_arrays_that_are_lent_are_equal_and_writing_to_them_reaches_no_other(asked):
+    problem, lent = Problem.of(asked), attrs.evolve(asked)
+    problem.lend(lent)
+    copies, own = arrays_of(Problem.of(lent)), arrays_of(problem)
+    fresh = arrays_of(Problem.of(attrs.evolve(asked)))
+    assert own.keys() == copies.keys()
+    for name, copy in copies.items():
+        assert not copy.flags.writeable
+        assert copy.dtype == fresh[name].dtype
+        assert (copy == fresh[name]).all()
+        copy.flags.writeable = True
+        copy[...] = copy == 0
+        assert (own[name] == fresh[name]).all()
+    assert Problem.of(lent).request is lent
+
+
 def test_measured_demands_replace_declared_ones_where_there_are_any():
     sample = TaskSample(task="words/split/1", cpu=77.0)
     asked = attrs.evolve(word_count(), metrics=Metrics(tasks=(sample,)))

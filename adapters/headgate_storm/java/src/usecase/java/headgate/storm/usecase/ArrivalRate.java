@@ -8,6 +8,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
@@ -39,24 +40,34 @@ final class ArrivalRate implements AutoCloseable {
         Map<String, Object> conf = Map.of(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, settings.broker);
         try (KafkaConsumer<String, String> consumer =
                 new KafkaConsumer<>(conf, new StringDeserializer(), new StringDeserializer())) {
-            List<TopicPartition> parts = consumer.partitionsFor(settings.topic).stream()
-                .map(each -> new TopicPartition(each.topic(), each.partition())).collect(Collectors.toList());
-            long before = end(consumer, parts);
-            long since = System.nanoTime();
-            while (true) {
-                Thread.sleep(LOOK_MS);
-                long now = System.nanoTime();
-                long end = end(consumer, parts);
-                look((end - before) * 1e9 / (now - since) > settings.threshold);
-                before = end;
-                since = now;
-            }
+            watch(consumer);
         } catch (InterruptedException | KafkaException ended) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private static long end(KafkaConsumer<String, String> consumer, List<TopicPartition> parts) {
+    private void watch(KafkaConsumer<String, String> consumer) throws InterruptedException {
+        long before = -1;
+        long since = 0;
+        while (true) {
+            Thread.sleep(LOOK_MS);
+            try {
+                long end = end(consumer);
+                long now = System.nanoTime();
+                if (before >= 0) {
+                    look((end - before) * 1e9 / (now - since) > settings.threshold);
+                }
+                before = end;
+                since = now;
+            } catch (TimeoutException gone) {
+                // The broker is not there: the next look counts from the last one that it answered.
+            }
+        }
+    }
+
+    private long end(KafkaConsumer<String, String> consumer) {
+        List<TopicPartition> parts = consumer.partitionsFor(settings.topic).stream()
+            .map(each -> new TopicPartition(each.topic(), each.partition())).collect(Collectors.toList());
         return consumer.endOffsets(parts).values().stream().mapToLong(Long::longValue).sum();
     }
 
