@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-NEEDS = re.compile(r"^(?:@|pytestmark\b.*)pytest\.mark\.(?:spark|storm|network)\b", re.MULTILINE)
+NEEDS = re.compile(r"pytest\.mark\.(?:spark|storm|network)\b")
 MATRIX = "tests/contract/test_real_engines.py"
 """All of its tests are of the matrix, which takes every folder."""
 WRITES = "tests/test_missing_tools.py"

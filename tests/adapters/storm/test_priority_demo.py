@@ -289,6 +289,15 @@ def test_what_is_of_the_other_use_case_is_said_before_anything_starts(words, sai
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
+def told(words, folder):
+    """What a run of the demo says, which ends every process that it started."""
+    with running("demo", "priority", *words, folder=folder) as (run, mark):
+        out, messages = run.communicate(timeout=LIMIT)
+        assert run.returncode == 0, messages
+        assert gone(mark) == []
+    return json.loads(out)
+
+
 @pytest.mark.storm
 @pytest.mark.slow
 @pytest.mark.network
@@ -297,11 +306,7 @@ def test_what_is_of_the_other_use_case_is_said_before_anything_starts(words, sai
 def test_triggers_move_nodes_and_every_tuple_comes_out_once(java, tmp_path):
     """Each figure from the files that topologies wrote, the manager's history, and the rounds of Nimbus."""
     words = ("-s", "dps", "--batches", "4", "--gap", "25", "--factor", "0.5", "--json")
-    with running("demo", "priority", *words, folder=tmp_path) as (run, mark):
-        out, messages = run.communicate(timeout=LIMIT)
-        assert run.returncode == 0, messages
-        assert gone(mark) == []
-    found = json.loads(out)
+    found = told(words, tmp_path)
     assert found == json.loads((tmp_path / "headgate-demo" / "priority.json").read_text())
     (dps,) = found["phases"]
     assert {each["lost"] + each["twice"] for each in dps["balances"].values()} == {0}
@@ -334,11 +339,7 @@ def most(held):
 @pytest.mark.timeout(LIMIT + 60)
 def test_a_feed_whose_rate_rises_gets_nodes_and_every_tuple_comes_out_once(java, tmp_path):
     words = ("--use-case", "2", "-s", "dps", "--tuples", "400", "--json")
-    with running("demo", "priority", *words, folder=tmp_path) as (run, mark):
-        out, messages = run.communicate(timeout=LIMIT)
-        assert run.returncode == 0, messages
-        assert gone(mark) == []
-    (dps,) = json.loads(out)["phases"]
+    (dps,) = told(words, tmp_path)["phases"]
     assert {each["lost"] + each["twice"] for each in dps["balances"].values()} == {0}
     assert dps["balances"][FIRST]["sent"] == len(dps["latencies"][FIRST]) == 400
     assert dps["changes"] >= 2

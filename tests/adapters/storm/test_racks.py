@@ -63,6 +63,15 @@ def able(java):
         pytest.skip(f"needs network namespaces: {problem}")
 
 
+def plan_for_one_rack(cluster, seen):
+    """A plan that leaves one rack, what it was asked, and its seconds."""
+    request = cluster.question(seen, seen, None)
+    bounded = tuple(attrs.evolve(each, constraints=(HERE,)) for each in request.topologies)
+    request = attrs.evolve(request, topologies=bounded)
+    plan, seconds = cluster.plan("dstorm", request, {})
+    return plan, request, seconds
+
+
 def test_what_is_seen_has_racks_and_a_plan_for_one_of_them_leaves_the_other(tmp_path):
     specs = supervisor_specs(((200.0, 2048.0, 2),) * 3)
     conf = {"nimbus.monitor.freq.secs": 1}
@@ -82,10 +91,7 @@ def test_what_is_seen_has_racks_and_a_plan_for_one_of_them_leaves_the_other(tmp_
         racks = {node.hostname: node.rack for node in seen.seen.cluster.nodes}
         assert racks == {near[0]: "rack-1", near[1]: "rack-1", far[0]: "rack-2"}
         assert {each.host for each in cluster.storm.workers()} == {*near, *far}
-        request = cluster.question(seen, seen, None)
-        bounded = tuple(attrs.evolve(each, constraints=(HERE,)) for each in request.topologies)
-        request = attrs.evolve(request, topologies=bounded)
-        plan, seconds = cluster.plan("dstorm", request, {})
+        plan, request, seconds = plan_for_one_rack(cluster, seen)
         cluster.change(plan, request, seconds)
         assert wait_for("workers to leave the rack", lambda: {each.host for each in cluster.storm.workers()} <= {*near})
         within, seen = from_far(5)
@@ -105,10 +111,7 @@ def test_a_cluster_that_is_killed_while_another_moves_tasks_takes_nothing_of_it_
     ) as cluster:
         cluster.run(describe(TOPOLOGY), shadow=False)
         seen = cluster.measure(5)
-        request = cluster.question(seen, seen, None)
-        bounded = tuple(attrs.evolve(each, constraints=(HERE,)) for each in request.topologies)
-        request = attrs.evolve(request, topologies=bounded)
-        plan, seconds = cluster.plan("dstorm", request, {})
+        plan, request, seconds = plan_for_one_rack(cluster, seen)
         mine = cluster.storm.nodes.network.name
         nodes, daemons = made_of(mine), [(each.name, each.pid) for each in cluster.storm.daemons]
         with subprocess.Popen([sys.executable, "-c", OTHER, RELEASE], stdout=subprocess.PIPE, text=True) as other:
