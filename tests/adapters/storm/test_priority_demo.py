@@ -166,6 +166,7 @@ def test_the_page_has_a_picture_and_the_table_what_was_lost():
     assert data(result)["phases"][0]["balances"]["EventTP1"]["lost"] == 80
     drawn = holding_svg([each.name for each in MEMBERS], phase([]).spans, 0.0, 10.0, [(5.0, "on")])
     assert all(f"{name} on 127.0.0.11 for 9 s" in drawn for name in EVENTS)
+    assert drawn.index("stroke-dasharray") > drawn.rindex("<rect"), "a trigger's line is behind the bars"
 
 
 def pair(sps, dps):

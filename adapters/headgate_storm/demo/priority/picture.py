@@ -38,17 +38,14 @@ def holding_svg(
         return LEFT + (moment - begin) * scale
 
     height = TOP + len(hosts) * (ROW + GAP) + BOTTOM
-    parts = [
-        *_key(names),
-        *_marks([(x(at), word) for at, word in marks], height - BOTTOM),
-        *_axis(begin, end, x(end), height),
-    ]
+    parts = [*_key(names), *_axis(begin, end, x(end), height)]
     for index, host in enumerate(hosts):
         top = TOP + index * (ROW + GAP)
         parts.append(text(LEFT - 8, top + ROW / 2 + 4, host, "end", "load"))
         for span in spans:
             if span.host == host:
                 parts += _bars(names, span, x(span.begin), x(span.end), top)
+    parts += _marks([(x(at), word) for at, word in marks], height - BOTTOM)  # they cross the bars
     return svg(WIDTH, height, parts, "who held which node when")
 
 
@@ -73,7 +70,7 @@ def _key(names: Sequence[str]) -> Iterator[str]:
 
 def _marks(marks: Sequence[tuple[float, str]], foot: float) -> Iterator[str]:
     for x, word in marks:
-        yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 6}" y2="{foot:.1f}" stroke="#8888" stroke-dasharray="3 3"/>'
+        yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 6}" y2="{foot:.1f}" stroke="#222" stroke-dasharray="3 3"/>'
         yield text(x, TOP - 10, word, "middle", "load")
 
 
