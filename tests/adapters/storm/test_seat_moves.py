@@ -37,7 +37,7 @@ class Ledger:
         self.looks, self.failing, self.unsettled = looks, failing, unsettled
         self.under_way, self.most, self.orders = {}, 0, []
 
-    def seats(self):
+    def told(self):
         self.unsettled -= 1
         return [seat(task, owner=task % 2 == 0, settled=self.unsettled < 0) for task in range(2 * TASKS)]
 
