@@ -1,4 +1,4 @@
-"""What the runs of both use cases have in common: the same tuples under one scheduler after another."""
+"""Common part of the runs of both use cases: the same tuples under one scheduler after another."""
 
 from __future__ import annotations
 
