@@ -6,30 +6,28 @@ Tasks that have seats move to another one instead, while all workers run, and mo
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import attrs
 
 from headgate.model import FrozenMap, Receipt, Step
 from headgate.model.rescale import rescale_differences, rescale_refusals
+from headgate_storm.arrival import astray, some, wait_until_alive, wait_until_routed
 from headgate_storm.seat_counts import count_changes
 from headgate_storm.seat_plan import SEATS, carry_out, seat_tasks
 from headgate_storm.workers.verification import Expected, expect, touched
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from headgate.model import Plan, Slot, Topology
     from headgate_storm.nimbus.snapshot import Snapshot
     from headgate_storm.seat_counts import CountChange
-    from headgate_storm.target import StormTarget, Watch
+    from headgate_storm.target import StormTarget
     from headgate_storm.workers.measures import Life
 
 LEVEL = "nimbus"
 """Level of enforcement in receipts: Nimbus stores the assignment, supervisors restart the workers that it changes."""
-POLL = 0.5
-"""Seconds between two looks at workers. With more, a change takes longer; reports come once a second at most."""
 
 
 def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
@@ -175,19 +173,20 @@ def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
 
 
 def _reach(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) -> Receipt:
-    """Wish an assignment, then look twice: at what Nimbus stored, and at what workers report."""
-    before, past = snapshot.assignment, _ending(target, snapshot, wanted)
+    """Wish an assignment, then look at what Nimbus stored, which executors workers report, and where they send."""
+    before, past, staying = snapshot.assignment, _ending(target, snapshot, wanted), _staying(target, snapshot, wanted)
     expected = _expected(target, snapshot, wanted)
     patience = target.storing(snapshot)
     target.rounds.wish(wanted)
     try:
-        stored = target.rounds.until(lambda each: not _astray(each.assignment, each, wanted), patience)
+        stored = target.rounds.until(lambda each: not astray(each.assignment, each, wanted), patience)
     finally:
         # A wish that stays would put executors back that a later repair has placed elsewhere.
         target.rounds.wish({})
     steps = [_stored(target, wanted, stored, patience)]
     if stored is not None and target.watch is not None:
-        steps.append(_wait_until_alive(target, target.watch, expected.asked, past))
+        steps.append(wait_until_alive(target, target.watch, expected.asked, past))
+        steps += wait_until_routed(target, target.watch, staying)
         steps += (Step(action="verify", subject=name, message=message) for name, message in expected.unverified)
     undo = FrozenMap({task: slot for task, slot in before.items() if task in wanted})
     return Receipt(done=all(step.done for step in steps), level=LEVEL, steps=tuple(steps), undo=undo)
@@ -207,59 +206,29 @@ def _ending(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot])
     """
     if target.watch is None:
         return frozenset()
-    kept = {task: slot for task, slot in snapshot.assignment.items() if task not in wanted}
-    ending = touched(snapshot.assignment, {**kept, **wanted})
+    ending = _ending_slots(snapshot, wanted)
     return frozenset(life for life, slot in target.watch.lives(snapshot).items() if slot in ending)
 
 
-def _astray(seen: Mapping[str, Slot], snapshot: Snapshot, wanted: Mapping[str, Slot]) -> list[str]:
-    """Executors that are not where they are wanted; those of a topology that is gone are not missed."""
-    there = {task for each in snapshot.scheduled for task in each.executors}
-    return sorted(task for task, slot in wanted.items() if task in there and seen.get(task) != slot)
+def _staying(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) -> Mapping[Life, Slot]:
+    """The worker processes of topologies whose tasks move that go on in their slots."""
+    if target.watch is None:
+        return {}
+    moving = {task.partition("/")[0] for task in wanted}
+    slots = {slot for each in snapshot.scheduled if each.topology.id in moving for slot in each.assignment.values()}
+    stay = slots - _ending_slots(snapshot, wanted)
+    return {life: slot for life, slot in target.watch.lives(snapshot).items() if slot in stay and life[0] in moving}
+
+
+def _ending_slots(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> frozenset[Slot]:
+    kept = {task: slot for task, slot in snapshot.assignment.items() if task not in wanted}
+    return touched(snapshot.assignment, {**kept, **wanted})
 
 
 def _stored(target: StormTarget, wanted: Mapping[str, Slot], stored: Snapshot | None, patience: float) -> Step:
     if stored is not None:
         return Step(action="assign", subject="nimbus", message=f"round {stored.round} shows {len(wanted)} executors")
     last = target.latest()
-    astray = _astray(last.assignment, last, wanted)
-    message = f"{len(astray)} executors ({_some(astray)}) are not assigned as asked after {patience:.0f} s"
+    away = astray(last.assignment, last, wanted)
+    message = f"{len(away)} executors ({some(away)}) are not assigned as asked after {patience:.0f} s"
     return Step(action="assign", subject="nimbus", done=False, message=message)
-
-
-def _wait_until_alive(target: StormTarget, watch: Watch, asked: Mapping[str, Slot], past: frozenset[Life]) -> Step:
-    began = time.monotonic()
-    while True:
-        snapshot = target.latest()
-        astray = _astray(watch.alive(snapshot, past=past), snapshot, asked)
-        if not astray:
-            return Step(action="alive", subject="workers", message=f"{len(asked)} executors are alive where asked")
-        waited, patience = time.monotonic() - began, target.starting(snapshot)
-        missing = {task: asked[task] for task in astray}
-        # By then Nimbus has dropped every executor that it has no heartbeat of: it knows better than our silence.
-        if waited > snapshot.timing.starting and not _astray(snapshot.assignment, snapshot, missing):
-            return _silent(missing, asked)
-        if waited > patience:
-            started = {slot for life, slot in watch.lives(snapshot).items() if life not in past}
-            return _not_alive(missing, started, patience)
-        time.sleep(POLL)
-
-
-def _silent(missing: Mapping[str, Slot], asked: Mapping[str, Slot]) -> Step:
-    nodes = ", ".join(sorted({slot.node for slot in missing.values()}))
-    message = (
-        f"{len(asked) - len(missing)} executors are alive where asked; {len(missing)} ({_some(sorted(missing))}) run "
-        f"by Nimbus's heartbeats, but do not report: look at the token file and the worker logs on {nodes}"
-    )
-    return Step(action="alive", subject="workers", message=message)
-
-
-def _not_alive(missing: Mapping[str, Slot], started: Collection[Slot], patience: float) -> Step:
-    message = f"{len(missing)} executors ({_some(sorted(missing))}) are not alive where asked after {patience:.0f} s"
-    if count := sum(slot in started for slot in missing.values()):
-        message += f"; the worker processes of {count} have started"
-    return Step(action="alive", subject="workers", done=False, message=message)
-
-
-def _some(tasks: list[str]) -> str:
-    return ", ".join(tasks[:3]) + (", ..." if len(tasks) > 3 else "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import attrs
 
 from headgate_storm.client.connection import NimbusConnection
 from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.workers.backlog import backlog, in_place
+from headgate_storm.workers.backlog import Pause, backlog, in_place
 from headgate_storm.workers.clock import steady
 from headgate_storm.workers.collector import Collector
 from headgate_storm.workers.watch import FRESH
@@ -26,8 +25,8 @@ ACTIVE, INACTIVE = "ACTIVE", "INACTIVE"
 POLL = "task.refresh.poll.secs"
 """Setting of workers: seconds between two looks at the status of their topology."""
 SLOWEST = 10.0
-"""Storm's own `task.refresh.poll.secs`, where Nimbus does not say. With less, a spout may emit after it seems to
-pause."""
+"""Storm's own `task.refresh.poll.secs`, where Nimbus does not say, and the seconds that a worker may be late. With
+less, a spout that does not tell whether it pauses may emit after it seems to."""
 
 
 @attrs.define(eq=False)
@@ -47,7 +46,7 @@ class StormIntake:
     collector: Collector
     nimbus: NimbusConnection
     clock: Callable[[], float] = steady
-    _paused: dict[str, float] = attrs.field(init=False, factory=dict)
+    _paused: dict[str, Pause] = attrs.field(init=False, factory=dict)
 
     def backlog(self, topologies: Sequence[str]) -> Mapping[str, Backlog]:
         """Tuples under way by topology id; topologies that are gone, or being killed, are left out.
@@ -66,16 +65,19 @@ class StormIntake:
         for name in topologies:
             if name in scheduled and status.get(name) in (ACTIVE, INACTIVE):
                 active = status[name] == ACTIVE
-                since = self._since(name, active=active)
-                found[name] = backlog(scheduled[name], reports, active=active, since=since)
+                pause = self._pause_of(name, active=active)
+                found[name] = backlog(scheduled[name], reports, active=active, pause=pause)
         return found
 
-    def _since(self, topology: str, *, active: bool) -> float:
-        """Time from which on its spouts certainly pause; one that somebody else paused may have been just now."""
+    def _pause_of(self, topology: str, *, active: bool) -> Pause:
+        """Its pause; one that somebody else paused may have been just now."""
         if active:
             self._paused.pop(topology, None)
-            return math.inf
-        return self._paused.setdefault(topology, self.clock() + SLOWEST)
+            return Pause()
+        return self._paused.setdefault(topology, self._pause_now(SLOWEST))
+
+    def _pause_now(self, poll: float) -> Pause:
+        return Pause(begin=self.clock(), certain=self.clock() + poll + SLOWEST)
 
     def pause(self, topology: str) -> None:
         """Deactivate a topology.
@@ -92,7 +94,7 @@ class StormIntake:
                 nimbus.deactivate(found.name)
         with self.nimbus.use() as nimbus:
             poll = float(nimbus.nimbus_conf().get(POLL, SLOWEST))
-        self._paused[topology] = self.clock() + poll
+        self._paused[topology] = self._pause_now(poll)
 
     def resume(self, topology: str) -> None:
         """Activate a topology.

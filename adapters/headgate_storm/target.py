@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from headgate_storm.nimbus.seating import Seating
     from headgate_storm.nimbus.snapshot import Snapshot
     from headgate_storm.workers.measures import Life
+    from headgate_storm.workers.routes import Routing
 
 
 class Watch(Protocol):
@@ -43,6 +44,13 @@ class Watch(Protocol):
         Args:
             snapshot: The round of Nimbus that names them.
             past: Processes that were to end: what they say does not count.
+        """
+
+    def routing(self, snapshot: Snapshot) -> FrozenMap[Life, Routing]:
+        """Where the worker processes that are seen now send: to the places that Nimbus assigns, or to former ones.
+
+        Args:
+            snapshot: The newest round of Nimbus.
         """
 
     def reported(self, snapshot: Snapshot) -> frozenset[str]:

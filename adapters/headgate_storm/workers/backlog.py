@@ -6,16 +6,19 @@ acks there are the counts and the queues of all tasks alone: a tuple in the hand
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import TYPE_CHECKING
+
+import attrs
 
 from headgate.model import Backlog
 from headgate_storm.nimbus.snapshot import component_of
 from headgate_storm.workers.measures import lives
-from headgate_storm.workers.topologies import task_numbers
+from headgate_storm.workers.topologies import ends, task_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from headgate_storm.nimbus.snapshot import Scheduled, Snapshot
     from headgate_storm.workers.reports import Report
@@ -27,15 +30,28 @@ ACKER = "__acker"
 """Component of Storm's ackers."""
 
 
-def backlog(scheduled: Scheduled, reports: Iterable[Report], *, active: bool, since: float) -> Backlog:
+@attrs.frozen
+class Pause:
+    """The pause of a topology's spouts, in seconds since 1970 by the collector's clock.
+
+    Attributes:
+        begin: When Nimbus was told; reports of the time before say nothing.
+        certain: From when on spouts of which no report tells that they pause are taken to. A worker looks every few
+            seconds whether it may emit, later where the machine is busy.
+    """
+
+    begin: float = math.inf
+    certain: float = math.inf
+
+
+def backlog(scheduled: Scheduled, reports: Iterable[Report], *, active: bool, pause: Pause) -> Backlog:
     """The backlog of a topology.
 
     Args:
         scheduled: The topology.
         reports: The newest ones, of any topologies, in any order.
         active: Whether its sources may emit.
-        since: Time from which on they certainly do not, seconds since 1970 by the collector's clock: what was reported
-            of the time before says nothing.
+        pause: Since when they do not.
     """
     lives = _lives(scheduled, reports)
     seen = {row.task for life in lives for row in life[-1].tasks}
@@ -48,7 +64,10 @@ def backlog(scheduled: Scheduled, reports: Iterable[Report], *, active: bool, si
     pending = sum(row.tuples for life in lives for row in life[-1].pending or ())
     if pending:
         return Backlog(active=active, tuples=pending, why="neither acked nor failed")
-    if not all(_is_quiet(life, since) for life in lives):
+    spouts = {scheduled.executors[name][0] for name in ends(scheduled)[0]}
+    if not all(_pauses(life, pause, spouts) for life in lives):
+        return Backlog(active=active, why="spouts have not looked yet whether they may emit")
+    if not all(_is_quiet(life, pause.begin) for life in lives):
         return Backlog(active=active, why="tuples moved in the last reports")
     return Backlog(active=active, tuples=0, why="all acked" if acked else "nothing moves; tuples are not acked")
 
@@ -76,6 +95,19 @@ def _lives(scheduled: Scheduled, reports: Iterable[Report]) -> list[list[Report]
         lives[each.process].append(each)
         owner |= {row.task: each.process for row in each.tasks}
     return [lives[process] for process in sorted(set(owner.values()), key=str)]
+
+
+def _pauses(life: list[Report], pause: Pause, spouts: Collection[int]) -> bool:
+    """Check that all spouts of a process paused in its last reports: they tell so, or it is long ago."""
+    return all(
+        each.received - each.window >= (pause.begin if _tells_pause(each, spouts) else pause.certain)
+        for each in life[-QUIET:]
+    )
+
+
+def _tells_pause(report: Report, spouts: Collection[int]) -> bool:
+    own = {row.task for row in report.tasks}.intersection(spouts)
+    return own <= {row.task for row in report.paused or () if row.milliseconds}
 
 
 def _is_quiet(life: list[Report], since: float) -> bool:

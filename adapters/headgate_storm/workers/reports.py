@@ -78,6 +78,24 @@ class PendingRow(NamedTuple):
     tuples: int
 
 
+class PausedRow(NamedTuple):
+    """The first task of a spout's executor, and the milliseconds of a window for which Storm let it pause."""
+
+    task: int
+    milliseconds: int
+
+
+class Routes(NamedTuple):
+    """Places to which a worker sends tuples, as a digest.
+
+    `to` has one task of each component that it sends to, and `digest` is the sum of the CRC-32 of `TASK NODE:PORT` of
+    all tasks of these components.
+    """
+
+    to: tuple[int, ...]
+    digest: int
+
+
 class DelayRow(NamedTuple):
     """Complete latencies of a spout's tuples in a window: so many of so many milliseconds, or of up to 6 % more."""
 
@@ -108,6 +126,8 @@ class Report:
         sources: Of spouts that say something of theirs; reports of an older jar have none.
         pending: Of spouts whose tuples are acked; None of an older jar.
         delays: Complete latencies of the tuples that were sampled; none of an older jar.
+        paused: Of the executors of spouts; None of an older jar.
+        routes: Where the worker sends tuples at the end of the window; None of an older jar, or another Storm.
     """
 
     received: float
@@ -129,6 +149,8 @@ class Report:
     sources: tuple[SourceRow, ...] = ()
     pending: tuple[PendingRow, ...] | None = None
     delays: tuple[DelayRow, ...] = ()
+    paused: tuple[PausedRow, ...] | None = None
+    routes: Routes | None = None
 
     @property
     def worker(self) -> tuple[str, str | None, int]:
@@ -191,7 +213,15 @@ def _report(data: dict[str, Any], received: float) -> Report:
         sources=_rows(SourceRow, data.get("sources", []), unknown=1),
         pending=_rows(PendingRow, data["pending"]) if "pending" in data else None,
         delays=_rows(DelayRow, data.get("delays", [])),
+        paused=_rows(PausedRow, data["paused"]) if "paused" in data else None,
+        routes=None if data.get("routes") is None else _routes(data["routes"]),
     )
+
+
+def _routes(data: dict[str, Any]) -> Routes:
+    if not isinstance(data["to"], list):
+        raise TypeError("routes to no list of tasks")
+    return Routes(tuple(map(_count, data["to"])), _count(data["digest"]))
 
 
 def _rows(kind: Any, rows: list[list[Any]], unknown: int = 7) -> tuple[Any, ...]:

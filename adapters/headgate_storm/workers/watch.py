@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.model import Metrics
+from headgate.model import FrozenMap, Metrics
 from headgate_storm.workers.collector import KEPT, SLOWEST, Collector
 from headgate_storm.workers.measures import lives, metrics_of, seen, task_ids
+from headgate_storm.workers.routes import routing
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from headgate.model import FrozenMap, Slot
+    from headgate.model import Slot
     from headgate_storm.nimbus.snapshot import Snapshot
     from headgate_storm.workers.measures import Life
     from headgate_storm.workers.reports import Report
+    from headgate_storm.workers.routes import Routing
 
 FRESH = 25.0
 """Seconds after which a task that nobody reported is not taken to be alive: two reports at the slowest pace. With less,
@@ -59,6 +61,14 @@ class CollectorWatch:
         ends = (*first.values(), *last.values())  # those between would name the same tasks a hundred times
         rows = ((each.topology, row.task) for each in ends for row in each.tasks)
         return frozenset(numbers[row] for row in rows if row in numbers)
+
+    def routing(self, snapshot: Snapshot) -> FrozenMap[Life, Routing]:
+        """Where the worker processes send that reported in the last `FRESH` seconds.
+
+        Args:
+            snapshot: The newest round of Nimbus.
+        """
+        return FrozenMap(routing(self.collector.recent(FRESH), snapshot))
 
     def alive(self, snapshot: Snapshot, *, past: Collection[Life] = ()) -> FrozenMap[str, Slot]:
         """Slots in which executors were reported in the last `FRESH` seconds, by task id.

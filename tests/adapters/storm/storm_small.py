@@ -7,6 +7,7 @@ import itertools
 import json
 import threading
 import time
+import zlib
 from typing import TYPE_CHECKING, Any, Self
 
 from headgate.model import Slot
@@ -28,6 +29,7 @@ class SmallStorm:
         pids: Process by topology and slot; a restart gives another one.
         deaf: Topologies without hooks. `mute`: nodes on which no worker may report. `silent`: tasks without a report.
         broken: Nodes on which no worker starts.
+        late: Nodes whose workers go on sending to where executors were before; `untold`: those that do not tell.
         status: Sentences by topology in the last answer.
         settings: Nimbus's own, in seconds.
     """
@@ -42,10 +44,13 @@ class SmallStorm:
         self.mute: set[str] = set()
         self.silent: set[tuple[str, int]] = set()
         self.broken: set[str] = set()
+        self.late: set[str] = set()
+        self.untold: set[str] = set()
         self.settings = {"nimbus.monitor.freq.secs": 1, "nimbus.task.launch.secs": 1, "nimbus.task.timeout.secs": 1}
         self.settings["supervisor.worker.start.timeout.secs"] = 1
         self.moves = 0
         self._before: dict[tuple[str, Slot], frozenset[int]] = {}
+        self._first = dict(self.places)
         self.asking = True
         self.status: dict[str, str] = {}
         self._numbers = itertools.count(1)
@@ -103,6 +108,13 @@ class SmallStorm:
         """Let the supervisors start the workers of a topology once more."""
         self._before = {worker: tasks for worker, tasks in self._before.items() if worker[0] != name}
 
+    def _routes(self, name: str, node: str) -> dict[str, Any] | None:
+        if node in self.untold:
+            return None
+        places = self._first if node in self.late else self.places
+        lines = [f"{task} {slot}" for (topology, task), slot in places.items() if topology == name]
+        return {"to": [1], "digest": sum(zlib.crc32(line.encode()) for line in lines)}
+
     def _supervise(self) -> None:
         now = self.workers()
         before = self._before
@@ -134,5 +146,6 @@ class SmallStorm:
                         tasks=rows,
                         flows=[],
                         executors=[],
+                        routes=self._routes(name, slot.node),
                     )
                 )

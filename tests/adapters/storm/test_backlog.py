@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headgate_storm.nimbus.snapshot import read_snapshot
-from headgate_storm.workers.backlog import backlog, in_place
+from headgate_storm.workers.backlog import Pause, backlog, in_place
 from storm_reports import report
 from storm_rounds import component, round_text, supervisor, topology, word_count
 
@@ -22,11 +22,12 @@ def scheduled(made=None):
 def said(number, **more):
     """A report of a second that ended `number` seconds after the pause."""
     plain = {"number": number, "window": 1000, "tasks": IDLE, "flows": [], "executors": [], "pending": [[4, 0]]}
+    plain["paused"] = [[4, 1000]]
     return report(PAUSED + number, **{**plain, **more})
 
 
-def look(*reports, made=None, since=PAUSED):
-    return backlog(scheduled(made), reports, active=False, since=since)
+def look(*reports, made=None, since=PAUSED, certain=PAUSED + 100):
+    return backlog(scheduled(made), reports, active=False, pause=Pause(since, certain))
 
 
 def test_two_quiet_seconds_after_the_pause_show_an_empty_topology():
@@ -51,6 +52,21 @@ def test_whatever_moves_shows_that_it_is_not(busy):
     assert look(said(1), said(2, **busy)).tuples is None
     assert look(said(1, **busy), said(2)).tuples is None
     assert look(said(1, **busy), said(2), said(3)).tuples == 0
+
+
+def test_a_spout_that_has_not_looked_yet_may_still_emit():
+    busy = [said(number, paused=[[4, 0]]) for number in (1, 2, 3)]
+    assert look(*busy).tuples is None
+    assert look(*busy).why == "spouts have not looked yet whether they may emit"
+    assert look(*busy[:2], said(3)).tuples is None
+    assert look(*busy[:2], said(3), said(4)).tuples == 0
+
+
+@pytest.mark.parametrize("paused", [[], [[4, 0]], [[3, 1000]]], ids=["no row", "no pause", "another task"])
+def test_a_spout_of_which_no_report_tells_pauses_when_it_has_to(paused):
+    late = [said(number, paused=paused) for number in (1, 2)]
+    assert look(*late, certain=PAUSED + 0.5).tuples is None  # the first reaches back to before
+    assert look(*late, certain=PAUSED).tuples == 0
 
 
 def test_what_a_slow_bolt_holds_is_known_by_its_ack_that_is_missing():
@@ -87,5 +103,5 @@ def test_reports_of_workers_in_former_slots_say_nothing_of_a_topology_that_was_m
     now = [said(number, supervisor="a", port=6701, started=2) for number in (3, 4)]
     assert in_place([*former, *now], snapshot) == now
     (moved,) = snapshot.scheduled
-    assert backlog(moved, in_place(former, snapshot), active=False, since=PAUSED).tuples is None
-    assert backlog(moved, in_place([*former, *now], snapshot), active=False, since=PAUSED).tuples == 0
+    assert backlog(moved, in_place(former, snapshot), active=False, pause=Pause(PAUSED)).tuples is None
+    assert backlog(moved, in_place([*former, *now], snapshot), active=False, pause=Pause(PAUSED)).tuples == 0

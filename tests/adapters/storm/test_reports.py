@@ -250,7 +250,7 @@ def test_garbage_is_a_document_error(line: bytes | str) -> None:
 
 
 COUNTS = ("v", "port", "started", "number", "time", "window", "cpu", "heap", "dropped", "sample")
-ROWS = {"tasks": 7, "flows": 4, "executors": 3, "sources": 4}
+ROWS = {"tasks": 7, "flows": 4, "executors": 3, "sources": 4, "paused": 2}
 
 
 @pytest.mark.parametrize("value", [10**400, 2**53 + 1, -1, 1.5, float("inf"), float("nan"), True, "1", [1], None, 1e9])
@@ -277,6 +277,14 @@ def test_rows_of_another_form_are_a_document_error(rows: object) -> None:
     for name in ROWS:
         with pytest.raises(DocumentError):
             read_report(report_line(**{name: rows}), 0.0)
+
+
+@pytest.mark.parametrize(
+    "routes", [[], 7, "", {"to": 4, "digest": 1}, {"to": [-1], "digest": 1}, {"to": []}, {"to": [], "digest": 1.5}]
+)
+def test_routes_of_another_form_are_a_document_error(routes: object) -> None:
+    with pytest.raises(DocumentError):
+        read_report(report_line(routes=routes), 0.0)
 
 
 def test_the_largest_numbers_give_figures() -> None:

@@ -124,6 +124,7 @@ def site(java, ports, tmp_path_factory):
         "headgate.collector": f"127.0.0.1:{port}",
         "headgate.collector.token.file": str(folder / "token"),
         "headgate.monitor.seconds": 1,
+        "task.refresh.poll.secs": 10,  # as Storm has it: so long a worker that stays may send to former places
         "nimbus.task.launch.secs": 180,
         "storm.messaging.netty.max_wait_ms": 200,
     }

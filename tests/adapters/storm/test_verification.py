@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,6 +14,7 @@ from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
 from headgate.model import FrozenMap, Plan, Slot
 from headgate.plugins.host import PluginHost
+from headgate_storm import arrival
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.target import StormTarget
 from headgate_storm.workers import watch
@@ -124,6 +127,39 @@ def test_an_executor_that_is_silent_after_its_move_is_believed_by_nimbus_s_heart
     assert receipt.done, messages(receipt)
     assert "2 (wc/x/0, wc/x/1) run by Nimbus's heartbeats, but do not report" in messages(receipt)
     assert world.storm.moves == 1
+
+
+def test_a_move_ends_when_workers_that_stay_send_to_the_new_place():
+    with cluster(wc=[S1, S2, S3]) as world:
+        eventually(lambda: len(world.seen()) == 3)
+        world.storm.late.add("s3")
+        reads = threading.Timer(2.0, world.storm.late.clear)
+        began = time.monotonic()
+        reads.start()
+        receipt = world.carry_out(patience=3.0)
+        assert receipt.done, messages(receipt)
+        assert time.monotonic() - began >= 2.0
+        assert "former places" not in messages(receipt)
+
+
+def test_a_worker_that_stays_and_does_not_tell_where_it_sends_is_given_the_time_that_it_needs(monkeypatch):
+    monkeypatch.setattr(arrival, "UNTOLD", 2.0)
+    with cluster(wc=[S1, S2, S3]) as world:
+        eventually(lambda: len(world.seen()) == 3)
+        world.storm.untold.add("s3")
+        began = time.monotonic()
+        assert world.carry_out(patience=3.0).done
+        assert time.monotonic() - began >= 2.0
+
+
+def test_workers_that_never_send_to_the_new_place_are_named_and_nothing_is_undone(monkeypatch):
+    monkeypatch.setattr(arrival, "ROUTED", 1.0)
+    with cluster(wc=[S1, S2, S3], more=[HIGH]) as world:
+        eventually(lambda: len(world.seen()) == 4)
+        world.storm.late.add("s3")
+        receipt = world.carry_out(patience=3.0)
+        assert receipt.done, messages(receipt)
+        assert "verify workers: 1 workers (s3:6700) still send to former places after 1 s" in messages(receipt)
 
 
 def test_a_worker_that_does_not_start_is_a_failure_and_says_so(world):

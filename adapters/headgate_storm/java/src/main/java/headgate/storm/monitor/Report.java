@@ -15,7 +15,8 @@ import org.apache.storm.utils.Utils;
  * <p>{@code window} is in milliseconds, {@code cpu} in nanoseconds, {@code heap} in bytes. {@code tasks} has the rows
  * of {@link Counts#tell}, {@code flows} those of {@link Counts#tellFlows}, and {@code executors} has
  * {@code [first task,cpu,queue]}, null where it is not known. {@code sources} has the rows of {@link Sources#tell},
- * {@code pending} those of {@link Counts#tellPending}, {@code delays} those of {@link Delays#tell}.
+ * {@code pending} those of {@link Counts#tellPending}, {@code delays} those of {@link Delays#tell}, {@code paused} those of
+ * {@link Pauses#tell}; {@code routes} is what {@link Routes#tell} says.
  */
 final class Report {
     private static final int VERSION = 1;
@@ -25,7 +26,9 @@ final class Report {
     private final OperatingSystemMXBean system =
             (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     private final Threads threads = new Threads();
+    final Routes routes = new Routes();
     private final Sources sources;
+    private final Pauses pauses;
     private final String topology;
     private final int port;
     private final String head;
@@ -37,6 +40,7 @@ final class Report {
         this.topology = topology;
         this.port = port;
         this.sources = new Sources(topology, port);
+        this.pauses = new Pauses(topology, port);
         this.head = "{\"v\":" + VERSION + ",\"topology\":" + quote(topology) + ",\"supervisor\":" + supervisor()
                 + ",\"host\":" + host() + ",\"port\":" + port + ",\"started\":" + System.currentTimeMillis();
     }
@@ -66,7 +70,11 @@ final class Report {
         tellExecutors(tasks, json);
         close(json).append(",\"sources\":[");
         sources.tell(json);
-        return close(json).append("}\n").toString();
+        close(json).append(",\"paused\":[");
+        pauses.tell(json);
+        close(json).append(",\"routes\":");
+        routes.tell(json);
+        return json.append("}\n").toString();
     }
 
     private void tellExecutors(Map<Integer, Counts> tasks, StringBuilder json) {

@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import org.apache.storm.task.GeneralTopologyContext;
 import org.apache.storm.task.WorkerTopologyContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,6 +48,14 @@ final class Reporter implements Runnable {
         }
         reporter.tasks.put(counts.task, counts);
         return reporter;
+    }
+
+    /** Takes the context of a tuple, if its worker reports. */
+    static void know(String topology, int port, GeneralTopologyContext context) {
+        Reporter reporter = REPORTERS.get(topology + "-" + port);
+        if (reporter != null) {
+            reporter.report.routes.know(context);
+        }
     }
 
     void leave(int task) {

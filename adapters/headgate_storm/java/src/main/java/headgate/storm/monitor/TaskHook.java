@@ -18,6 +18,8 @@ public final class TaskHook extends BaseTaskHook {
     private static final Logger LOG = LoggerFactory.getLogger(TaskHook.class);
 
     private int task;
+    private TopologyContext context;
+    private boolean known;
     private boolean acking;
     private Reporter reporter;
     /** Null where nothing is counted. */
@@ -27,7 +29,9 @@ public final class TaskHook extends BaseTaskHook {
     public void prepare(Map<String, Object> conf, TopologyContext context) {
         try {
             task = context.getThisTaskId();
+            this.context = context;
             Settings settings = Settings.of(conf);
+            known = settings == null;
             if (settings != null && task >= 0 && !conf.containsKey(WorkerTallies.COUNTED)) {
                 acking = !context.getComponentTasks("__acker").isEmpty();
                 Counts fresh = new Counts(task, context, settings.sample);
@@ -60,9 +64,22 @@ public final class TaskHook extends BaseTaskHook {
 
     @Override
     public void boltExecute(BoltExecuteInfo info) {
+        if (!known) {
+            know(info);
+        }
         Counts counts = this.counts;
         if (counts != null && info.tuple.getSourceTask() >= 0) {
             counts.received++;
+        }
+    }
+
+    /** The tuple of any bolt will do, Storm's own ones too. */
+    private void know(BoltExecuteInfo info) {
+        known = true;
+        try {
+            Reporter.know(context.getStormId(), context.getThisWorkerPort(), info.tuple.getContext());
+        } catch (RuntimeException | LinkageError error) {
+            LOG.warn("Where the worker of task {} sends tuples is not reported: {}", task, error.toString());
         }
     }
 
