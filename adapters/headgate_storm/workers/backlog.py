@@ -1,7 +1,7 @@
 """Tuples of a topology that are under way, by the reports of its workers: a pure function of them.
 
 Spouts of acked topologies know it to the tuple: what they sent to be acked, less what was acked or failed. Without
-acks there are the counts and the queues of all tasks alone: a tuple in the hands of a bolt is not seen.
+acks there are the counts and the queues of all tasks alone: a tuple in the hands of a bolt is seen if the bolt tells.
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ def backlog(scheduled: Scheduled, reports: Iterable[Report], *, active: bool, pa
     pending = sum(row.tuples for life in lives for row in life[-1].pending or ())
     if pending:
         return Backlog(active=active, tuples=pending, why="neither acked nor failed")
+    held = sum(row.tuples for life in lives for row in life[-1].held)
+    if held:
+        return Backlog(active=active, tuples=held, why="held by bolts, as these tell")
     spouts = {scheduled.executors[name][0] for name in ends(scheduled)[0]}
     if not all(_pauses(life, pause, spouts) for life in lives):
         return Backlog(active=active, why="spouts have not looked yet whether they may emit")

@@ -78,6 +78,13 @@ class PendingRow(NamedTuple):
     tuples: int
 
 
+class HeldRow(NamedTuple):
+    """A task that tells how many tuples it holds, in no queue, at the end of a window."""
+
+    task: int
+    tuples: int
+
+
 class PausedRow(NamedTuple):
     """The first task of a spout's executor, and the milliseconds of a window for which Storm let it pause."""
 
@@ -127,6 +134,7 @@ class Report:
         pending: Of spouts whose tuples are acked; None of an older jar.
         delays: Complete latencies of the tuples that were sampled; none of an older jar.
         paused: Of the executors of spouts; None of an older jar.
+        held: Of tasks that tell; none of an older jar.
         routes: Where the worker sends tuples at the end of the window; None of an older jar, or another Storm.
     """
 
@@ -150,6 +158,7 @@ class Report:
     pending: tuple[PendingRow, ...] | None = None
     delays: tuple[DelayRow, ...] = ()
     paused: tuple[PausedRow, ...] | None = None
+    held: tuple[HeldRow, ...] = ()
     routes: Routes | None = None
 
     @property
@@ -214,6 +223,7 @@ def _report(data: dict[str, Any], received: float) -> Report:
         pending=_rows(PendingRow, data["pending"]) if "pending" in data else None,
         delays=_rows(DelayRow, data.get("delays", [])),
         paused=_rows(PausedRow, data["paused"]) if "paused" in data else None,
+        held=_rows(HeldRow, data.get("held", [])),
         routes=None if data.get("routes") is None else _routes(data["routes"]),
     )
 

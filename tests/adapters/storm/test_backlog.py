@@ -96,6 +96,14 @@ def test_without_ackers_what_moves_is_all_that_is_known():
     assert look(*reports, made=made).why == "nothing moves; tuples are not acked"
 
 
+def test_a_bolt_that_tells_what_it_holds_is_waited_for_without_ackers_and_with_them():
+    made = topology("wc", component("count", [2, 2, 3, 3]), component("lines", [4, 4], kind="spout"))
+    reports = [said(number, pending=[], held=[[2, 5], [3, 2]]) for number in (1, 2)]
+    assert (look(*reports, made=made).tuples, look(*reports, made=made).why) == (7, "held by bolts, as these tell")
+    assert look(*reports, said(3, pending=[], held=[[2, 0]]), made=made).tuples == 0
+    assert look(said(1), said(2, held=[[2, 1]])).tuples == 1
+
+
 def test_reports_of_workers_in_former_slots_say_nothing_of_a_topology_that_was_moved():
     made = word_count(slots=[("a", 6701)], assignment=[0, 0, 0, 0])
     snapshot = read_snapshot(round_text([supervisor("a")], [made]))

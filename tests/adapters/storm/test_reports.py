@@ -250,7 +250,7 @@ def test_garbage_is_a_document_error(line: bytes | str) -> None:
 
 
 COUNTS = ("v", "port", "started", "number", "time", "window", "cpu", "heap", "dropped", "sample")
-ROWS = {"tasks": 7, "flows": 4, "executors": 3, "sources": 4, "paused": 2}
+ROWS = {"tasks": 7, "flows": 4, "executors": 3, "sources": 4, "paused": 2, "held": 2}
 
 
 @pytest.mark.parametrize("value", [10**400, 2**53 + 1, -1, 1.5, float("inf"), float("nan"), True, "1", [1], None, 1e9])

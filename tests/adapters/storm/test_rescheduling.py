@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.m
 
 THREE = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=400.0, memory_mb=2048.0, slots=3) for last in (41, 42, 43))
 NAMES = ("event", "archive")
+CONF = {"event": {}, "archive": {"topology.acker.executors": 0}}
+"""Tuples of the first are acknowledged; of the second nobody knows but sinks, which tell what they hold."""
 RATE = 20.0
 """Tuples per second of each of two spouts: sinks hold 120 of them at a time."""
 KILLS = int(os.environ.get("HEADGATE_TEST_KILLS", "3"))
@@ -135,7 +137,7 @@ def site(java, ports, tmp_path_factory):
         with made.stack:
             made.serve("--drain", "120")
             for name in NAMES:
-                made.tally.submit_held(name, rate=RATE)
+                made.tally.submit_held(name, rate=RATE, **CONF[name])
             for name in NAMES:
                 wait_for(f"tuples of {name}", lambda name=name: made.tally.lines(name, "written"))
             wait_for("nodes by priority", lambda: made.holds(1, 2))

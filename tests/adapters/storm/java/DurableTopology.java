@@ -193,6 +193,7 @@ public final class DurableTopology {
             this.collector = collector;
             file = Path.of(folder, "written-" + context.getThisTaskId());
             holds = held(conf);
+            context.registerGauge("headgate-held", batch::size);
         }
 
         @Override
