@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from itertools import chain
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from headgate.model import FrozenMap, Profile
-from headgate.model.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
+from headgate.model.knowledge import Demand, Drift, Knowledge, NodeHealth, ProfileFit
 from headgate_pipeline.learning.drift import history
 from headgate_pipeline.learning.fit import cells_of
+from headgate_pipeline.learning.flows import traffic
+from headgate_pipeline.learning.groups import split
 from headgate_pipeline.learning.health import NodeRecord, health
 from headgate_pipeline.tables.histogram import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from headgate.model import Cluster
     from headgate_pipeline.learning.fit import Line
@@ -122,31 +121,6 @@ def capacities(cluster: Cluster) -> dict[str, float]:
     return {kind: points for kind, points in found.items() if points > 0}
 
 
-def split(columns: Mapping[str, Any], *names: str) -> dict[tuple[str, ...], Any]:
-    """Indices of the rows of each combination of values, in order of the values."""
-    if not columns:
-        return {}
-    codes, values = zip(*(_coded(columns[name]) for name in names), strict=True)
-    order = np.lexsort(codes[::-1])
-    if not len(order):
-        return {}
-    changed = np.any([code[order][1:] != code[order][:-1] for code in codes], axis=0)
-    parts = np.split(order, np.flatnonzero(changed) + 1)
-    return {tuple(value[code[part[0]]] for code, value in zip(codes, values, strict=True)): part for part in parts}
-
-
-def _coded(column: Any) -> tuple[NDArray[np.int64], list[str]]:
-    """Values as numbers in their order; null is ""."""
-    # pyarrow is optional and costs 0.2 s, as in `table`.
-    from pyarrow import array, compute
-
-    coded = compute.fill_null(array(column, "string", from_pandas=True), "").dictionary_encode()
-    values = coded.dictionary.to_pylist()
-    ranks = np.empty(len(values), dtype=np.int64)
-    ranks[np.array(sorted(range(len(values)), key=values.__getitem__), dtype=np.int64)] = np.arange(len(values))
-    return ranks[coded.indices.to_numpy()], sorted(values)
-
-
 def profiles(
     cells: Mapping[str, Any], points: Mapping[str, float]
 ) -> Iterator[tuple[Group, tuple[ProfileFit, Line, list[Drift]]]]:
@@ -228,58 +202,6 @@ def _demands(counts: Mapping[str, Any]) -> Iterator[Demand]:
         names: dict[str, Any] = {**dict(zip(GROUP, group, strict=True)), "resource": resource}
         rounded: dict[str, Any] = {name: float(f"{value:.9g}") for name, value in shares.items()}
         yield Demand(**names, **rounded, samples=int(n.sum()), peak=top)
-
-
-def task_seconds(sums: Mapping[str, Any]) -> dict[str, float]:
-    """Seconds for which each task was watched."""
-    return {
-        task: float(np.sum(sums["seconds"][rows]))
-        for (kind, task), rows in split(sums, "kind", "task").items()
-        if kind == "task"
-    }
-
-
-def flow_rates(
-    sums: Mapping[str, Any], kind: str = "flow"
-) -> Iterator[tuple[tuple[str, str, str, str, str], float | None, float | None]]:
-    """Flows: topology, sender, receiver and their components; tuples/s and bytes/s while the sender was watched.
-
-    Args:
-        sums: Columns of the table `sums`.
-        kind: `flow`, or `stream` for those between all tasks of two components, whose names stand for the tasks'.
-    """
-    seconds = task_seconds(sums)
-    # A component is watched for as long as the one of its tasks that is watched longest.
-    for task, watched in tuple(seconds.items()) if kind == "stream" else ():
-        component = task.rpartition("/")[0]
-        seconds[component] = max(watched, seconds.get(component, 0.0))
-    own = {name: column[sums["kind"] == kind] for name, column in sums.items()}
-    names = ("topology", "task", "target", "component", "target_component")
-    for key, rows in split(own, *names).items() if own and len(own["kind"]) else ():
-        topology, task, target, source, receiver = key
-        # Flows without tuples are not reported: their sender's time counts, not the time of the reports.
-        whole = max(seconds.get(task, 0.0), float(np.sum(own["seconds"][rows])))
-        amounts = [_over(own[f"s_{name}"][rows], whole) for name in ("tuples", "bytes")]
-        yield (topology, task, target, source, receiver), amounts[0], amounts[1]
-
-
-def _over(parts: Any, whole: float) -> float | None:
-    """A sum by seconds; None where nothing was measured."""
-    values = parts[~np.isnan(parts.astype(np.float64))].astype(np.float64)
-    return float(f"{np.sort(values).sum() / whole:.9g}") if len(values) and whole > 0 else None
-
-
-def traffic(sums: Mapping[str, Any]) -> Iterator[ComponentTraffic]:
-    """Traffic between components."""
-    total: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
-    for (topology, _, _, source, target), tuples, size in chain(flow_rates(sums), flow_rates(sums, "stream")):
-        link = total[topology, source, target]
-        for name, amount in (("tuples", tuples), ("bytes", size)):
-            if amount is not None:
-                link[name] = link.get(name, 0.0) + amount
-    for (topology, source, target), amounts in sorted(total.items()):
-        rounded: dict[str, Any] = {name: float(f"{amount:.9g}") for name, amount in amounts.items()}
-        yield ComponentTraffic(topology=topology, source=source, target=target, **rounded)
 
 
 def nodes(

@@ -19,7 +19,8 @@ from headgate.model import (
     TaskSample,
     TopologySample,
 )
-from headgate_pipeline.learning.learn import flow_rates, split
+from headgate_pipeline.learning.flows import flow_rates
+from headgate_pipeline.learning.groups import split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,7 +10,7 @@ from headgate.model import FrozenMap, Request, Status
 from headgate.model.knowledge import Knowledge
 from headgate.plugins.host import PluginHost
 from headgate_pipeline.intake.files import digest, inspect, listing
-from headgate_pipeline.learning.learn import split
+from headgate_pipeline.learning.groups import split
 from headgate_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
 from headgate_pipeline.synthetic import COSTS, TYPES
 from headgate_pipeline.tables.histogram import RATE_STEPS, STEPS
