@@ -31,7 +31,8 @@ import org.apache.storm.tuple.Values;
  *
  * <p>Arguments: name, folder for what is written down, tuples per second of each spout, settings of the topology as JSON. The
  * spouts send nothing new once the folder has a file {@code stop}. With the setting {@code durable.held} they send each number
- * once, whatever becomes of it, and sinks hold tuples in batches from tick to tick: one that a sink holds is in no queue.
+ * once, whatever becomes of it, and sinks hold tuples in batches from tick to tick, for {@code durable.held.seconds}: one that a
+ * sink holds is in no queue.
  */
 public final class DurableTopology {
     private DurableTopology() {
@@ -39,18 +40,19 @@ public final class DurableTopology {
 
     @SuppressWarnings("unchecked")
     public static void main(String[] arguments) throws Exception {
+        Map<String, Object> asked = new ObjectMapper().readValue(arguments[3], Map.class);
         TopologyBuilder builder = new TopologyBuilder();
         builder.setSpout("source", new Source(arguments[1], Double.parseDouble(arguments[2])), 2);
         builder.setBolt("pass", new Pass(), 2).shuffleGrouping("source");
         builder.setBolt("sum", new Sum(), 2).fieldsGrouping("pass", new Fields("key"));
         builder.setBolt("write", new Write(arguments[1]), 2).shuffleGrouping("sum")
-                .addConfiguration(Config.TOPOLOGY_TICK_TUPLE_FREQ_SECS, 3);
+                .addConfiguration(Config.TOPOLOGY_TICK_TUPLE_FREQ_SECS, asked.getOrDefault("durable.held.seconds", 3));
         Config conf = new Config();
         conf.setNumWorkers(2);
         conf.setNumAckers(2);
         conf.setMessageTimeoutSecs(20);
         conf.put(Config.TOPOLOGY_COMPONENT_RESOURCES_ONHEAP_MEMORY_MB, 24.0);
-        conf.putAll(new ObjectMapper().readValue(arguments[3], Map.class));
+        conf.putAll(asked);
         StormSubmitter.submitTopology(arguments[0], conf, builder.createTopology());
     }
 
