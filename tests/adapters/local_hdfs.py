@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import shutil
 import subprocess
 import urllib.parse
 from typing import TYPE_CHECKING
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PACKAGE = "org.apache.hadoop.hdfs.server"
+ADMIN = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
 
 
 class WebHdfs:
     """Files of an HDFS by its REST API."""
 
-    def __init__(self, port: int, rpc: int) -> None:
-        self.port, self.rpc = port, rpc
+    def __init__(self, port: int, rpc: int, daemons: Daemons) -> None:
+        self.port, self.rpc, self.daemons = port, rpc, daemons
 
     def url(self, path: str) -> str:
         return f"hdfs://{HOST}:{self.rpc}/{path}"
@@ -79,49 +81,136 @@ class WebHdfs:
             return response.headers.get("Location"), answer
 
 
-@contextlib.contextmanager
-def local_hdfs(work: Path):
-    """An HDFS with one DataNode."""
-    java, jars, ports, group = find_java(JAVA).program, resolve_locked(LOCK), Ports(), lifetime().group()
-    rpc, web, data, data_web, data_ipc = ports.take(5)
-    conf = work / "conf"
-    conf.mkdir(parents=True)
-    own = {
+class Daemons:
+    """Daemons of HDFS by name, each with settings of its own; what is dead can be started again on its folders."""
+
+    def __init__(self, work: Path, group: str) -> None:
+        self.work, self.group, self.running, self.confs = work, group, {}, {}
+        self.java, self.jars = find_java(JAVA).program, resolve_locked(LOCK)
+
+    def configure(self, name: str, settings: dict, filesystem: str) -> None:
+        conf = self.confs[name] = self.work / f"{name}-conf"
+        conf.mkdir(parents=True)
+        (conf / "hdfs-site.xml").write_text(xml_text(settings))
+        core = {"fs.defaultFS": filesystem, "hadoop.tmp.dir": self.work / f"{name}-tmp"}
+        (conf / "core-site.xml").write_text(xml_text(core))
+        (conf / "log4j.properties").write_text(LOG)
+
+    def command(self, name: str, program: str) -> list[str]:
+        path = os.pathsep.join(map(str, (self.confs[name], *self.jars)))
+        return [str(self.java), *JVM, "-cp", path, program]
+
+    def run(self, name: str, program: str, *words: str) -> None:
+        command = [*self.command(name, program), *words]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+
+    def start(self, name: str) -> None:
+        program = f"{PACKAGE}.{'datanode.DataNode' if name == 'datanode' else 'namenode.NameNode'}"
+        log = self.work / f"{name}.log"
+        command = self.command(name, program)
+        self.running[name] = Daemon.start(name, command, log=log, env=dict(os.environ), group=self.group)
+
+    def kill(self, name: str) -> None:
+        end([self.running.pop(name)], grace=0)
+
+
+def until_it_serves(client: WebHdfs) -> None:
+    """Wait until a NameNode serves, and has a DataNode with room."""
+    running = client.daemons.running
+    for _ in patience(lambda: tuple(running.values()), 600, f"no HDFS is up at {HOST}:{client.rpc}"):
+        with contextlib.suppress(OSError, AssertionError):  # it serves some time after it was started
+            if not client.safe_mode():
+                client.write("probe", b"1")  # the first report of the DataNode's room may come later still
+                client.delete("probe")
+                break
+
+
+def data_node(ports: Ports, work: Path) -> dict:
+    """Settings of the DataNode, and what all daemons have in common."""
+    data, web, ipc = ports.take(3)
+    return {
         "dfs.replication": 1,
-        "dfs.namenode.http-address": f"{HOST}:{web}",
         "dfs.datanode.hostname": HOST,
         "dfs.datanode.address": f"{HOST}:{data}",
-        "dfs.datanode.http.address": f"{HOST}:{data_web}",
-        "dfs.datanode.ipc.address": f"{HOST}:{data_ipc}",
-        "dfs.namenode.name.dir": (work / "name").as_uri(),
+        "dfs.datanode.http.address": f"{HOST}:{web}",
+        "dfs.datanode.ipc.address": f"{HOST}:{ipc}",
         "dfs.datanode.data.dir": (work / "data").as_uri(),
         "dfs.permissions.enabled": "false",
         "dfs.heartbeat.interval": 1,
         "dfs.namenode.redundancy.considerLoad": "false",  # there is no other DataNode, however busy this one is
     }
-    (conf / "hdfs-site.xml").write_text(xml_text(own))
-    (conf / "core-site.xml").write_text(
-        xml_text({"fs.defaultFS": f"hdfs://{HOST}:{rpc}", "hadoop.tmp.dir": work / "tmp"})
-    )
-    (conf / "log4j.properties").write_text(LOG)
-    command = [str(java), *JVM, "-cp", os.pathsep.join(map(str, (conf, *jars)))]
-    format_it = [*command, f"{PACKAGE}.namenode.NameNode", "-format", "-nonInteractive"]
-    subprocess.run(format_it, check=True, capture_output=True, timeout=300)
-    daemons = []
+
+
+@contextlib.contextmanager
+def hdfs_daemons(work: Path):
+    """Daemons that end with the block, and ports for them."""
+    ports, group = Ports(), lifetime().group()
+    daemons = Daemons(work, group)
     try:
-        for name in ("namenode.NameNode", "datanode.DataNode"):
-            log = work / f"{name}.log"
-            full = [*command, f"{PACKAGE}.{name}"]
-            daemons.append(Daemon.start(name, full, log=log, env=dict(os.environ), group=group))
-        client = WebHdfs(web, rpc)
-        for _ in patience(lambda: daemons, 600, f"no HDFS is up at {HOST}:{rpc}"):
-            with contextlib.suppress(OSError, AssertionError):  # it serves some time after it was started
-                if not client.safe_mode():
-                    client.write("probe", b"1")  # the first report of the DataNode's room may come later still
-                    client.delete("probe")
-                    break
-        yield client
+        yield daemons, ports
     finally:
-        end(daemons, grace=0)
+        end(daemons.running.values(), grace=0)
         end_group(group)
         ports.release()
+
+
+@contextlib.contextmanager
+def local_hdfs(work: Path):
+    """An HDFS with one DataNode."""
+    with hdfs_daemons(work) as (daemons, ports):
+        rpc, web = ports.take(2)
+        name_node = {
+            "dfs.namenode.http-address": f"{HOST}:{web}",
+            "dfs.namenode.name.dir": (work / "name").as_uri(),
+        }
+        settings = data_node(ports, work) | name_node
+        for name in ("namenode", "datanode"):
+            daemons.configure(name, settings, f"hdfs://{HOST}:{rpc}")
+        daemons.run("namenode", f"{PACKAGE}.namenode.NameNode", "-format", "-nonInteractive")
+        for name in ("namenode", "datanode"):
+            daemons.start(name)
+        client = WebHdfs(web, rpc, daemons)
+        until_it_serves(client)
+        yield client
+
+
+@contextlib.contextmanager
+def hdfs_pair(work: Path, service: str = "pair"):
+    """An HDFS whose name service has two NameNodes, the first of them active: a client of each, and their settings."""
+    names = ("one", "two")
+    with hdfs_daemons(work) as (daemons, ports):
+        settings = data_node(ports, work) | {
+            "dfs.nameservices": service,
+            f"dfs.ha.namenodes.{service}": ",".join(names),
+            f"dfs.client.failover.proxy.provider.{service}": f"{PACKAGE}.namenode.ha.ConfiguredFailoverProxyProvider",
+            "dfs.namenode.shared.edits.dir": (work / "edits").as_uri(),
+            "dfs.ha.fencing.methods": "shell(/bin/true)",
+        }
+        clients = {}
+        for name in names:
+            rpc, web = ports.take(2)
+            settings |= {
+                f"dfs.namenode.rpc-address.{service}.{name}": f"{HOST}:{rpc}",
+                f"dfs.namenode.http-address.{service}.{name}": f"{HOST}:{web}",
+            }
+            clients[name] = WebHdfs(web, rpc, daemons)
+        for name in (*names, "datanode"):
+            own = {"dfs.namenode.name.dir": (work / name).as_uri()}
+            own |= {} if name == "datanode" else {"dfs.ha.namenode.id": name}
+            daemons.configure(name, settings | own, f"hdfs://{service}")
+        daemons.run("one", f"{PACKAGE}.namenode.NameNode", "-format", "-nonInteractive")
+        shutil.copytree(work / "one", work / "two")  # as -bootstrapStandby does
+        for name in (*names, "datanode"):
+            daemons.start(name)
+        activate(daemons, "one")
+        until_it_serves(clients["one"])
+        yield clients, daemons.confs["datanode"]
+
+
+def activate(daemons: Daemons, name: str) -> None:
+    """Make a NameNode of a pair the active one, when it answers."""
+    for _ in patience(lambda: tuple(daemons.running.values()), 600, f"NameNode {name} does not become active"):
+        with contextlib.suppress(AssertionError):
+            daemons.run("datanode", ADMIN, "-transitionToActive", "--forceactive", name)
+            break

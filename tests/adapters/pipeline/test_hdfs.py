@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import signal
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from adapters.local_hdfs import local_hdfs
+from adapters.local_hdfs import activate, hdfs_pair, local_hdfs, until_it_serves
 from adapters.spark.spark_logs import LINES, RECORDED
 from headgate.engines.remote.folder import DRAFTS
 from headgate.engines.remote.hdfs import HdfsFolder
@@ -158,25 +159,73 @@ def test_what_a_killed_run_left_is_removed_when_it_is_an_hour_old(hdfs, tmp_path
     assert list(hdfs.files("learnt/_drafts")) == [f"learnt/{DRAFTS}young"]
 
 
-@pytest.mark.matrix
-def test_a_run_that_is_killed_while_it_uploads_is_made_up_for_by_the_next(hdfs, tmp_path):
+@contextlib.contextmanager
+def uploading(hdfs, tmp_path, base, **environment):
+    """A run that has begun to upload; what its samples are is in `raw` here, too."""
     PLANT.write(tmp_path / "raw", windows=4000)  # so many hours that the upload lasts
     upload(hdfs, tmp_path / "raw", "raw")
     hdfs.write("learnt/other", b"of somebody else")
-    words = ("pipeline", "run", hdfs.url("raw"), "-O", hdfs.url("learnt"), "--cache", tmp_path / "cache")
+    words = ("pipeline", "run", f"{base}/raw", "-O", f"{base}/learnt", "--cache", tmp_path / "cache")
     end = time.monotonic() + PATIENCE
-    with running(*words, folder=tmp_path) as (process, _):
+    with running(*words, folder=tmp_path, **environment) as (process, _):
         while process.poll() is None and len(hdfs.files("learnt")) <= 1:
             assert time.monotonic() < end
-        process.kill()
-        process.communicate(timeout=PATIENCE)
-    assert process.returncode == -signal.SIGKILL
-    done = run(hdfs, tmp_path, cache="elsewhere")
+        yield process
+
+
+def made_up_for(hdfs, tmp_path, base, **environment):
+    """Whether the next run, on another machine, ends with what a run on folders learns, and touches nothing else."""
+    words = ("pipeline", "run", f"{base}/raw", "-O", f"{base}/learnt", "--cache", tmp_path / "elsewhere")
+    done = headgate(*words, **environment)
     assert done.returncode == 0, done.stderr
     here = headgate("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
     assert here.returncode == 0, here.stderr
-    assert hdfs.read("learnt/knowledge.json") == (tmp_path / "here" / "knowledge.json").read_bytes()
-    assert hdfs.read("learnt/other") == b"of somebody else"
+    same = hdfs.read("learnt/knowledge.json") == (tmp_path / "here" / "knowledge.json").read_bytes()
+    return same and hdfs.read("learnt/other") == b"of somebody else"
+
+
+@pytest.mark.matrix
+def test_a_run_that_is_killed_while_it_uploads_is_made_up_for_by_the_next(hdfs, tmp_path):
+    base = hdfs.url("").rstrip("/")
+    with uploading(hdfs, tmp_path, base) as process:
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == -signal.SIGKILL
+    assert made_up_for(hdfs, tmp_path, base)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("dying", ["namenode", "datanode"])
+def test_a_daemon_that_dies_in_an_upload_is_an_error_nothing_is_committed_and_the_next_run_makes_up_for_it(
+    hdfs, tmp_path, dying
+):
+    base = hdfs.url("").rstrip("/")
+    with uploading(hdfs, tmp_path, base) as process:
+        hdfs.daemons.kill(dying)
+        try:
+            _, said = process.communicate(timeout=PATIENCE)
+        finally:
+            hdfs.daemons.start(dying)
+            until_it_serves(hdfs)
+    assert (process.returncode, "Traceback" in said) == (EngineError.exit_code, False), said
+    assert f"{base}/learnt cannot be used: " in " ".join(said.split())
+    assert not any(path.startswith("learnt/manifests") for path in hdfs.files("learnt"))
+    assert made_up_for(hdfs, tmp_path, base)
+
+
+@pytest.mark.matrix
+def test_of_a_pair_of_name_nodes_the_other_one_serves_when_the_first_died_in_an_upload(tmp_path):
+    with hdfs_pair(tmp_path / "hdfs") as (clients, conf):
+        settings = {"HADOOP_CONF_DIR": str(conf)}
+        with uploading(clients["one"], tmp_path, "hdfs://pair", **settings) as process:
+            clients["one"].daemons.kill("one")
+            activate(clients["two"].daemons, "two")
+            _, said = process.communicate(timeout=PATIENCE)
+        # The run goes on, if the other one is active soon enough: it waits for some ten seconds.
+        assert process.returncode == 0 or "hdfs://pair/learnt cannot be used: " in " ".join(said.split())
+        assert "Traceback" not in said
+        until_it_serves(clients["two"])
+        assert made_up_for(clients["two"], tmp_path, "hdfs://pair", **settings)
 
 
 def test_an_event_log_is_read_from_hdfs(hdfs):
