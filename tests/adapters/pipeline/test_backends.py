@@ -159,6 +159,27 @@ def test_a_file_that_goes_between_two_looks_at_it_is_an_error(spark, tmp_path, m
     assert counted(tmp_path / "out") == {}
 
 
+@pytest.mark.spark
+def test_rows_among_which_some_came_twice_are_joined_once_and_kept_for_all_tables(spark, tmp_path, monkeypatch):
+    """The samples go before any table is made: what is kept is all that there is to make tables of."""
+    monkeypatch.setattr(on_spark, "FEW", 0)
+    raw = tmp_path / "raw"
+    write(raw / FIRST / "a.parquet", [task_row(number % 50, memory=64.0) for number in range(60)])
+    with duckdb_backend("500m") as backend:
+        by_duckdb = learnt(backend, raw, tmp_path / "duckdb")
+    prepared = on_spark.queries.prepared
+
+    def removed(rows):
+        shutil.rmtree(raw)
+        return prepared(rows)
+
+    monkeypatch.setattr(on_spark.queries, "prepared", removed)
+    by_spark = learnt(OnSpark(spark), raw, tmp_path / "spark")
+    assert counted(by_spark) == counted(by_duckdb) == {"2026-01-05T00": {"": 50, "duplicate": 10}}
+    for table in ("cells", "levels", "sums"):
+        assert alike(by_spark, by_duckdb, table), table
+
+
 @pytest.fixture(scope="module")
 def odd_rows(tmp_path_factory):
     """Folder of odd rows, and what DuckDB made of them."""

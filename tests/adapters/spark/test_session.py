@@ -16,9 +16,11 @@ import pytest
 from adapters.spark.spark_jobs import HOSTS, executor_pid
 from headgate.engines.java import find_java
 from headgate.errors import EngineError
+from headgate_spark.driver.gateway import scala_context
 from headgate_spark.driver.jar import _compile, spark_home
 from headgate_spark.driver.jvm import jvm_options
 from headgate_spark.driver.session import executors, host_of, level_of, session
+from headgate_spark.nodes import nodes
 from patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -126,6 +128,20 @@ def test_a_session_of_ours_is_hard_and_has_an_executor_a_host(spark: SparkSessio
     assert level_of(spark) == "hard"
     assert sorted(executors(spark).values()) == sorted(HOSTS)
     assert spark.sparkContext.defaultParallelism == 7
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_node_has_room_for_the_tasks_that_its_cores_can_run(spark: SparkSession) -> None:
+    """Cores that are left over are no use to any."""
+    conf = scala_context(spark.sparkContext).conf()
+    conf.set("spark.task.cpus", "2")
+    try:
+        offered = {node.id: node.capacity.cpu for node in nodes(spark)}
+    finally:
+        conf.remove("spark.task.cpus")
+    assert offered == dict(zip(HOSTS, (200.0, 100.0, 0.0), strict=True))
+    assert [node.capacity.cpu for node in nodes(spark)] == [400.0, 200.0, 100.0]
 
 
 @pytest.mark.spark
