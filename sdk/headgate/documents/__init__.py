@@ -230,11 +230,9 @@ def _ordered(constraint: Constraint) -> Constraint:
 
 
 def _by(values: Iterable[T], *names: str) -> tuple[T, ...]:
-    if len(names) == 1:  # what names a value is never None
-        return tuple(sorted(values, key=attrgetter(*names)))
-
-    def key(value: T) -> tuple[tuple[bool, Any], ...]:
-        found = (getattr(value, name) for name in names)
-        return tuple((each is not None, each) for each in found)
-
-    return tuple(sorted(values, key=key))
+    """The values in order of some fields, None before all else."""
+    values, fields = tuple(values), attrgetter(*names)
+    try:
+        return tuple(sorted(values, key=fields))
+    except TypeError:  # None compares with no number
+        return tuple(sorted(values, key=lambda value: [(each is not None, each) for each in fields(value)]))

@@ -89,7 +89,7 @@ def run_scheduler(
             an answer, which may ask nobody.
         processes: Processes to ask it in, in place of a thread; they know it by name.
     """
-    problem, before = Problem.of(request), canonical(request)
+    problem, before, state = Problem.of(request), canonical(request), _state(request)
     provenance = Provenance(
         scheduler=name,
         version=version,
@@ -103,7 +103,7 @@ def run_scheduler(
         lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
         problem.lend(lent)
         call = SchedulerCall(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
-        answer = _ask_here(call, before, cancellation)
+        answer = _ask_here(call, state, cancellation)
     reasons = answer.reasons
     if answer.changed:
         problem = Problem.of(restore(parse(before), Request))
@@ -117,11 +117,11 @@ def run_scheduler(
     return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
 
 
-def _ask_here(call: SchedulerCall, before: str, cancellation: Cancellation | None) -> Answer:
+def _ask_here(call: SchedulerCall, state: int | str, cancellation: Cancellation | None) -> Answer:
     """Answer of a scheduler in a thread of this process, which may have changed the request that it was lent."""
     cancel = cancellation or Cancellation()
     plan, reasons = attempt(call, cancel, mind=cancellation is not None)
-    if not _is_still(call.request, before):
+    if not _is_still(call.request, state):
         return Answer(reasons=(no_plan("mutation", call.name, "changed its request, which it must not"),), changed=True)
     return Answer(plan=plan, reasons=reasons, early=cancel.ended)
 
@@ -134,9 +134,17 @@ def _live(problem: Problem) -> FrozenMap[str, Slot]:
     )
 
 
-def _is_still(request: Request, text: str) -> bool:
+def _state(request: Request) -> int | str:
+    """The hash of a request; its text where a part that is no value of the model has none."""
     try:
-        return canonical(request) == text
+        return hash(request)  # takes a tenth of the time of the text
+    except TypeError:
+        return canonical(request)
+
+
+def _is_still(request: Request, state: int | str) -> bool:
+    try:
+        return _state(request) == state
     except Exception:  # noqa: BLE001 - what was changed may not even be a request any more
         return False
 
