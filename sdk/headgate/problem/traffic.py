@@ -165,7 +165,9 @@ class Traffic:
 
     def _together(self, node_of: NDArray[np.int64]) -> int:
         """Traffic of the blocks between tasks on one node, in units."""
-        blocks, counts, together = self.blocks, _Counts(node_of), 0
+        blocks, together = self.blocks, 0
+        nodes = node_of + 1  # 0 is nowhere
+        senders = np.zeros(int(nodes.max(initial=0)) + 1, dtype=np.int64)
         for a0, a1, b0, b1, rate in zip(
             blocks.source_start.tolist(),
             blocks.source_stop.tolist(),
@@ -174,38 +176,18 @@ class Traffic:
             blocks.rate.tolist(),
             strict=True,
         ):
-            pairs = counts.common(a0, a1, b0, b1)
             # Sum over nodes of senders * receivers, less the pairs of a task with itself.
-            itself = counts.placed(max(a0, b0), min(a1, b1))
+            np.add.at(senders, nodes[a0:a1], 1)
+            senders[0] = 0
+            pairs = int(senders[nodes[b0:b1]].sum())
+            senders[nodes[a0:a1]] = 0
+            itself = int(np.count_nonzero(nodes[max(a0, b0) : min(a1, b1)]))
             together += rate * (pairs - itself)
         return together
 
 
 def _count(node_of: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     return np.bincount(node_of[node_of >= 0], minlength=m)
-
-
-class _Counts:
-    """Number of tasks of an index range on each node; cached by range."""
-
-    def __init__(self, node_of: NDArray[np.int64]) -> None:
-        self._node_of = node_of
-        self._known: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
-
-    def _of(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        if (start, stop) not in self._known:
-            nodes, count = np.unique(self._node_of[start:stop], return_counts=True)
-            self._known[start, stop] = (nodes[nodes >= 0], count[nodes >= 0])
-        return self._known[start, stop]
-
-    def common(self, a0: int, a1: int, b0: int, b1: int) -> int:
-        nodes_a, count_a = self._of(a0, a1)
-        nodes_b, count_b = self._of(b0, b1)
-        _, at_a, at_b = np.intersect1d(nodes_a, nodes_b, assume_unique=True, return_indices=True)
-        return int((count_a[at_a] * count_b[at_b]).sum())
-
-    def placed(self, start: int, stop: int) -> int:
-        return int((self._node_of[start:stop] >= 0).sum()) if stop > start else 0
 
 
 Range = tuple[int, int]
