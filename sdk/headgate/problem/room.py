@@ -215,10 +215,14 @@ class Room:
             self._needs.change(task, node, -1)
 
     def _recount(self, task: int, node: int) -> None:
-        workers, topology = self._workers, self._topology[task]
-        self.free_slots[node] = workers.slots[node] - workers.taken(node)
-        plain = workers.limit[topology] == np.inf
-        self._rows(topology)[:, node] = workers.further(topology, 0, node) if plain else UNKNOWN
+        topology = self._topology[task]
+        self.free_slots[node] = self._workers.slots[node] - self._workers.taken(node)
+        if topology in self._further:  # rows that nobody asked for are not kept
+            self._count(topology, node)
+
+    def _count(self, topology: int, node: int) -> None:
+        plain = self._workers.limit[topology] == np.inf
+        self._further[topology][:, node] = self._workers.further(topology, 0, node) if plain else UNKNOWN
 
     def _further_of(self, task: int) -> NDArray[np.int8]:
         """Workers more that each node needs with the task, int8 (m,)."""
@@ -234,4 +238,7 @@ class Room:
             limit = self._workers.limit[topology]
             empty = [[1 if heap <= limit else TOO_MANY] for heap in self._workers.sizes[topology]]
             self._further[topology] = np.repeat(np.array(empty, dtype=np.int8), self._problem.m, axis=1)
+            here = self.node_of[self._problem.topology == topology]
+            for node in np.unique(here[here >= 0]).tolist():
+                self._count(topology, node)
         return self._further[topology]
