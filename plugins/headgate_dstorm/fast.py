@@ -57,13 +57,24 @@ def place(problem: Problem, options: Options) -> NDArray[np.int64]:
     """
     groups, room, there = Groups(problem), problem.room(), residents(problem)
     with np.errstate(divide="ignore"):  # a bound without cost is infinite, and so is a priority
-        for node in by_availability(problem):  # lines 1, 3-8
-            if not groups.waiting.any():
-                break
-            machine = _Machine(problem, options, groups, room, node)
-            machine.meet(there.get(node, ()))
-            machine.fill()
+        # lines 1, 3-8
+        for capacity, nodes in groupby(by_availability(problem), lambda node: problem.capacity[node].tolist()):
+            shares = _shares(groups, capacity)
+            for node in nodes:
+                if not groups.waiting.any():
+                    return room.node_of
+                machine = _Machine(problem, options, groups, room, node, shares)
+                machine.meet(there.get(node, ()))
+                machine.fill()
     return room.node_of
+
+
+def _shares(groups: Groups, capacity: list[float]) -> NDArray[np.float64]:
+    """Share of a machine that one member of each group takes of each resource, 0 below `LEAST`: float64 (r, G + 1)."""
+    # what a machine has nothing of is never its critical resource
+    shares: NDArray[np.float64] = groups.demand / np.array([[each if each > 0 else np.inf] for each in capacity])
+    shares[shares < LEAST] = 0.0
+    return shares
 
 
 class _Machine:
@@ -80,25 +91,26 @@ class _Machine:
             critical one; 0 for all but the others.
     """
 
-    def __init__(self, problem: Problem, options: Options, groups: Groups, room: Room, node: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        options: Options,
+        groups: Groups,
+        room: Room,
+        node: int,
+        shares: NDArray[np.float64],
+    ) -> None:
         self._options, self._groups, self._room, self._node = options, groups, room, node
         self._constrained = problem.constraints is not None
         self._whole = problem.capacity[node]
-        # what a machine has nothing of is never its critical resource
-        capacity = np.where(self._whole > 0, self._whole, np.inf)
-        self._capacity: list[float] = capacity.tolist()
+        self._capacity: list[float] = np.where(self._whole > 0, self._whole, np.inf).tolist()
         self.rho1 = np.zeros(groups.count + 1)
         self.candidates = np.zeros(0, dtype=np.int64)
-        self._demand = list(groups.demand[:, :0])
-        fit = self._fitting(np.flatnonzero(groups.waiting))
-        self.others = np.zeros(groups.count + 1, dtype=bool)
-        self.others[fit] = True
+        self._demand: list[NDArray[np.float64]] | None = None
+        self.others = self._fitting(groups.waiting)
         self.bound = np.zeros((len(self._whole), groups.count + 1))
-        numerator = options.beta * groups.rho2[fit]  # of Eq. 5.5, where rho1 is 0
-        rho3 = groups.demand[:, fit] / capacity[:, None]
-        rho3[rho3 < LEAST] = 0.0
-        np.divide(SLACK * numerator, rho3, out=rho3, where=numerator > 0)
-        self.bound[:, fit] = np.where(numerator > 0, rho3, 0.0)
+        numerator = SLACK * options.beta * groups.rho2  # of Eq. 5.5, where rho1 is 0
+        np.divide(numerator, shares, out=self.bound, where=self.others & (numerator > 0))
         self._highest_bound: list[float] = np.maximum.reduce(self.bound, axis=1).tolist()
 
     def meet(self, tasks: Sequence[int]) -> None:
@@ -118,9 +130,12 @@ class _Machine:
 
     def _room_for(self, group: int) -> int:
         """Placements of one group that are worth deciding ahead: it has so many tasks left, and the machine room."""
+        most = min(AHEAD, len(self._groups.left[group]))
+        if most < 2:
+            return 1
         free = self._room.free[self._node].tolist()
         fit = [int(each // need) for each, need in zip(free, self._groups.needs[group], strict=True) if need > 0]
-        return max(1, min([AHEAD, len(self._groups.left[group]), *fit]))
+        return max(1, min([most, *fit]))
 
     def _leaders(self, last: int, ahead: int) -> list[int]:
         """Lines 10-13: which groups lead in the next placements, as far as that is certain; none if nothing fits.
@@ -219,6 +234,8 @@ class _Machine:
             usage: R of Eq. 5.5.
         """
         options = self._options
+        if self._demand is None:
+            self._demand = list(self._groups.demand[:, self.candidates])
         after = (self._demand[0] + used[0]) / self._capacity[0]
         for demand, amount, capacity in zip(self._demand[1:], used[1:], self._capacity[1:], strict=True):
             np.maximum(after, (demand + amount) / capacity, out=after)
@@ -270,7 +287,7 @@ class _Machine:
             self._highest_bound = np.maximum.reduce(self.bound, axis=1).tolist()
 
     def _compete(self, candidates: NDArray[np.int64]) -> None:
-        self.candidates, self._demand = candidates, list(self._groups.demand[:, candidates])
+        self.candidates, self._demand = candidates, None
 
     def _remove(self, group: int) -> None:
         """A group has no task left, or none that fits."""
@@ -281,25 +298,27 @@ class _Machine:
 
     def _refit(self) -> None:
         """Take out what does not fit any more."""
-        self._compete(self._fitting(self.candidates))
-        others = self.others.nonzero()[0]
-        self.others[others] = False
-        self.others[self._fitting(others)] = True
-        self.bound[:, ~self.others] = 0.0
+        some = self.others.copy()
+        some[self.candidates] = True
+        fits = self._fitting(some)
+        self._compete(self.candidates[fits[self.candidates]])
+        self.others &= fits
+        np.copyto(self.bound, 0.0, where=~self.others)
         self._highest_bound = np.maximum.reduce(self.bound, axis=1).tolist()
 
-    def _fitting(self, some: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those groups of which one more task fits (line 9)."""
+    def _fitting(self, some: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Those groups of which one more task fits (line 9), bool (G + 1,), of some of them."""
         groups, room, node = self._groups, self._room, self._node
-        some = some[np.logical_and.reduce(groups.demand[:, some] <= room.free[node][:, None])]
+        fits: NDArray[np.bool_] = some & np.logical_and.reduce(groups.demand <= room.free[node][:, None])
         if self._constrained:
-            admitted = [room.admits(groups.heads[group], node) for group in some.tolist()]
-            some = some[np.array(admitted, dtype=bool)]
+            at = np.flatnonzero(fits)
+            fits[at] = [room.admits(groups.heads[group], node) for group in at.tolist()]
         if room.free_slots[node] > 0:
-            open_to: NDArray[np.int64] = some[groups.opens[some]]
-            return open_to
-        some = some[np.isin(groups.topology[some], room.topologies_on(node))]
-        pairs = list(zip(groups.topology[some].tolist(), groups.heap[some].tolist(), strict=True))
+            fits &= groups.opens
+            return fits
+        fits &= np.isin(groups.topology, room.topologies_on(node))
+        at = np.flatnonzero(fits)
+        pairs = list(zip(groups.topology[at].tolist(), groups.heap[at].tolist(), strict=True))
         takes = {pair: room.takes(*pair, node) for pair in set(pairs)}
-        found: NDArray[np.int64] = some[np.array([takes[pair] for pair in pairs], dtype=bool)]
-        return found
+        fits[at] = [takes[pair] for pair in pairs]
+        return fits

@@ -52,7 +52,7 @@ class Groups:
         self.of = np.full(problem.n, self.count, dtype=np.int64)
         self.of[free] = np.repeat(np.arange(self.count), np.diff(starts, append=len(free)))
         self.left: list[list[int]] = [part[::-1].tolist() for part in np.split(free, starts[1:])] if len(free) else []
-        self.demand = np.pad(problem.demand[heads].T, ((0, 0), (0, 1)))
+        self.demand = np.pad(problem.demand[heads].T.copy(), ((0, 0), (0, 1)))  # a row in one piece is read faster
         self.needs: list[list[float]] = problem.demand[heads].tolist()
         self.heap = np.append(problem.heap[heads], 0.0)
         self.topology = np.append(problem.topology[heads], len(problem.heap_limit))
