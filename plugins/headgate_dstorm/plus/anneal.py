@@ -121,16 +121,20 @@ class _Walk:
         swaps = np.flatnonzero(~(fits & (state.plenty(there) | (coin < 0.5))) & (state.count[there] > 0))
         one, two = task[swaps], state.on[there[swaps], draw(share[swaps], state.count[there[swaps]])]
         other[swaps] = two
-        fits[swaps] = state.fit_swapped(one, two) & ~state.exchange.alike(one, two)
         nodes[swaps] = 0.0
-        gain[swaps] += state.gain(two, state.node_of[one]) - state.twice(one, two)
+        gain[swaps] += state.gain(two, state.node_of[one])  # and less what both count
         # the heat is that of the one with less traffic, unless it has none
         theirs = self._reach[two]
         reach[swaps] = np.where(theirs > 0, np.minimum(reach[swaps], theirs), reach[swaps])
         gain += self._node_cost * nodes
         # Metropolis: u < exp(gain / heat) for a uniform u is gain > -heat * e for an exponential e
-        luck = self._dice.standard_exponential(len(task))
-        taken = np.flatnonzero(fits & (gain >= -temperature * reach * luck))
+        least = -temperature * reach * self._dice.standard_exponential(len(task))
+        fits[swaps] = gain[swaps] >= least[swaps]  # few are: the others need not be looked at
+        some = swaps[fits[swaps]]
+        one, two = task[some], other[some]
+        gain[some] -= state.twice(one, two)
+        fits[some] = state.fit_swapped(one, two) & ~state.exchange.alike(one, two)
+        taken = np.flatnonzero(fits & (gain >= least))
         taken = taken[state.apart(task[taken], there[taken])]
         made = state.change(task[taken], there[taken], other[taken])
         return int(gain[taken[made]].sum())

@@ -37,7 +37,7 @@ class HeapLimits:
         self._least = self._tasks_of_a_worker()
         self._sum = np.zeros(state.of_topology.shape)
         placed = np.flatnonzero((state.node_of >= 0) & ~state.problem.closed)
-        self._add(placed, state.node_of[placed], 1.0)
+        np.add.at(self._sum, (state.node_of[placed], state.problem.topology[placed]), state.problem.heap[placed])
         self._residents = residents(state.problem)
         self._held = np.zeros(state.problem.m, dtype=np.int64)
         for node, tasks in self._residents.items():
@@ -90,16 +90,12 @@ class HeapLimits:
             here: Node that each left, int64 (c,).
             there: Node that each came to, int64 (c,).
         """
-        for nodes, sign in ((here, -1.0), (there, 1.0)):
-            self._add(task, nodes, sign)
-            topology = self._state.problem.topology[task]
-            bound = self._bound_of(nodes, topology)
-            self._bound[nodes] += bound - self._bounds[nodes, topology]
-            self._bounds[nodes, topology] = bound
-
-    def _add(self, task: Ints, node: Ints, sign: float) -> None:
-        problem = self._state.problem
-        np.add.at(self._sum, (node, problem.topology[task]), sign * problem.heap[task])
+        topology, heap = self._state.problem.topology[task], self._state.problem.heap[task]
+        self._sum[here, topology] -= heap
+        self._sum[there, topology] += heap
+        nodes, topology = np.concatenate([here, there]), np.concatenate([topology, topology])
+        self._bounds[nodes, topology] = self._bound_of(nodes, topology)
+        self._bound[nodes] = self._bounds[nodes].sum(axis=1) + self._held[nodes]
 
     def _bound_of(self, nodes: Ints, topology: Ints) -> Floats:
         """No more workers than that has each topology on its node: two that come one after the other fill one together.

@@ -170,13 +170,14 @@ class AnnealingState:
             task, there, other = task[allowed], there[allowed], other[allowed]
         both = other >= 0
         here = self.node_of[task]
-        self._shift(task, here, there)
-        self._shift(other[both], there[both], here[both])
+        moved = np.concatenate([task, other[both]])
+        self._shift(moved, np.concatenate([here, there[both]]), np.concatenate([there, here[both]]))
         self._trade(task[both], other[both])
         self._relist(task[~both], here[~both], there[~both])
         return allowed
 
     def _shift(self, task: Ints, here: Ints, there: Ints) -> None:
+        """The tasks move, of which no two leave or come to one node; a node that one leaves may be where one comes."""
         streams = self.exchange.streams
         at, entry = streams.entries(self.exchange.segment[task])
         peer, rate = streams.peer[entry], streams.rate[entry]
