@@ -47,7 +47,7 @@ class Watch(Protocol):
         """
 
     def routing(self, snapshot: Snapshot) -> FrozenMap[Life, Routing]:
-        """Where the worker processes that are seen now send: to the places that Nimbus assigns, or to former ones.
+        """Destinations of the worker processes that are seen now: the places that Nimbus assigns, or former ones.
 
         Args:
             snapshot: The newest round of Nimbus.

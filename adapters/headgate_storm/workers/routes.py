@@ -25,7 +25,7 @@ Routing = Literal["new", "former", "untold"]
 
 
 def routing(reports: Iterable[Report], snapshot: Snapshot) -> dict[Life, Routing]:
-    """Where workers send by the last report of each; those of topologies that are gone are left out.
+    """Destinations of workers by the last report of each; those of topologies that are gone are left out.
 
     Args:
         reports: In any order, of any topologies.

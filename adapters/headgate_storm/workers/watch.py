@@ -63,7 +63,7 @@ class CollectorWatch:
         return frozenset(numbers[row] for row in rows if row in numbers)
 
     def routing(self, snapshot: Snapshot) -> FrozenMap[Life, Routing]:
-        """Where the worker processes send that reported in the last `FRESH` seconds.
+        """Destinations of the worker processes that reported in the last `FRESH` seconds, as `Routing` has them.
 
         Args:
             snapshot: The newest round of Nimbus.

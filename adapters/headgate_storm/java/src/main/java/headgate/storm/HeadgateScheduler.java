@@ -2,6 +2,7 @@ package headgate.storm;
 
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.apache.storm.metric.StormMetricsRegistry;
 import org.apache.storm.scheduler.Cluster;
@@ -19,9 +20,14 @@ import org.slf4j.LoggerFactory;
 public final class HeadgateScheduler implements IScheduler {
     private static final Logger LOG = LoggerFactory.getLogger(HeadgateScheduler.class);
 
+    /** Seconds after a round for which no other Nimbus can have led: an election takes longer. */
+    private static final long LED = 15;
+
     private final Function<Settings, Planner> planners;
+    private final Function<Map<String, Object>, WorkerSums.Stored> stored;
     private final String nimbus = UUID.randomUUID().toString();
     private final Status status = new Status();
+    private WorkerSums sums = new WorkerSums(topologies -> Map.of(), 0);
     private Settings settings;
     private OwnScheduler own;
     private Fallback fallback;
@@ -33,11 +39,16 @@ public final class HeadgateScheduler implements IScheduler {
 
     /** Create it as Nimbus does, by its name. */
     public HeadgateScheduler() {
-        this(Python::new);
+        this(Python::new, StoredSums::new);
     }
 
     HeadgateScheduler(Function<Settings, Planner> planners) {
+        this(planners, conf -> topologies -> Map.of());
+    }
+
+    private HeadgateScheduler(Function<Settings, Planner> planners, Function<Map<String, Object>, WorkerSums.Stored> stored) {
         this.planners = planners;
+        this.stored = stored;
     }
 
     /** Get ready. Python is not contacted: standby Nimbuses are prepared too. */
@@ -51,6 +62,7 @@ public final class HeadgateScheduler implements IScheduler {
             fallback = new Fallback(own.standIn());
             meters = new Meters(registry);
             bridge = new Bridge(planner(), settings.timeout);
+            sums = new WorkerSums(stored.apply(conf), TimeUnit.SECONDS.toNanos(LED));
         } catch (Throwable e) {
             log("Headgate cannot be prepared; every assignment is held", e);
         }
@@ -106,6 +118,7 @@ public final class HeadgateScheduler implements IScheduler {
             meters.held.mark();
             status.held(cluster, trouble, fallback.name(), fallback.place(cluster));
         }
+        sums.keep(cluster);
         return null;
     }
 
