@@ -271,6 +271,8 @@ class Loop:
         if not node_of:
             return None
         plan = Problem.of(request).plan(node_of, "asked again: tasks were not where they had been asked")
+        if plan.status is not Status.OK or not plan.moves:  # they cannot go back, or may not move by now
+            return None
         outcome, message = judge(plan, (), shadow=self._control.shadow)
         if outcome is not None:
             return self._end(outcome, message, request=request, plan=plan)

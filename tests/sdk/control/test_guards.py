@@ -411,6 +411,35 @@ def test_a_place_on_a_node_that_is_gone_is_not_insisted_on():
     assert asked_again(made, Guards(), memory) == []
 
 
+def test_tasks_that_cannot_go_back_are_planned_for_anew():
+    target, judge = machine(), Judge(SPREAD)
+    made = loop(target, judge)
+    assert made.round().outcome == "executed"
+    (found,) = target.seen.topologies
+    target.seen = attrs.evolve(target.seen, topologies=(attrs.evolve(found, components=(_pinned(found),)),))
+    target.run({"t/c/0": at("b"), "t/c/1": at("b")})
+    judge.node_of = [1, 1]
+    done = made.round()
+    assert (done.outcome, "asked again" in done.plan.explanation) == ("unchanged", False)
+
+
+def test_places_that_have_no_room_any_more_are_planned_for_anew():
+    target, judge = machine(), Judge(SPREAD)
+    made = loop(target, judge)
+    assert made.round().outcome == "executed"
+    small = attrs.evolve(target.seen.cluster, nodes=(node("a", slots=0), node("b")))
+    target.seen = attrs.evolve(target.seen, cluster=small)
+    target.run({"t/c/0": at("b"), "t/c/1": at("b")})
+    judge.node_of = [1, 1]
+    done = made.round()
+    assert (done.outcome, "asked again" in done.plan.explanation) == ("unchanged", False)
+
+
+def _pinned(topology):
+    (part,) = topology.components
+    return attrs.evolve(part, movable=False)
+
+
 def test_in_shadow_nothing_is_remembered():
     target = machine()
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", Judge(SPREAD))
