@@ -95,6 +95,20 @@ def test_a_scheduler_that_hangs_is_abandoned_while_it_still_runs():
     assert act.left.wait(PATIENCE)
 
 
+def test_a_slot_that_a_scheduler_changed_is_noticed_though_it_keeps_its_hash():
+    def act(request):
+        """Changes a slot behind its back."""
+        plan = FirstFit().headgate_schedule(Problem.of(request))
+        object.__setattr__(next(iter(request.assignment.values())), "port", 1)
+        return plan
+
+    running = asked_for([node("a")], [topology("t", component("c", 2))], {"t/c/0": "a", "t/c/1": "a"})
+    for slot in running.assignment.values():
+        hash(slot)
+    plan = PluginHost().with_plugin("slots", Scheduler(act)).schedule("slots", running)
+    assert [reason.code for reason in plan.reasons] == ["mutation"]
+
+
 def test_the_longest_deadline_that_may_be_asked_is_waited_for():
     def slow(request):
         """Takes longer than nothing."""
