@@ -185,8 +185,8 @@ def _reach(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) 
         target.rounds.wish({})
     steps = [_stored(target, wanted, stored, patience)]
     if stored is not None and target.watch is not None:
-        steps.append(wait_until_alive(target, target.watch, expected.asked, past))
-        steps += wait_until_routed(target, target.watch, staying)
+        alive = wait_until_alive(target, target.watch, expected.asked, past)
+        steps += (alive, *(wait_until_routed(target, target.watch, staying) if alive.done else ()))
         steps += (Step(action="verify", subject=name, message=message) for name, message in expected.unverified)
     undo = FrozenMap({task: slot for task, slot in before.items() if task in wanted})
     return Receipt(done=all(step.done for step in steps), level=LEVEL, steps=tuple(steps), undo=undo)

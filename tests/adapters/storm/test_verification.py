@@ -152,6 +152,16 @@ def test_a_worker_that_stays_and_does_not_tell_where_it_sends_is_given_the_time_
         assert time.monotonic() - began >= 2.0
 
 
+def test_a_move_that_failed_waits_for_nobody_s_routes():
+    with cluster(wc=[S1, S2, S3]) as world:
+        eventually(lambda: len(world.seen()) == 3)
+        world.storm.late.add("s3")
+        world.storm.broken.add("s2")
+        began = time.monotonic()
+        assert not world.carry_out(patience=1.0).done
+        assert time.monotonic() - began < arrival.ROUTED / 2
+
+
 def test_workers_that_never_send_to_the_new_place_are_named_and_nothing_is_undone(monkeypatch):
     monkeypatch.setattr(arrival, "ROUTED", 1.0)
     with cluster(wc=[S1, S2, S3], more=[HIGH]) as world:

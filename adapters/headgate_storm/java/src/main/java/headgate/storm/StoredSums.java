@@ -19,13 +19,14 @@ import org.apache.storm.scheduler.WorkerSlot;
 
 /**
  * Reads what a Nimbus stored in ZooKeeper of the resources of workers, this one or the leader before it. A thread of its own
- * does, for ZooKeeper is waited for as long as Storm's settings say, and a round is not.
+ * does, one at a time, for ZooKeeper is waited for as long as Storm's settings say, and a round is not.
  */
 final class StoredSums implements WorkerSums.Stored {
     /** Seconds that a round waits for ZooKeeper. */
     private static final long PATIENCE = 5;
 
     private final Map<String, Object> conf;
+    private Thread thread;
 
     StoredSums(Map<String, Object> conf) {
         this.conf = conf;
@@ -33,15 +34,14 @@ final class StoredSums implements WorkerSums.Stored {
 
     @Override
     public Map<String, Map<WorkerSlot, WorkerSums.Sum>> of(Collection<String> topologies) throws Exception {
+        if (thread != null && thread.isAlive()) {
+            throw new IllegalStateException("ZooKeeper has not answered yet");
+        }
         FutureTask<Map<String, Map<WorkerSlot, WorkerSums.Sum>>> reading = new FutureTask<>(() -> read(topologies));
-        Thread thread = new Thread(reading, "headgate-stored-sums");
+        thread = new Thread(reading, "headgate-stored-sums");
         thread.setDaemon(true);
         thread.start();
-        try {
-            return reading.get(PATIENCE, TimeUnit.SECONDS);
-        } finally {
-            reading.cancel(true);
-        }
+        return reading.get(PATIENCE, TimeUnit.SECONDS);
     }
 
     /** The sums by topology and slot; topologies without an assignment are left out. */

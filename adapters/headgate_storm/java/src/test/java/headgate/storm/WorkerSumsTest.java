@@ -8,8 +8,10 @@ import static headgate.storm.Clusters.tasks;
 import static headgate.storm.Clusters.topology;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -18,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.TimeoutException;
 import org.apache.storm.Config;
 import org.apache.storm.generated.WorkerResources;
 import org.apache.storm.scheduler.Cluster;
@@ -26,6 +29,7 @@ import org.apache.storm.scheduler.SchedulerAssignment;
 import org.apache.storm.scheduler.SchedulerAssignmentImpl;
 import org.apache.storm.scheduler.TopologyDetails;
 import org.apache.storm.scheduler.WorkerSlot;
+import org.apache.storm.utils.Utils;
 import org.junit.jupiter.api.Test;
 
 /** Resources of workers whose executors stay: a supervisor restarts a worker for another last digit. */
@@ -128,6 +132,18 @@ class WorkerSumsTest {
             throw new IllegalStateException("ZooKeeper is away");
         }, 0).keep(cluster);
         assertEquals(own, resources(cluster));
+    }
+
+    @Test
+    void isNotWaitedForWhileZooKeeperIsAway() throws Exception {
+        Map<String, Object> conf = new HashMap<>(Utils.readDefaultConfig());
+        conf.put(Config.STORM_ZOOKEEPER_SERVERS, List.of("127.0.0.1"));
+        try (ServerSocket deaf = new ServerSocket(0)) {
+            conf.put(Config.STORM_ZOOKEEPER_PORT, deaf.getLocalPort());
+            StoredSums stored = new StoredSums(conf);
+            assertThrows(TimeoutException.class, () -> stored.of(List.of("wc-id")));
+            assertThrows(IllegalStateException.class, () -> stored.of(List.of("wc-id")));
+        }
     }
 
     @Test

@@ -16,7 +16,7 @@ import org.apache.storm.utils.Utils;
  * of {@link Counts#tell}, {@code flows} those of {@link Counts#tellFlows}, and {@code executors} has
  * {@code [first task,cpu,queue]}, null where it is not known. {@code sources} has the rows of {@link Sources#tell},
  * {@code pending} those of {@link Counts#tellPending}, {@code delays} those of {@link Delays#tell}, {@code paused} those of
- * {@link Pauses#tell}, {@code held} those of {@link Holdings#tell}; {@code routes} is what {@link Routes#tell} says.
+ * {@link Drain#tellPaused}, {@code held} those of {@link Drain#tellHeld}; {@code routes} is what {@link Routes#tell} says.
  */
 final class Report {
     private static final int VERSION = 1;
@@ -28,8 +28,7 @@ final class Report {
     private final Threads threads = new Threads();
     final Routes routes = new Routes();
     private final Sources sources;
-    private final Pauses pauses;
-    private final Holdings holdings;
+    private final Drain drain;
     private final String topology;
     private final int port;
     private final String head;
@@ -41,8 +40,7 @@ final class Report {
         this.topology = topology;
         this.port = port;
         this.sources = new Sources(topology, port);
-        this.pauses = new Pauses(topology, port);
-        this.holdings = new Holdings(topology, port);
+        this.drain = new Drain(topology, port);
         this.head = "{\"v\":" + VERSION + ",\"topology\":" + quote(topology) + ",\"supervisor\":" + supervisor()
                 + ",\"host\":" + host() + ",\"port\":" + port + ",\"started\":" + System.currentTimeMillis();
     }
@@ -72,10 +70,11 @@ final class Report {
         tellExecutors(tasks, json);
         close(json).append(",\"sources\":[");
         sources.tell(json);
+        drain.look();
         close(json).append(",\"paused\":[");
-        pauses.tell(json);
+        drain.tellPaused(json);
         close(json).append(",\"held\":[");
-        holdings.tell(json);
+        drain.tellHeld(json);
         close(json).append(",\"routes\":");
         routes.tell(json);
         return json.append("}\n").toString();
