@@ -6,6 +6,7 @@ import contextlib
 import logging
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from headgate.errors import EngineError
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds that a driver's JVM may take to end by itself: if smaller, one that still tidies up is killed; if larger, one
 that hangs is waited for."""
+
+UNSENT = "Exception while sending command."
+"""How py4j's record begins of a call that did not reach the JVM; it is logged at the root."""
 
 
 def scala_context(context: Any) -> Any:
@@ -46,6 +50,7 @@ def own_jvm() -> Iterator[None]:
     """
     before, root = running_gateway(), logging.getLogger()
     root.addFilter(_is_not_raised)
+    root.addFilter(_is_not_of_a_finalizer)  # stays: its thread may be a while behind the end of its JVM
     try:
         yield
     finally:
@@ -58,7 +63,17 @@ def own_jvm() -> Iterator[None]:
 
 def _is_not_raised(record: logging.LogRecord) -> bool:
     """Check whether a record tells more than an exception does: py4j logs, with a traceback, what it raises."""
-    return record.msg != "Exception while sending command."
+    return record.msg != UNSENT
+
+
+def _is_not_of_a_finalizer(record: logging.LogRecord) -> bool:
+    """Check that a record does not tell of an object that nobody has any more, in a JVM that has ended."""
+    if record.msg != UNSENT:
+        return True
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from py4j.clientserver import FinalizerWorker
+
+    return not isinstance(threading.current_thread(), FinalizerWorker)
 
 
 def _end_jvm(gateway: Any) -> None:

@@ -135,7 +135,7 @@ class Report:
         delays: Complete latencies of the tuples that were sampled; none of an older jar.
         paused: Of the executors of spouts; None of an older jar.
         held: Of tasks that tell; none of an older jar.
-        routes: Where the worker sends tuples at the end of the window; None of an older jar, and before a bolt had a tuple.
+        routes: Where the worker sends tuples at the window's end; None of an older jar, and before a bolt had a tuple.
     """
 
     received: float

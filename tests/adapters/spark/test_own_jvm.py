@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from py4j.clientserver import FinalizerWorker
 
+from headgate_spark.driver.gateway import UNSENT, own_jvm
 from patience import PATIENCE
 
 WORD_COUNT = str(Path(__file__).parents[3] / "examples" / "spark" / "word_count.py")
@@ -86,6 +89,24 @@ def told(code: str, *words: str) -> list[str]:
     assert "Exception while sending command" not in done.stderr
     assert "Exception occurred during processing of request" not in done.stderr
     return done.stdout.splitlines()
+
+
+class LateFinalizer(FinalizerWorker):
+    """The thread that tells a JVM of objects that Python has dropped, and meets its end when all else is done."""
+
+    def run(self) -> None:
+        logging.error(UNSENT)
+
+
+def test_objects_that_are_dropped_after_their_jvm_are_nobody_s_error(caplog):
+    with own_jvm():
+        pass
+    late = LateFinalizer([])
+    late.start()
+    late.join()
+    assert not caplog.records
+    logging.error(UNSENT)
+    assert [record.msg for record in caplog.records] == [UNSENT]
 
 
 @pytest.mark.spark
