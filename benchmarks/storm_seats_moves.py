@@ -27,7 +27,7 @@ import numpy as np
 
 from headgate.cli.output import console, table
 from headgate.errors import EngineError
-from headgate_storm.client.seats import SeatLedger
+from headgate_storm.client.seats import SeatLedger, open_ledger
 from headgate_storm.local.cluster import LocalStorm
 from headgate_storm.release.artefacts import STORM
 from headgate_storm.release.jar import bridge_jar
@@ -172,7 +172,7 @@ def measure(storm: LocalStorm, folder: Path, state: int, asked: argparse.Namespa
     name = f"moves-{state // KB}"
     bench = Bench(storm, folder / name, name, asked, state)
     moves = asked.moves if state <= KB else asked.large
-    with SeatLedger(storm.gateway, name) as ledger:
+    with open_ledger(storm.gateway, name) as ledger:
         bench.seats(ledger)
         while not bench.tally.written("sink")[0]:
             time.sleep(0.2)

@@ -27,7 +27,7 @@ class CountChange:
 
     Attributes:
         name: `topology/component`.
-        topology: Name of the topology, as its owner calls it.
+        topology: Id of the topology.
         component: Storm's own name of the component.
         before: Tasks that work.
         after: Tasks that are to work: `before` where that cannot be changed.
@@ -74,7 +74,7 @@ def _change(scheduled: Scheduled, part: Component, wanted: int, *, known: bool) 
         why = scale_refusal(own, most, wanted, elastic=elastic)
     return CountChange(
         name=f"{scheduled.topology.id}/{part.id}",
-        topology=scheduled.name,
+        topology=scheduled.topology.id,
         component=own,
         before=before,
         after=after,

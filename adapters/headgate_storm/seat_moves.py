@@ -10,10 +10,12 @@ import attrs
 
 from headgate.errors import EngineError
 from headgate_storm.client.connection import NimbusConnection
-from headgate_storm.client.seats import POLL, SeatLedger
+from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.client.seats import POLL, Seated, SeatLedger
+from headgate_storm.client.zookeeper import ZooKeeper
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from headgate_storm.client.seat import SeatMove, SeatOrder, SeatState
     from headgate_storm.nimbus.seat_view import SeatWish
@@ -25,7 +27,11 @@ SECONDS = 60.0
 move that hangs is noticed later."""
 
 
-@attrs.frozen(eq=False)
+REMEMBERED = 1000
+"""Topologies whose seats are known without asking Nimbus again. With fewer, each look at many takes longer."""
+
+
+@attrs.define(eq=False)
 class SeatMoves:
     """The seats of all topologies of a cluster.
 
@@ -38,57 +44,92 @@ class SeatMoves:
     nimbus: NimbusConnection
     at_once: int = AT_ONCE
     seconds: float = SECONDS
+    _gateway: NimbusGateway | None = attrs.field(init=False, default=None)
+    _zookeeper: ZooKeeper | None = attrs.field(init=False, default=None)
+    _seated: dict[str, Seated] = attrs.field(init=False, factory=dict)
 
-    def state(self, name: str) -> SeatState:
+    def state(self, topology: str) -> SeatState:
         """Seats in which the tasks of a topology live, and how many of them work.
 
         Args:
-            name: Name of the topology.
+            topology: Storm's id of the topology.
 
         Raises:
             EngineError: The ledger cannot be read, or no worker has begun it.
         """
-        with self.nimbus.use() as gateway, SeatLedger(gateway, name) as ledger:
+        with self.nimbus.use() as gateway:
+            ledger = self._ledger(gateway, topology)
             found = ledger.state()
         if not found.owners:
             raise EngineError(
-                f"no worker of {name} has begun the ledger of its seats: does it start, or is ZooKeeper secured?"
+                f"no worker of {ledger.name} has begun the ledger of its seats: does it start, or is ZooKeeper secured?"
             )
         return found
 
-    def move(self, name: str, wishes: Sequence[SeatWish]) -> list[SeatMove | EngineError]:
-        """Move tasks of a topology, in this order, several at once; after one that failed no other is begun.
+    def move(self, wishes: Mapping[str, Sequence[SeatWish]]) -> dict[str, list[SeatMove | EngineError]]:
+        """Move tasks, those of each topology in order, several at once; after one that failed no other is begun.
 
         Args:
-            name: Name of the topology.
-            wishes: Tasks, and the seat that each is to live in.
+            wishes: Tasks, and the seat that each is to live in, by Storm's id of their topology.
 
         Returns:
             What became of each: the move, or why there was none.
         """
         try:
-            with self.nimbus.use() as gateway, SeatLedger(gateway, name) as ledger:
-                return _Batch(ledger, wishes, self.at_once, self.seconds).run()
+            with self.nimbus.use() as gateway:
+                batches = {
+                    each: _Batch(self._ledger(gateway, each), own, self.at_once, self.seconds)
+                    for each, own in wishes.items()
+                }
+                _run(batches.values())
         except EngineError as error:  # Nimbus or ZooKeeper is gone
-            return [error] * len(wishes)
+            return {each: [error] * len(own) for each, own in wishes.items()}
+        return {each: batch.done() for each, batch in batches.items()}
 
-    def scale(self, name: str, component: str, count: int) -> int:
+    def scale(self, topology: str, component: str, count: int) -> int:
         """Have so many tasks of a component work, the first ones; returns how many did.
 
         Args:
-            name: Name of the topology.
+            topology: Storm's id of the topology.
             component: Storm's own name of the component.
             count: Tasks that are to work.
 
         Raises:
             EngineError: They cannot, or Nimbus or ZooKeeper is gone.
         """
-        with self.nimbus.use() as gateway, SeatLedger(gateway, name) as ledger:
-            return ledger.scale(component, count)
+        with self.nimbus.use() as gateway:
+            return self._ledger(gateway, topology).scale(component, count)
+
+    def stop(self) -> None:
+        """End the session with ZooKeeper; the next call begins one."""
+        if self._zookeeper is not None:
+            self._zookeeper.stop()
+        self._gateway = self._zookeeper = None
+
+    def _ledger(self, gateway: NimbusGateway, topology: str) -> SeatLedger:
+        """The ledger of a topology; that it has seats, and where ZooKeeper is, does not change while it lives."""
+        if topology not in self._seated:
+            while len(self._seated) >= REMEMBERED:
+                del self._seated[next(iter(self._seated))]
+            self._seated[topology] = Seated.of(gateway, topology)
+        seated = self._seated[topology]
+        if self._zookeeper is None or (self._gateway, self._zookeeper.servers) != (gateway, seated.servers):
+            self.stop()  # the JVM is another one, or this topology names another ZooKeeper
+            self._gateway, self._zookeeper = gateway, ZooKeeper(gateway, seated.servers).start()
+        return SeatLedger(seated, self._zookeeper)
+
+
+def _run(batches: Collection[_Batch]) -> None:
+    """Make the moves of several topologies side by side."""
+    while any(each.busy for each in batches):
+        failed = any(each.failed for each in batches)
+        for each in batches:
+            each.go_on(skip=failed)
+        time.sleep(POLL)
 
 
 class _Batch:
-    """Moves that wait, that are under way, and that are over."""
+    """Moves of one topology: those that wait, that are under way, and that are over."""
 
     def __init__(self, ledger: SeatLedger, wishes: Sequence[SeatWish], at_once: int, seconds: float) -> None:
         self._ledger, self._wishes, self._at_once, self._seconds = ledger, wishes, at_once, seconds
@@ -97,17 +138,26 @@ class _Batch:
         self._done: dict[int, SeatMove | EngineError] = {}
         self._progress = time.monotonic()
 
-    def run(self) -> list[SeatMove | EngineError]:
-        """Make the moves; what became of each, in the order of the wishes."""
-        while self._waiting or self._orders:
-            self._begin()
-            for number, order in list(self._orders.items()):
-                self._look(number, order)
-            time.sleep(POLL)
+    @property
+    def busy(self) -> bool:
+        return bool(self._waiting or self._orders)
+
+    @property
+    def failed(self) -> bool:
+        return any(isinstance(each, EngineError) for each in self._done.values())
+
+    def done(self) -> list[SeatMove | EngineError]:
+        """What became of each move, in the order of the wishes."""
         return [self._done[number] for number in range(len(self._wishes))]
 
-    def _begin(self) -> None:
-        if any(isinstance(each, EngineError) for each in self._done.values()):
+    def go_on(self, *, skip: bool) -> None:
+        """Begin what may begin, unless all that waits is to be skipped, and look at what is under way."""
+        self._begin(skip=skip or self.failed)
+        for number, order in list(self._orders.items()):
+            self._look(number, order)
+
+    def _begin(self, *, skip: bool) -> None:
+        if skip:
             skipped = EngineError("not begun, for another move of the plan failed")
             self._done |= dict.fromkeys(self._waiting, skipped)
             self._waiting.clear()

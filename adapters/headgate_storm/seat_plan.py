@@ -68,9 +68,10 @@ def carry_out(
     undo: dict[str, Slot] = {}
     if target.seats is not None:  # without it no topology is shown with tasks, and none moves
         steps += scale_steps(target.seats.scale, fewer)
-        for name, own in wishes.items():
-            if all(step.done for step in steps):
-                steps += map(_step, [wish.task for wish in own], target.seats.move(name, own))
+        if wishes and all(step.done for step in steps):
+            done = target.seats.move(wishes)
+            for topology, own in wishes.items():
+                steps += map(_step, [wish.task for wish in own], done[topology])
                 undo |= {wish.task: wish.before for wish in own}
         if all(step.done for step in steps):
             steps += scale_steps(target.seats.scale, more)
@@ -86,7 +87,7 @@ def carry_out(
 def _all_wishes(
     snapshot: Snapshot, placed: Snapshot, asked: Mapping[str, Slot], order: Sequence[str]
 ) -> tuple[dict[str, list[SeatWish]], list[Step]]:
-    """Seats to move to, by the name of their topology, and a step for each task that has none where it is asked."""
+    """Seats to move to, by the id of their topology, and a step for each task that has none where it is asked."""
     rank = {task: number for number, task in enumerate(order)}
     wishes: dict[str, list[SeatWish]] = {}
     missing: list[Step] = []
@@ -94,7 +95,7 @@ def _all_wishes(
         if before.seating is not None:
             moving = sorted(_moving(before, after, asked), key=lambda task: (rank.get(task, len(rank)), task))
             own, none = _wishes(before, before.seating, after, asked, moving)
-            wishes |= {before.name: own} if own else {}
+            wishes |= {before.topology.id: own} if own else {}
             missing += none
     return wishes, missing
 

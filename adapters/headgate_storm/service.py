@@ -169,6 +169,7 @@ def serve(
             stack.callback(nimbus.stop)
             intake = _intake(settings, rounds, collector, nimbus)
             seats = SeatMoves(nimbus, settings.at_once)
+            stack.callback(seats.stop)
         target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience, intake=intake, seats=seats)
         yield Service(target=target, collector=collector, bridge=bridge, settings=settings, samples=samples)
 

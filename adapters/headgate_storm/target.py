@@ -13,7 +13,7 @@ from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.nimbus.seat_view import logical
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from headgate.model import FrozenMap, Metrics, Slot
     from headgate_storm.client.seat import SeatMove
@@ -64,29 +64,28 @@ class Watch(Protocol):
 class Seats(Protocol):
     """The seats of topologies whose tasks move while workers run."""
 
-    def state(self, name: str) -> SeatState:
+    def state(self, topology: str) -> SeatState:
         """Seats in which the tasks of a topology live, and how many of them work.
 
         Args:
-            name: Name of the topology.
+            topology: Id of the topology.
 
         Raises:
             EngineError: It is not known.
         """
 
-    def move(self, name: str, wishes: Sequence[SeatWish]) -> list[SeatMove | EngineError]:
-        """Move tasks of a topology, and say what became of each.
+    def move(self, wishes: Mapping[str, Sequence[SeatWish]]) -> Mapping[str, Sequence[SeatMove | EngineError]]:
+        """Move tasks, and say what became of each.
 
         Args:
-            name: Name of the topology.
-            wishes: Tasks, and the seat that each is to live in.
+            wishes: Tasks, and the seat that each is to live in, by the id of their topology.
         """
 
-    def scale(self, name: str, component: str, count: int) -> int:
+    def scale(self, topology: str, component: str, count: int) -> int:
         """Have so many tasks of a component work, the first ones; returns how many did.
 
         Args:
-            name: Name of the topology.
+            topology: Id of the topology.
             component: Storm's own name of the component.
             count: Tasks that are to work.
 
@@ -139,17 +138,17 @@ class StormTarget:
             if each.seating is None or not each.assignment:
                 continue
             try:
-                found[each.topology.id] = self._state(each.name, each.seating)
+                found[each.topology.id] = self._state(each.topology.id, each.seating)
             except EngineError as error:
                 notes.append(f"tasks of {each.name} stay in their seats: {error}")
         owners = {topology: each.owners for topology, each in found.items()}
         return logical(snapshot, owners, {topology: each.working for topology, each in found.items()}), tuple(notes)
 
-    def _state(self, name: str, seating: Seating) -> SeatState:
+    def _state(self, topology: str, seating: Seating) -> SeatState:
         """Seats in which tasks live and how many work, by the model's names of components."""
         if self.seats is None:
             raise EngineError("give --home, by whose settings Nimbus and ZooKeeper are reached")
-        told = self.seats.state(name)
+        told = self.seats.state(topology)
         owners = {part: told.owners[own] for part, own in seating.ids.items() if own in told.owners}
         if any(len(owners.get(part, ())) != count for part, count in seating.tasks.items()):
             raise EngineError("the ledger does not say of all where they live")

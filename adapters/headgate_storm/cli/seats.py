@@ -28,10 +28,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the da
 def seats(name: str, home: Path | None, *, as_json: bool) -> None:
     """Show where the tasks of a topology live, and the seats that they may move to."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headgate_storm.client.seats import SeatLedger
+    from headgate_storm.client.seats import open_ledger
     from headgate_storm.install.installation import standing_or_at
 
-    with standing_or_at(home).gateway() as nimbus, SeatLedger(nimbus, name) as ledger:
+    with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
         found, working = ledger.seats(), ledger.state().working
     if as_json:
         click.echo(json.dumps([attrs.asdict(each) for each in found], indent=2))
@@ -57,13 +57,13 @@ def seats(name: str, home: Path | None, *, as_json: bool) -> None:
 def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as_json: bool) -> None:
     """Move a task to the seat that it has in another worker, while all workers run."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headgate_storm.client.seats import SeatLedger
+    from headgate_storm.client.seats import open_ledger
     from headgate_storm.install.installation import standing_or_at
 
     component, _, index = task.rpartition("/")
     if not component or not index.isdigit():
         raise click.BadParameter(f"{task!r} is no COMPONENT/INDEX, such as count/3", param_hint="COMPONENT/INDEX")
-    with standing_or_at(home).gateway() as nimbus, SeatLedger(nimbus, name) as ledger:
+    with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
         done = ledger.move(component, int(index), place, seconds=wait)
     if as_json:
         click.echo(json.dumps(attrs.asdict(done)))
@@ -83,13 +83,13 @@ def scale(name: str, wanted: str, home: Path | None, *, as_json: bool) -> None:
     The component keeps no state, and its tuples are dealt evenly.
     """
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headgate_storm.client.seats import SeatLedger
+    from headgate_storm.client.seats import open_ledger
     from headgate_storm.install.installation import standing_or_at
 
     component, _, count = wanted.rpartition("=")
     if not component or not count.isdecimal():
         raise click.BadParameter(f"{wanted!r} is no COMPONENT=COUNT, such as split=3", param_hint="COMPONENT=COUNT")
-    with standing_or_at(home).gateway() as nimbus, SeatLedger(nimbus, name) as ledger:
+    with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
         before = ledger.scale(component, int(count))
     if as_json:
         click.echo(json.dumps({"component": component, "before": before, "after": int(count)}))

@@ -159,6 +159,12 @@ class NimbusGateway:
             conf: dict[str, Any] = json.loads(nimbus.getTopologyConf(nimbus.getTopologySummaryByName(name).get_id()))
             return conf
 
+    def stored_conf(self, topology: str) -> dict[str, Any]:
+        """The settings of a topology, as `topology_conf` has them, by Storm's id of it."""
+        with self._nimbus(topology) as nimbus:
+            conf: dict[str, Any] = json.loads(nimbus.getTopologyConf(topology))
+            return conf
+
     def assignment(self, name: str) -> StoredAssignment:
         """The assignment of a topology that Nimbus stored and tells its supervisors; empty if there is none.
 

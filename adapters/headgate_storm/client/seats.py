@@ -5,57 +5,94 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
 
 from headgate.errors import EngineError
 from headgate_storm.client.seat import SeatMove, SeatOrder, SeatState, no_seats, scale_refusal, seat_of
+from headgate_storm.client.zookeeper import ZooKeeper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
 
     from headgate_storm.client.gateway import NimbusGateway
     from headgate_storm.client.seat import Seat
 
-T = TypeVar("T")
 ROOT = "/headgate/seats"
 """The node under which workers keep the ledger (`headgate.storm.seats.Ledger`)."""
-SESSION_MS = 20_000
-"""Milliseconds of silence after which ZooKeeper ends the session. With less, a busy machine loses it."""
 POLL = 0.02
 """Seconds between two looks at the ledger. With more, a move is told of later; with less, ZooKeeper has more to do."""
 
 
-class SeatLedger:
-    """The ledger of one topology, open in a `with` block."""
+@attrs.frozen(kw_only=True)
+class Seated:
+    """A topology whose tasks have seats, as it was submitted.
 
-    def __init__(self, gateway: NimbusGateway, name: str) -> None:
-        """Name the topology.
+    Attributes:
+        id: Storm's id of it. `name`: its name.
+        components: Entries of those with seats in its configuration, by name.
+        servers: HOST:PORT of each server of its ZooKeeper, with commas between.
+    """
+
+    id: str
+    name: str
+    components: Mapping[str, Any]
+    servers: str
+
+    @classmethod
+    def of(cls, gateway: NimbusGateway, topology: str) -> Self:
+        """Ask Nimbus.
 
         Args:
-            gateway: Reaches Nimbus; its JVM speaks to ZooKeeper too.
-            name: Name of the topology.
+            gateway: Reaches it.
+            topology: Storm's id of the topology.
+
+        Raises:
+            EngineError: There is no such topology, or its tasks have no seats.
         """
-        self._jvm = gateway
-        self._name = name
-        conf = gateway.topology_conf(name)
-        said = conf.get("headgate.seats")
+        conf = gateway.stored_conf(topology)
+        name, said = conf.get("topology.name", topology), conf.get("headgate.seats")
         if not said:
             raise EngineError(f"tasks of {name} have no seats: submit it with --seats")
-        self._components: Mapping[str, Any] = said["components"]
-        self._root = f"{ROOT}/{gateway.topology(name).id}"
-        servers = conf["storm.zookeeper.servers"]
-        self._servers = ",".join(f"{each}:{conf['storm.zookeeper.port']}" for each in servers)
-        self._client: Any = None
+        servers = ",".join(f"{each}:{conf['storm.zookeeper.port']}" for each in conf["storm.zookeeper.servers"])
+        return cls(id=topology, name=name, components=said["components"], servers=servers)
 
-    def __enter__(self) -> Self:
-        curator = self._jvm.jvm.org.apache.storm.shade.org.apache.curator
-        retry = curator.retry.RetryNTimes(20, 100)
-        self._client = curator.framework.CuratorFrameworkFactory.newClient(self._servers, SESSION_MS, SESSION_MS, retry)
-        self._client.start()
-        return self
 
-    def __exit__(self, *_error: object) -> None:
-        self._client.close()
+@contextlib.contextmanager
+def open_ledger(gateway: NimbusGateway, name: str) -> Iterator[SeatLedger]:
+    """The ledger of a topology, with a connection of its own to ZooKeeper.
+
+    Args:
+        gateway: Reaches Nimbus; its JVM speaks to ZooKeeper too.
+        name: Name of the topology.
+
+    Raises:
+        EngineError: There is no such topology, or its tasks have no seats.
+    """
+    seated = Seated.of(gateway, gateway.topology(name).id)
+    with ZooKeeper(gateway, seated.servers) as zookeeper:
+        yield SeatLedger(seated, zookeeper)
+
+
+class SeatLedger:
+    """The ledger of one topology."""
+
+    def __init__(self, seated: Seated, zookeeper: ZooKeeper) -> None:
+        """Take where it lies.
+
+        Args:
+            seated: The topology.
+            zookeeper: Has its ledger.
+        """
+        self._name, self._components, self._root = seated.name, seated.components, f"{ROOT}/{seated.id}"
+        self._zookeeper = zookeeper
+
+    @property
+    def name(self) -> str:
+        """Name of the topology."""
+        return self._name
 
     def seats(self) -> list[Seat]:
         """All seats that workers tell of, by component, index and place.
@@ -74,10 +111,10 @@ class SeatLedger:
         """All seats that workers tell of, in that order; none while all of them start."""
         found = []
         losses = {each: self._page(each).get("lost", {}) for each in self._components}
-        for worker in self._children(f"{self._root}/workers"):
+        for worker in self._zookeeper.children(f"{self._root}/workers"):
             host, _, port = worker.rpartition(":")
             with contextlib.suppress(LookupError):  # the worker has just ended
-                rows = json.loads(self._read(f"{self._root}/workers/{worker}")[0])["seats"]
+                rows = json.loads(self._zookeeper.read(f"{self._root}/workers/{worker}")[0])["seats"]
                 found += [seat_of(int(task), row, host, int(port), losses) for task, row in rows.items()]
         return sorted(found, key=lambda each: (each.component, each.index, each.host, each.port))
 
@@ -253,59 +290,15 @@ class SeatLedger:
         """Change a page by compare-and-set, again on what another has written meanwhile."""
         path = f"{self._root}/components/{component}"
         while True:
-            text, version = self._read(path)
+            text, version = self._zookeeper.read(path)
             page = json.loads(text)
             change(page)
-            if self._write(path, json.dumps(page), version):
+            if self._zookeeper.write(path, json.dumps(page), version):
                 return
 
     def _page(self, component: str) -> dict[str, Any]:
         """The page of a component; an empty one before the first worker has made it."""
         try:
-            return dict(json.loads(self._read(f"{self._root}/components/{component}")[0]))
+            return dict(json.loads(self._zookeeper.read(f"{self._root}/components/{component}")[0]))
         except LookupError:
             return {}
-
-    def _children(self, path: str) -> list[str]:
-        try:
-            return [str(each) for each in self._call(lambda: self._client.getChildren().forPath(path))]
-        except LookupError:
-            return []
-
-    def _read(self, path: str) -> tuple[str, int]:
-        stat = self._jvm.jvm.org.apache.storm.shade.org.apache.zookeeper.data.Stat()
-        content = self._call(lambda: self._client.getData().storingStatIn(stat).forPath(path))
-        return bytes(content).decode(), stat.getVersion()
-
-    def _write(self, path: str, text: str, version: int) -> bool:
-        """True if nobody wrote meanwhile."""
-        content = bytearray(text.encode())
-        try:
-            self._call(lambda: self._client.setData().withVersion(version).forPath(path, content))
-        except BlockingIOError:
-            return False
-        return True
-
-    def _call(self, call: Callable[[], T]) -> T:
-        """Call ZooKeeper: LookupError for a node that is not there, BlockingIOError for another version."""
-        from py4j.protocol import Py4JError  # of the extra `storm`
-
-        try:
-            return call()
-        except Py4JError as error:
-            kind = _kind(error)
-            if kind == "NoNodeException":
-                raise LookupError from None
-            if kind == "BadVersionException":
-                raise BlockingIOError from None
-            said = f"the ledger of seats cannot be reached at ZooKeeper {self._servers}: {kind}"
-            raise EngineError(said) from None
-
-
-def _kind(error: BaseException) -> str:
-    """Class of the Java exception that an error tells of."""
-    # PySpark, where this process has a session, looks at the errors of all gateways in its own JVM, and fails there.
-    while not hasattr(error, "java_exception") and error.__context__ is not None:
-        error = error.__context__
-    java = getattr(error, "java_exception", None)
-    return str(error) if java is None else str(java.getClass().getSimpleName())

@@ -16,7 +16,7 @@ from headgate.engines.kafka.broker import LocalKafka
 from headgate.engines.ports import Ports
 from headgate.engines.secret import read_or_make_secret
 from headgate.errors import EngineError
-from headgate_storm.client.seats import SeatLedger
+from headgate_storm.client.seats import open_ledger
 from headgate_storm.demo.priority.keeper import Keeper
 from headgate_storm.demo.priority.steps import FIG_6
 from headgate_storm.demo.priority.topologies import spout_jars
@@ -93,7 +93,7 @@ class Changes:
             self._submit()
             if self.seats:
                 for name in NAMES:
-                    ledger = SeatLedger(self.storm.gateway, name)
+                    ledger = open_ledger(self.storm.gateway, name)
                     self.ledgers[name] = stack.enter_context(ledger)
             wait_for("nodes by priority", self.settled)
             self.all = stack.pop_all()

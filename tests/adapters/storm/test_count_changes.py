@@ -15,7 +15,7 @@ from headgate.model import FrozenMap, Metrics, Move, MoveKind, Plan, Profile, Re
 from headgate.model.knowledge import Knowledge, ProfileFit
 from headgate.plugins.host import PluginHost
 from headgate_storm.client.seat import SeatMove, SeatState
-from headgate_storm.client.seats import SeatLedger
+from headgate_storm.client.seats import Seated, SeatLedger
 from headgate_storm.executor import execute, keeps, preflight, rollback
 from headgate_storm.nimbus.filter_metrics import known_metrics
 from headgate_storm.nimbus.rounds import Rounds
@@ -40,19 +40,21 @@ class Ledger:
         self.owners, self.working, self.refuses = list(OWNERS["wc"]["count"]), working, refuses
         self.asked = []
 
-    def state(self, name):
+    def state(self, topology):
         return SeatState(owners={"count": list(self.owners)}, working={"count": self.working})
 
-    def move(self, name, wishes):
-        self.asked += [f"{wish.task} to {wish.seat}" for wish in wishes]
-        for wish in wishes:
-            self.owners[wish.index] = wish.seat
-        if self.refuses == "move":
-            return [EngineError("it hangs")] * len(wishes)
-        return [SeatMove(task=each.task, source="x", target="y", epoch=1, pause=1.0, seconds=0.1) for each in wishes]
+    def move(self, wishes):
+        return {topology: [self.moved(each) for each in own] for topology, own in wishes.items()}
 
-    def scale(self, name, component, count):
-        self.asked.append(f"{name}:{component}={count}")
+    def moved(self, wish):
+        self.asked.append(f"{wish.task} to {wish.seat}")
+        self.owners[wish.index] = wish.seat
+        if self.refuses == "move":
+            return EngineError("it hangs")
+        return SeatMove(task=wish.task, source="x", target="y", epoch=1, pause=1.0, seconds=0.1)
+
+    def scale(self, topology, component, count):
+        self.asked.append(f"{topology}:{component}={count}")
         if self.refuses == "scale":
             raise EngineError("ZooKeeper is gone")
         before, self.working = self.working, count
@@ -255,12 +257,13 @@ class Unheard(SeatLedger):
 
     def __init__(self, page, meanwhile=None):
         self.page, self.version, self.meanwhile, self.writes = page, 0, meanwhile, 0
-        self._root, self._components = "/x", {"count": {"tasks": 3, "elastic": True}}
+        parts = {"count": {"tasks": 3, "elastic": True}}
+        super().__init__(Seated(id="wc-1", name="wc", components=parts, servers=""), self)
 
-    def _read(self, path):
+    def read(self, path):
         return json.dumps(self.page), self.version
 
-    def _write(self, path, text, version):
+    def write(self, path, text, version):
         assert version == self.version
         self.page, self.version, self.writes = json.loads(text), self.version + 1, self.writes + 1
         if self.writes == 1 and self.meanwhile:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from headgate.errors import EngineError
 from headgate_storm.cli.topology import storm as commands
-from headgate_storm.client.seats import SeatLedger
+from headgate_storm.client.seats import SeatLedger, open_ledger
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 
@@ -78,7 +78,7 @@ def test_tasks_move_under_load_and_every_tuple_arrives_once_and_in_order(storm, 
     name = f"numbers-{'acked' if acked else 'unacked'}"
     numbers = submitted(storm, tmp_path / "numbers", name, acked=acked)
     pauses, rng, under_load = [], random.Random(3), 0
-    with SeatLedger(storm.gateway, name) as ledger:
+    with open_ledger(storm.gateway, name) as ledger:
         wait_for("all seats told", lambda: whole(ledger))
         wait_for("tuples", lambda: numbers.written("sink")[0] > 0)
         before = pids(storm, name)
@@ -113,7 +113,7 @@ def headgate(storm, *words):
 def shown(storm, tmp_path_factory) -> Iterator[None]:
     """A topology of whose tuples nothing is asked."""
     submitted(storm, tmp_path_factory.mktemp("shown") / "numbers", "shown", acked=False)
-    with SeatLedger(storm.gateway, "shown") as ledger:
+    with open_ledger(storm.gateway, "shown") as ledger:
         wait_for("all seats told", lambda: whole(ledger))
     yield
     storm.gateway.kill("shown", wait=0)
@@ -149,7 +149,7 @@ def test_commands_show_seats_and_move_a_task(storm, shown):
 @pytest.mark.matrix
 @pytest.mark.timeout(1800)
 def test_a_move_that_cannot_be_is_refused_and_its_sentence_says_why(storm, shown):
-    with SeatLedger(storm.gateway, "shown") as ledger:
+    with open_ledger(storm.gateway, "shown") as ledger:
         here, there = places(ledger, "pass", 1)
         for component, index, place, said in (
             ("pass", 1, here, f"pass/1 lives at {here} already"),
@@ -165,7 +165,7 @@ def test_a_move_that_cannot_be_is_refused_and_its_sentence_says_why(storm, shown
 @pytest.mark.matrix
 @pytest.mark.timeout(1800)
 def test_of_two_who_move_a_task_at_once_one_is_told_and_a_move_needs_nobody_who_waits_for_it(storm, shown):
-    with SeatLedger(storm.gateway, "shown") as ledger:
+    with open_ledger(storm.gateway, "shown") as ledger:
         here, there = places(ledger, "number", 1)
         taker, epoch = next(
             (each.task, each.epoch + 1)

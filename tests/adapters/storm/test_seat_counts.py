@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from headgate.errors import EngineError
 from headgate_storm.cli.topology import storm as commands
-from headgate_storm.client.seats import SeatLedger
+from headgate_storm.client.seats import SeatLedger, open_ledger
 from headgate_storm.workers.collector import Collector
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
@@ -72,7 +72,7 @@ def elastic(storm: LocalStorm, folder: Path, name: str) -> Iterator[tuple[Collec
         }
         numbers = Tally(storm, folder)
         numbers.submit_numbers(name, tuples=10**9, rate=RATE, acked=True, **conf)
-        with SeatLedger(storm.gateway, name) as ledger:
+        with open_ledger(storm.gateway, name) as ledger:
             wait_for("all seats told", lambda: whole(ledger))
             wait_for("tuples", lambda: numbers.written("sink")[0] > 0)
             before = pids(storm, name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headgate.errors import EngineError
-from headgate_storm.client.seats import SeatLedger
+from headgate_storm.client.seats import SeatLedger, open_ledger
 from headgate_storm.service import HOOKS
 from headgate_storm.workers.collector import Collector
 from storm_cluster import PATIENCE, wait_for
@@ -59,7 +59,7 @@ def told(ledger: SeatLedger) -> bool:
 def move(storm: LocalStorm) -> set[int]:
     """Move a counting task and the sink while tuples come; the seats that they left."""
     left = set()
-    with SeatLedger(storm.gateway, NAME) as ledger:
+    with open_ledger(storm.gateway, NAME) as ledger:
         wait_for("all seats told", lambda: told(ledger))
         for component, index in (("count", 1), ("sink", 0)):
             seats = [each for each in ledger.seats() if (each.component, each.index) == (component, index)]

@@ -96,7 +96,7 @@ def test_the_ledger_is_asked_by_storm_s_own_name_of_a_component():
     assert (own, scheduled.seating.tasks[name]) == (odd, 1)
 
     class Odd(Seats):
-        def state(self, name):
+        def state(self, topology):
             return SeatState(owners={odd: [2]}, working={odd: 1})
 
     placed, notes = StormTarget(rounds=Rounds(lambda request: Plan()), seats=Odd()).seated(before)
@@ -167,14 +167,14 @@ def test_what_is_measured_of_seats_is_that_of_their_task():
 class Seats:
     """Where tasks live, of which all work; none is to move."""
 
-    def state(self, name):
-        return SeatState(owners=OWNERS[name], working={})
+    def state(self, topology):
+        return SeatState(owners=OWNERS[topology], working={})
 
-    def move(self, name, wishes):
-        pytest.fail(f"{name}: {wishes}")
+    def move(self, wishes):
+        pytest.fail(f"{wishes}")
 
-    def scale(self, name, component, count):
-        pytest.fail(f"{name}: {component}={count}")
+    def scale(self, topology, component, count):
+        pytest.fail(f"{topology}: {component}={count}")
 
 
 def test_nothing_moves_if_one_task_has_no_seat_where_it_is_asked():

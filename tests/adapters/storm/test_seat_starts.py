@@ -10,7 +10,7 @@ from headgate.errors import EngineError
 from headgate.model import Slot
 from headgate_storm import seat_moves
 from headgate_storm.client.seat import SeatMove
-from headgate_storm.client.seats import SeatLedger
+from headgate_storm.client.seats import Seated, SeatLedger
 from headgate_storm.nimbus.seat_view import SeatWish
 
 WISH = SeatWish(task="wc/count/0", component="count", index=0, seat=8, before=Slot("s1", 6700))
@@ -20,14 +20,14 @@ class Starting(SeatLedger):
     """A ledger of one task with seats 7 and 8, of which workers tell after some looks; what is ordered is done."""
 
     def __init__(self, silent: int) -> None:
-        self._name, self._root, self._components = "wc", "/x", {"count": {"tasks": 1}}
+        super().__init__(Seated(id="wc-1", name="wc", components={"count": {"tasks": 1}}, servers=""), self)
         self.silent, self.page = silent, {"owners": [[7, 1]], "wanted": {}, "refused": {}, "working": [1, 0]}
 
-    def _children(self, path):
+    def children(self, path):
         self.silent -= 1
         return [] if self.silent >= 0 else ["s1:6700", "s2:6700"]
 
-    def _read(self, path):
+    def read(self, path):
         if path.endswith("/components/count"):
             return json.dumps(self.page), 0
         seat = 7 if path.endswith("s1:6700") else 8
@@ -35,7 +35,7 @@ class Starting(SeatLedger):
         row = ["count", 0, owner == seat, epoch, False, True, 0, 0, 0, 5_000]
         return json.dumps({"seats": {str(seat): row}}), 0
 
-    def _write(self, path, text, version):
+    def write(self, path, text, version):
         self.page = json.loads(text)
         self.page["owners"] = [list(self.page["wanted"].get("0", self.page["owners"][0]))]
         return True
@@ -43,7 +43,9 @@ class Starting(SeatLedger):
 
 def moved(ledger: Starting, seconds: float) -> SeatMove | EngineError:
     """What becomes of the one move."""
-    return seat_moves._Batch(ledger, [WISH], at_once=1, seconds=seconds).run()[0]
+    batch = seat_moves._Batch(ledger, [WISH], at_once=1, seconds=seconds)
+    seat_moves._run([batch])
+    return batch.done()[0]
 
 
 def test_a_move_waits_for_workers_that_start() -> None:

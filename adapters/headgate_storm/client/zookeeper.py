@@ -1,0 +1,103 @@
+"""The ZooKeeper of a cluster, through the JVM of a gateway to Nimbus: nodes of text, changed by compare-and-set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from headgate.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headgate_storm.client.gateway import NimbusGateway
+
+T = TypeVar("T")
+SESSION_MS = 20_000
+"""Milliseconds of silence after which ZooKeeper ends the session. With less, a busy machine loses it."""
+
+
+class ZooKeeper:
+    """A connection from `start` to `stop`, or in a `with` block; it ends with the JVM of its gateway, too."""
+
+    def __init__(self, gateway: NimbusGateway, servers: str) -> None:
+        """Take the way; nothing is connected yet.
+
+        Args:
+            gateway: Its JVM has Storm's own client.
+            servers: HOST:PORT of each server, with commas between.
+        """
+        self.servers = servers
+        self._gateway = gateway
+        self._client: Any = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
+
+    def start(self) -> Self:
+        """Connect; whether a server is there is found out by the first call."""
+        curator = self._gateway.jvm.org.apache.storm.shade.org.apache.curator
+        retry = curator.retry.RetryNTimes(20, 100)
+        self._client = curator.framework.CuratorFrameworkFactory.newClient(self.servers, SESSION_MS, SESSION_MS, retry)
+        self._client.start()
+        return self
+
+    def stop(self) -> None:
+        """End the session; without effect where there is none."""
+        client, self._client = self._client, None
+        if client is not None and self._gateway.alive:
+            client.close()
+
+    def children(self, path: str) -> list[str]:
+        """Names of the children of a node; none of one that is not there.
+
+        This and the other methods raise:
+
+        Raises:
+            EngineError: No server answers.
+        """
+        try:
+            return [str(each) for each in self._call(lambda: self._client.getChildren().forPath(path))]
+        except LookupError:
+            return []
+
+    def read(self, path: str) -> tuple[str, int]:
+        """Text and version of a node; LookupError if it is not there."""
+        stat = self._gateway.jvm.org.apache.storm.shade.org.apache.zookeeper.data.Stat()
+        content = self._call(lambda: self._client.getData().storingStatIn(stat).forPath(path))
+        return bytes(content).decode(), stat.getVersion()
+
+    def write(self, path: str, text: str, version: int) -> bool:
+        """Write a node of a version; False if it has another one by now."""
+        content = bytearray(text.encode())
+        try:
+            self._call(lambda: self._client.setData().withVersion(version).forPath(path, content))
+        except BlockingIOError:
+            return False
+        return True
+
+    def _call(self, call: Callable[[], T]) -> T:
+        """Call ZooKeeper: LookupError for a node that is not there, BlockingIOError for another version."""
+        from py4j.protocol import Py4JError  # of the extra `storm`
+
+        try:
+            return call()
+        except Py4JError as error:
+            kind = _kind(error)
+            if kind == "NoNodeException":
+                raise LookupError from None
+            if kind == "BadVersionException":
+                raise BlockingIOError from None
+            said = f"the ledger of seats cannot be reached at ZooKeeper {self.servers}: {kind}"
+            raise EngineError(said) from None
+
+
+def _kind(error: BaseException) -> str:
+    """Class of the Java exception that an error tells of."""
+    # PySpark, where this process has a session, looks at the errors of all gateways in its own JVM, and fails there.
+    while not hasattr(error, "java_exception") and error.__context__ is not None:
+        error = error.__context__
+    java = getattr(error, "java_exception", None)
+    return str(error) if java is None else str(java.getClass().getSimpleName())
