@@ -124,8 +124,8 @@ def _all_ways(
     """Changes of tasks with seats first; where one fails, nothing restarts for the rest of the plan."""
     seats = carry_out(target, snapshot, placed, asked, order, changes)
     wanted = _changes(snapshot, asked)
-    receipt = seats
-    if seats.done and (wanted or not seats.steps):
+    receipt = seats if seats.steps else Receipt(level=LEVEL)
+    if seats.done and wanted:
         receipt = _both(seats, _reach(target, snapshot, wanted))
     why = "; ".join(step.message for step in receipt.steps if not step.done)
     moved = {task.partition("/")[0] for task in (*wanted, *seats.undo, *seats.undo_parallelism)}

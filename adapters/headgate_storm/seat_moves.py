@@ -17,7 +17,7 @@ from headgate_storm.client.zookeeper import ZooKeeper
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from headgate_storm.client.seat import SeatMove, SeatOrder, SeatState
+    from headgate_storm.client.seat import SeatMove, SeatOrder, SeatState, SeatView
     from headgate_storm.nimbus.seat_view import SeatWish
 
 AT_ONCE = 4
@@ -151,12 +151,13 @@ class _Batch:
         return [self._done[number] for number in range(len(self._wishes))]
 
     def go_on(self, *, skip: bool) -> None:
-        """Begin what may begin, unless all that waits is to be skipped, and look at what is under way."""
-        self._begin(skip=skip or self.failed)
+        """Look at what is under way, and begin what may begin, unless all that waits is to be skipped."""
+        view = self._ledger.view()
         for number, order in list(self._orders.items()):
-            self._look(number, order)
+            self._look(number, order, view)
+        self._begin(view, skip=skip or self.failed)
 
-    def _begin(self, *, skip: bool) -> None:
+    def _begin(self, view: SeatView, *, skip: bool) -> None:
         if skip:
             skipped = EngineError("not begun, for another move of the plan failed")
             self._done |= dict.fromkeys(self._waiting, skipped)
@@ -164,7 +165,7 @@ class _Batch:
         while self._waiting and len(self._orders) < self._at_once:
             number = self._waiting[0]
             try:
-                order = self._order(self._wishes[number])
+                order = self._order(self._wishes[number], view)
             except EngineError as error:
                 self._end(number, error)
                 return
@@ -173,22 +174,22 @@ class _Batch:
             self._waiting.popleft()
             self._orders[number] = order
 
-    def _order(self, wish: SeatWish) -> SeatOrder | None:
+    def _order(self, wish: SeatWish, view: SeatView) -> SeatOrder | None:
         """Order a move; None while the last one of its task is under way, or the workers of its seats start."""
-        ledger, task = self._ledger, f"{wish.component}/{wish.index}"
-        seats = [each for each in ledger.told() if (each.component, each.index) == (wish.component, wish.index)]
+        task = f"{wish.component}/{wish.index}"
+        seats = [each for each in view.seats if (each.component, each.index) == (wish.component, wish.index)]
         there = next((each for each in seats if each.task == wish.seat), None)
         if there is not None and not there.owner and all(each.settled for each in seats):
-            return ledger.order(wish.component, wish.index, there.place)
+            return self._ledger.order(wish.component, wish.index, there.place, view)
         if time.monotonic() - self._progress <= self._seconds:
             return None
         if there is None:
             raise EngineError(f"{task}: the worker with its seat {wish.seat} says nothing for {self._seconds:.0f} s")
         raise EngineError(f"{task}: its last move has not settled in {self._seconds:.0f} s")
 
-    def _look(self, number: int, order: SeatOrder) -> None:
+    def _look(self, number: int, order: SeatOrder, view: SeatView) -> None:
         try:
-            done = self._ledger.look(order)
+            done = self._ledger.look(order, view)
             if done is None and time.monotonic() > order.began + self._seconds:
                 raise self._ledger.give_up(order, self._seconds)
         except EngineError as error:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.errors import EngineError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -105,6 +107,57 @@ class SeatOrder:
     def task(self) -> str:
         """COMPONENT/INDEX."""
         return f"{self.source.component}/{self.source.index}"
+
+
+@attrs.frozen(kw_only=True)
+class SeatView:
+    """What the ledger of a topology and its workers said at one time.
+
+    Attributes:
+        pages: The page of each component with seats; an empty one before the first worker has made it.
+        seats: All seats that workers tell of, by component, index and place.
+    """
+
+    pages: Mapping[str, Mapping[str, Any]]
+    seats: list[Seat]
+
+    def entered(self, component: str, index: int, epoch: int) -> bool:
+        """True if the ownership of a number, or a later one, is in the ledger.
+
+        Args:
+            component: Component of the task.
+            index: Number of the task in it.
+            epoch: Number of the ownership.
+
+        Raises:
+            EngineError: The worker has refused to give the task.
+        """
+        page = self.pages[component]
+        refused = page.get("refused", {}).get(str(index))
+        if refused is not None and refused[0] == epoch:
+            raise EngineError(f"{component}/{index} does not move: {refused[1]}")
+        return bool(page and page["owners"][index][1] >= epoch)
+
+    def settled(self, source: Seat, target: Seat, epoch: int) -> tuple[float | None] | None:
+        """The pause of a move that is over, as the seat that gave the task has measured it; None while it is not over.
+
+        Args:
+            source: The seat that gave the task.
+            target: The one that has it.
+            epoch: Number of that ownership.
+
+        Raises:
+            EngineError: The task has stayed.
+        """
+        seats = {each.task: each for each in self.seats}
+        giver, taker = seats.get(source.task), seats.get(target.task)
+        if giver is None or taker is None:
+            return None
+        if giver.owner and giver.epoch > epoch:
+            raise EngineError(f"{source.component}/{source.index} stays at {source.place}: its state cannot be had")
+        over = taker.owner and taker.settled and not giver.owner and giver.settled
+        # Whoever restarts in the move owns it under a later number, and has measured nothing.
+        return (giver.pause,) if over and taker.epoch >= epoch and giver.epoch >= epoch else None
 
 
 def no_seats(component: str, topology: str, seated: Iterable[str]) -> str:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from headgate.errors import EngineError
-from headgate_storm.client.seat import SeatMove, SeatOrder, SeatState, no_seats, scale_refusal, seat_of
+from headgate_storm.client.seat import SeatMove, SeatOrder, SeatState, SeatView, no_seats, scale_refusal, seat_of
 from headgate_storm.client.zookeeper import ZooKeeper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from headgate_storm.client.gateway import NimbusGateway
     from headgate_storm.client.seat import Seat
@@ -109,14 +109,20 @@ class SeatLedger:
 
     def told(self) -> list[Seat]:
         """All seats that workers tell of, in that order; none while all of them start."""
-        found = []
-        losses = {each: self._page(each).get("lost", {}) for each in self._components}
+        return self.view().seats
+
+    def view(self) -> SeatView:
+        """What the ledger and the workers say now."""
+        pages = {each: self._page(each) for each in self._components}
+        losses = {each: page.get("lost", {}) for each, page in pages.items()}
+        found: list[Seat] = []
         for worker in self._zookeeper.children(f"{self._root}/workers"):
             host, _, port = worker.rpartition(":")
             with contextlib.suppress(LookupError):  # the worker has just ended
                 rows = json.loads(self._zookeeper.read(f"{self._root}/workers/{worker}")[0])["seats"]
                 found += [seat_of(int(task), row, host, int(port), losses) for task, row in rows.items()]
-        return sorted(found, key=lambda each: (each.component, each.index, each.host, each.port))
+        order = sorted(found, key=lambda each: (each.component, each.index, each.host, each.port))
+        return SeatView(pages=pages, seats=order)
 
     def state(self) -> SeatState:
         """Seats in which tasks live, and how many of each component work."""
@@ -138,40 +144,42 @@ class SeatLedger:
             EngineError: There is no such task, it has no seat there, it has not settled, or the move fails.
         """
         order = self.order(component, index, place)
-        while (done := self.look(order)) is None:
+        while (done := self.look(order, self.view())) is None:
             if time.monotonic() > order.began + seconds:
                 raise self.give_up(order, seconds)
             time.sleep(POLL)
         return done
 
-    def order(self, component: str, index: int, place: str) -> SeatOrder:
+    def order(self, component: str, index: int, place: str, view: SeatView | None = None) -> SeatOrder:
         """Order a move, and wait for nothing.
 
         Args:
             component: Component of the task.
             index: Number of the task in its component, from 0.
             place: HOST:PORT of the worker.
+            view: What was just read; None reads it.
 
         Raises:
             EngineError: There is no such task, it has no seat there, or it has not settled.
         """
         began = time.monotonic()
-        source, target = self._ends(component, index, place)
+        source, target = self._ends(component, index, place, self.seats() if view is None else view.seats)
         self._order(component, index, target.task, source.epoch + 1)
         return SeatOrder(source=source, target=target, epoch=source.epoch + 1, began=began)
 
-    def look(self, order: SeatOrder) -> SeatMove | None:
+    def look(self, order: SeatOrder, view: SeatView) -> SeatMove | None:
         """Outcome of a move; None while something of it is under way.
 
         Args:
             order: The move.
+            view: What was read since.
 
         Raises:
             EngineError: It fails.
         """
-        if not self._entered(order.source.component, order.source.index, order.epoch):
+        if not view.entered(order.source.component, order.source.index, order.epoch):
             return None
-        pause = self._settled(order.source, order.target, order.epoch)
+        pause = view.settled(order.source, order.target, order.epoch)
         if pause is None:
             return None
         return SeatMove(
@@ -190,7 +198,7 @@ class SeatLedger:
             order: The move.
             seconds: The time that it had.
         """
-        if not self._entered(order.source.component, order.source.index, order.epoch):
+        if not self.view().entered(order.source.component, order.source.index, order.epoch):
             self._withdraw(order.source.component, order.source.index)
             return EngineError(f"the worker at {order.target.place} has not taken {order.task} in {seconds:.0f} s")
         return EngineError(
@@ -230,13 +238,13 @@ class SeatLedger:
             raise EngineError(no_seats(component, self._name, self._components))
         return dict(self._components[component])
 
-    def _ends(self, component: str, index: int, place: str) -> tuple[Seat, Seat]:
+    def _ends(self, component: str, index: int, place: str, told: Sequence[Seat]) -> tuple[Seat, Seat]:
         """The seat that owns a task now, and the one it is to move to."""
         task = f"{component}/{index}"
         movable = self._movable(component)
         if not 0 <= index < movable["tasks"]:
             raise EngineError(f"{component} has {movable['tasks']} tasks: there is no {task}")
-        seats = [each for each in self.seats() if (each.component, each.index) == (component, index)]
+        seats = [each for each in told if (each.component, each.index) == (component, index)]
         owners = [each for each in seats if each.owner]
         if len(owners) != 1:
             raise EngineError(f"{task} is under way, or its worker starts: wait, and look with `headgate storm seats`")
@@ -266,25 +274,6 @@ class SeatLedger:
 
     def _withdraw(self, component: str, index: int) -> None:
         self._change(component, lambda page: page["wanted"].pop(str(index), None))
-
-    def _entered(self, component: str, index: int, epoch: int) -> bool:
-        page = self._page(component)
-        refused = page["refused"].get(str(index))
-        if refused is not None and refused[0] == epoch:
-            raise EngineError(f"{component}/{index} does not move: {refused[1]}")
-        return bool(page["owners"][index][1] >= epoch)
-
-    def _settled(self, source: Seat, target: Seat, epoch: int) -> tuple[float | None] | None:
-        """The pause of a move that is over."""
-        seats = {each.task: each for each in self.told()}
-        giver, taker = seats.get(source.task), seats.get(target.task)
-        if giver is None or taker is None:
-            return None
-        if giver.owner and giver.epoch > epoch:
-            raise EngineError(f"{source.component}/{source.index} stays at {source.place}: its state cannot be had")
-        over = taker.owner and taker.settled and not giver.owner and giver.settled
-        # Whoever restarts in the move owns it under a later number, and has measured nothing.
-        return (giver.pause,) if over and taker.epoch >= epoch and giver.epoch >= epoch else None
 
     def _change(self, component: str, change: Callable[[dict[str, Any]], object]) -> None:
         """Change a page by compare-and-set, again on what another has written meanwhile."""

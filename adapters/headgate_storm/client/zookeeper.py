@@ -70,7 +70,13 @@ class ZooKeeper:
         return bytes(content).decode(), stat.getVersion()
 
     def write(self, path: str, text: str, version: int) -> bool:
-        """Write a node of a version; False if it has another one by now."""
+        """Write a node; False if it has another version by now.
+
+        Args:
+            path: The node.
+            text: Its new text.
+            version: The version that was read.
+        """
         content = bytearray(text.encode())
         try:
             self._call(lambda: self._client.setData().withVersion(version).forPath(path, content))

@@ -64,7 +64,8 @@ def assign_slots(
         problem: The request as arrays.
         node_of: Node index of each task, shape (n,), -1 for a task without one.
         worker_of: Worker of each task, shape (n,), -1 or None where it is not decided: tasks of a topology on a node
-            with different numbers have different workers, as far as the node has slots.
+            with different numbers have different workers, as far as the node has slots. Of topologies that are live it
+            is not looked at: no worker begins for a task that moves while they run.
 
     Returns:
         Slot by task index, and a reason for each node whose slots do not suffice; its tasks have no slot then.
@@ -128,7 +129,7 @@ class _Packing:
         self, problem: ConstrainedArrays, running: dict[int, int], worker_of: NDArray[np.int64] | None
     ) -> None:
         self._running = running
-        self._asked: list[int] | None = None if worker_of is None else worker_of.tolist()
+        self._asked = None if worker_of is None else _open_to_choice(problem, worker_of)
         self._fixed: list[bool] = (problem.fixed >= 0).tolist()
         self._any_fixed = any(self._fixed)
         self._current: list[int] = problem.current.tolist()
@@ -309,6 +310,13 @@ class _Packing:
             if at == len(workers):
                 workers.append(_Worker(kind, self._limit[kind[0]]))
             workers[at].add(task, heap)
+
+
+def _open_to_choice(problem: ConstrainedArrays, worker_of: NDArray[np.int64]) -> list[int]:
+    """Worker of each task by number; of live topologies none, for their tasks move between workers that run."""
+    live = np.array([each.live for each in sorted(problem.request.topologies, key=lambda each: each.id)], dtype=bool)
+    chosen: list[int] = np.where(live[problem.topology], ANY, worker_of).tolist()
+    return chosen
 
 
 def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) -> None:

@@ -140,6 +140,7 @@ class Changes:
         words = ("--endpoint", self.folder / "endpoint.json", "--token", self.folder / "token")
         words += ("--collector", self.collector, "--home", self.storm.home, "--drain", "120")
         words += ("--priorities", f"manager:{self.keeper.database}", "--isolation", "thread")
+        words += ("--journal", self.folder / "rounds.jsonl")
         words += ("--window", "0.1", "--interval", "0.1", "--cooldown", "0", "--give-up", "1000")
         words = ("serve", "storm", "-s", "dps", *words)
         serving = running(*map(str, words), folder=self.folder, program=(*TO_FILES, HEADGATE))

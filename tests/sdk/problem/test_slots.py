@@ -158,3 +158,14 @@ def test_where_nothing_may_move_a_decision_on_workers_moves_nothing():
     running = {"t/c/0": "a:6701", "t/c/1": "a:6701"}
     made = request([node("a", slots=4)], [topology("t", component("c", 3))], running)
     assert ports(attrs.evolve(made, limits=Limits(max_moves=0)), [0, 1, 2]) == [1, 1, 0]
+
+
+def test_no_worker_begins_for_tasks_that_move_while_theirs_run():
+    """What a scheduler decided on workers is for those that start."""
+    parts = (component("c", 2), component("stays", 1, movable=False))
+    running = {"t/c/0": "a", "t/c/1": "a", "t/stays/0": "a"}
+    made = request([node("a", slots=3)], [topology("t", *parts)], running)
+    here, numbers = np.zeros(3, dtype=np.int64), np.array([0, 1, -1])
+    assert len(set(assign_slots(Problem.of(made), here, numbers)[0].values())) == 3
+    live = attrs.evolve(made, topologies=tuple(attrs.evolve(each, live=True) for each in made.topologies))
+    assert set(map(str, assign_slots(Problem.of(live), here, numbers)[0].values())) == {"a:6700"}
