@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headgate.errors import EngineError
-from headgate_storm.client.seats import SeatLedger
+from headgate_storm.client.seats import open_ledger
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headgate_storm.client.seat import Seat
+    from headgate_storm.client.seats import SeatLedger
     from headgate_storm.local.cluster import LocalStorm
     from headgate_storm.local.processes import WorkerProcess
 
@@ -51,7 +52,7 @@ def settled(ledger: SeatLedger) -> list[Seat] | None:
     except EngineError:
         return None
     said = sorted((each.component, each.index, each.task, each.epoch) for each in seats if each.owner)
-    pages = {each: ledger._page(each)["owners"] for each in ("pass", "sum")}
+    pages = {each: ledger.view().pages[each]["owners"] for each in ("pass", "sum")}
     entered = [(name, index, *row[:2]) for name, rows in pages.items() for index, row in enumerate(rows)]
     whole = len(seats) == SEATS and said == sorted(entered)
     return seats if whole and all(each.settled for each in seats) else None
@@ -103,7 +104,7 @@ def test_one_owner_is_left_and_all_that_was_sent_arrives_whoever_dies_in_a_move(
     name, rng = f"deaths-{role}", random.Random(5)
     tally = Tally(seat_storm, tmp_path)
     tally.submit_durable(name, rate=50.0, **CONF)
-    with SeatLedger(seat_storm.gateway, name) as ledger:
+    with open_ledger(seat_storm.gateway, name) as ledger:
         for _ in range(POINTS):
             written = len(tally.numbers("written"))
             wait_for("tuples", lambda n=written: len(tally.numbers("written")) > n + 100)
