@@ -238,8 +238,10 @@ def test_numbers_of_tasks_that_a_scheduler_chooses_are_carried_out_while_all_wor
     cluster.storm.gateway.deactivate(COUNTED)
     sent = wait_for("all tuples acked", numbers.all_acked)
     wait_for("all tuples written", lambda: numbers.written("sink")[0] >= sent)
+    assert numbers.written("sink") == [sent, 0, 0]
+    assert (pids(cluster, COUNTED), pids(cluster)) == (before, others)
     cluster.storm.gateway.kill(COUNTED, wait=0)
-    wait_for("its end", lambda: not placed_and_seen(cluster))
+    wait_for("its end", lambda: not pids(cluster, COUNTED))
     numbers.submit_numbers(COUNTED, tuples=10**9, rate=300.0, acked=True, **conf)
     again = wait_for("the ledger of the one that has its name now", lambda: placed_and_seen(cluster))
     assert (again.name, again.id == topology.id) == (COUNTED, False)
@@ -257,7 +259,3 @@ def test_a_jvm_that_reaches_nimbus_and_dies_costs_no_round(cluster):
     receipt = execute(cluster, wanted)
     assert (receipt.done, receipt.level, len(receipt.steps)) == (True, "seats", 1)
     assert living(cluster) == wanted
-    assert numbers.written("sink") == [sent, 0, 0]
-    assert (pids(cluster, COUNTED), pids(cluster)) == (before, others)
-    cluster.storm.gateway.kill(COUNTED, wait=0)
-    wait_for("its end", lambda: not pids(cluster, COUNTED))
