@@ -1,0 +1,90 @@
+"""What a hundred idle seats cost: CPU and memory of a topology with seats, beside the same one without.
+
+A spout sends a tuple a second to a bolt of a hundred tasks in two workers; with seats each worker has an idle seat for
+each task that lives in the other. Both topologies run at the same time on one cluster. Memory is what a process has for
+itself (USS), after the JVM was asked for a collection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+
+from headgate.cli.output import console, table
+from headgate.engines.java import find_java
+from headgate.model import Component, Kind, Resources, Stream, Topology
+from headgate_storm.install.submit import submit_description
+from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
+from headgate_storm.release.artefacts import STORM
+from headgate_storm.release.jar import bridge_jar
+from headgate_storm.workload.describe import describe
+
+TASKS = 100
+TASK = Resources(cpu=1, memory=8)
+TWO = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=800.0, memory_mb=8192.0, slots=3) for last in (75, 76))
+
+
+def topology(name: str) -> Topology:
+    """One spout, a hundred tasks that wait."""
+    components = (
+        Component(id="source", kind=Kind.SPOUT, rate=1.0, demand=TASK),
+        Component(id="wait", parallelism=TASKS, demand=TASK),
+    )
+    streams = (Stream(source="source", target="wait"),)
+    return Topology(id=name, components=components, streams=streams, workers=2, worker_heap=4096.0)
+
+
+def workers(storm: LocalStorm, name: str) -> list[psutil.Process]:
+    """Worker processes of a topology."""
+    return [psutil.Process(each.pid) for each in storm.workers() if each.topology.startswith(f"{name}-")]
+
+
+def cpu(processes: list[psutil.Process]) -> float:
+    """CPU seconds so far."""
+    return sum(sum(each.cpu_times()[:2]) for each in processes)
+
+
+def memory(processes: list[psutil.Process]) -> float:
+    """MB that the processes have for themselves, after a collection."""
+    jcmd = Path(find_java()).with_name("jcmd")
+    for each in processes:
+        subprocess.run([jcmd, str(each.pid), "GC.run"], check=True, capture_output=True)
+    return sum(each.memory_full_info().uss for each in processes) / 1e6
+
+
+def measure(storm: LocalStorm, asked: argparse.Namespace) -> dict[str, tuple[float, float]]:
+    """Cores and MB of each topology."""
+    names = ("plain", "seats")
+    for name in names:
+        seats = {"wait": "stateless"} if name == "seats" else None
+        submit_description(describe(topology(name)), storm.client_conf, seats=seats, version=STORM)
+    while any(len(workers(storm, name)) < 2 for name in names):
+        time.sleep(0.5)
+    time.sleep(asked.warm_up)
+    running = {name: workers(storm, name) for name in names}
+    before, begin = {name: cpu(each) for name, each in running.items()}, time.perf_counter()
+    time.sleep(asked.seconds)
+    seconds = time.perf_counter() - begin
+    return {name: ((cpu(each) - before[name]) / seconds, memory(each)) for name, each in running.items()}
+
+
+def main() -> None:
+    """Print both, and the difference."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="that are measured")
+    parser.add_argument("--warm-up", type=float, default=60.0, help="those before them")
+    asked = parser.parse_args()
+    with LocalStorm(TWO, extlib=(bridge_jar(),), version=STORM) as storm:
+        found = measure(storm, asked)
+    found["difference"] = tuple(a - b for a, b in zip(found["seats"], found["plain"], strict=True))  # type: ignore[assignment]
+    rows = [(name, f"{cores:.3f}", f"{mb:.0f}") for name, (cores, mb) in found.items()]
+    heads = ("topology", "cores", "MB")
+    console().print(table(f"{TASKS} idle seats on Storm {STORM}", heads, rows, numbers=heads[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""What redeploying tasks costs, as it is counted: seconds by level, the random choice, and the figures of the paper."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.model import Cluster, Node, Request, Resources, Slot
+from headgate.plugins.collect import measured_claims_of
+from headgate.plugins.host import PluginHost
+from headgate_storm.experiments.redeployment.choice import redeployed
+from headgate_storm.experiments.redeployment.claims import (
+    AT_ONCE,
+    DEGRADED,
+    FASTER,
+    degraded,
+    faster,
+    measured_claims,
+    shares,
+)
+from headgate_storm.experiments.redeployment.degradation import LEVELS, Degradation
+from headgate_storm.experiments.redeployment.run import NODES, Online, Redeployment, topology
+
+RUN = Degradation(usual=100.0, rates=(100.0, 81.0, 80.0, 60.0, 41.0, 40.0, 20.0, 0.0, 0.0, 178.0))
+
+
+def test_seconds_count_at_each_level_that_they_reach():
+    assert [RUN.share(level) for level in LEVELS] == [0.7, 0.6, 0.4, 0.3, 0.2]
+    assert RUN.throughput == pytest.approx(0.6)
+
+
+SLOTS = tuple(Slot(node, port) for node in "ab" for port in (1, 2))
+
+
+@given(st.lists(st.sampled_from(SLOTS), min_size=4, max_size=20), st.integers(1, 20), st.integers(0, 99))
+def test_so_many_tasks_get_another_slot_and_none_has_more_than_it_must(places, count, seed):
+    assignment = {f"t/c/{index}": slot for index, slot in enumerate([*SLOTS, *places])}
+    found = redeployed(assignment, assignment, count, random.Random(seed))
+    assert len(found) == min(count, len(assignment))
+    assert all(assignment[task] != slot for task, slot in found.items())
+    after = Counter({**assignment, **found}.values())
+    stay = Counter(slot for task, slot in assignment.items() if task not in found)
+    even = max(*stay.values(), -(-len(assignment) // len(SLOTS)), 0)
+    assert max(after.values()) <= even + 1  # a task may not stay where there would be room for it
+
+
+def test_tasks_that_may_not_move_are_not_drawn():
+    assignment = {"t/c/0": SLOTS[0], "t/c/1": SLOTS[1], "t/spout/0": SLOTS[2]}
+    for seed in range(20):
+        assert "t/spout/0" not in redeployed(assignment, ["t/c/0", "t/c/1"], 1, random.Random(seed))
+
+
+def found():
+    """Runs whose degradation is known, and OTD that ends at a tenth."""
+    rates = {("storm", 0): (0.0, 100.0), ("touched", 1): (40.0, 100.0), ("seats", 1): (100.0, 100.0)}
+    rates[("seats", 16)] = (0.0, 40.0, 100.0, 100.0)
+    runs = tuple(
+        Redeployment(way=way, tasks=tasks, degradation=Degradation(usual=100.0, rates=seen), restarted=0)
+        for (way, tasks), seen in rates.items()
+    )
+    return runs, Online(shares=(0.5, 0.3, 0.1), migrations=2, slow=0, seconds=9, restarted=0)
+
+
+def test_printed_figures_are_parts_of_the_time_and_ratios_of_the_runs_that_they_name():
+    parts = {name: degraded(way, level, found) for name, _, _, way, level, _ in DEGRADED}
+    assert parts == {
+        "degraded-storm": 0.5,
+        "stopped-storm": 0.5,
+        "degraded-touched": 0.5,
+        "degraded-1": 0.0,
+        "degraded-16": 0.5,
+        "stopped-16": 0.25,
+    }
+    ratios = {name: faster(way, other, found) for name, _, way, other, _ in FASTER}
+    assert ratios == pytest.approx(
+        {"throughput-touched": 0.4, "throughput-over-touched": 1 / 0.7 - 1, "throughput-over-storm": 1.0}
+    )
+    assert shares(found) == (0.5, 0.3, 0.1)
+
+
+def test_the_paper_s_plugin_has_them_and_every_run_that_they_name_is_made():
+    claims = measured_claims()
+    assert {each.id for each in claims} >= {row[0] for row in (*DEGRADED, *FASTER)}
+    assert all(each.measured and each.printed for each in claims)
+    runs = {("storm", 0), ("touched", 1), *(("seats", tasks) for tasks in AT_ONCE)}
+    assert {row[3] for row in DEGRADED} | {each for row in FASTER for each in row[2:4]} == runs
+    host = PluginHost.load()
+    assert {each.id for each in measured_claims_of(host, "otd")} == {each.id for each in claims}
+    cluster = Cluster(
+        nodes=tuple(Node(id=each.host, capacity=Resources(cpu=400, memory=4096), slots=(1, 2)) for each in NODES)
+    )
+    assert host.schedule("even", Request(cluster=cluster, topologies=(topology(),))).status == "ok"
