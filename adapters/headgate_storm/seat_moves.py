@@ -147,7 +147,7 @@ class _Batch:
         return any(isinstance(each, EngineError) for each in self._done.values())
 
     def done(self) -> list[SeatMove | EngineError]:
-        """What became of each move, in the order of the wishes."""
+        """The outcome of each move, in the order of the wishes."""
         return [self._done[number] for number in range(len(self._wishes))]
 
     def go_on(self, *, skip: bool) -> None:

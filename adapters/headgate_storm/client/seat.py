@@ -111,7 +111,7 @@ class SeatOrder:
 
 @attrs.frozen(kw_only=True)
 class SeatView:
-    """What the ledger of a topology and its workers said at one time.
+    """The words of a ledger and of the workers of its topology at one time.
 
     Attributes:
         pages: The page of each component with seats; an empty one before the first worker has made it.

@@ -112,7 +112,7 @@ class SeatLedger:
         return self.view().seats
 
     def view(self) -> SeatView:
-        """What the ledger and the workers say now."""
+        """Read the ledger and the words of the workers."""
         pages = {each: self._page(each) for each in self._components}
         losses = {each: page.get("lost", {}) for each, page in pages.items()}
         found: list[Seat] = []

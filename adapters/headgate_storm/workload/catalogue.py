@@ -6,8 +6,6 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import attrs
-
 from headgate.model import Cluster, Component, FrozenMap, Kind, Node, Request, Resources, Stream, Topology
 from headgate.model.evidence import Workload
 
@@ -21,7 +19,14 @@ ROLES = FrozenMap(
         "unique-visitors": FrozenMap({"views": "page-views", "visitors": "unique-visitors"}),
         "nexmark-q1": FrozenMap({"bids": "bids", "euros": "euros"}),
         "nexmark-q2": FrozenMap({"bids": "bids", "selection": "selection"}),
+        "nexmark-q3": FrozenMap({"people": "persons", "auctions": "auctions", "join": "near-sellers"}),
+        "nexmark-q4": FrozenMap(
+            {"auctions": "auctions", "bids": "bids", "highest": "winning-bids", "average": "average"}
+        ),
         "nexmark-q5": FrozenMap({"bids": "bids", "count": "hot-items", "hottest": "hottest"}),
+        "nexmark-q7": FrozenMap({"bids": "bids", "high": "high-bids", "highest": "highest-bid"}),
+        "nexmark-q8": FrozenMap({"people": "persons", "auctions": "auctions", "join": "new-sellers"}),
+        "nexmark-q11": FrozenMap({"bids": "bids", "sessions": "sessions"}),
     }
 )
 """Role by component id of these topologies: a real task of the runner. Components of all others use processor time and
@@ -83,17 +88,74 @@ def nexmark_q2() -> Topology:
     return _tandem("nexmark-q2", (_bids(), _bolt("selection", 4, 15, 0.01)), groupings=("shuffle",))
 
 
+def nexmark_q3() -> Topology:
+    """Nexmark query 3, local item suggestion: people and auctions joined, without a window."""
+    sources = (_people(), _auctions())
+    return _joined("nexmark-q3", sources, (_bolt("join", 4, 10, 0.08),), clocked=False)
+
+
+def nexmark_q4() -> Topology:
+    """Nexmark query 4, average price for a category: auctions joined with bids, the highest of each, their average."""
+    bolts = (_bolt("highest", 4, 25, 0.0001), _bolt("average", 1, 5, 1.25))
+    return _joined("nexmark-q4", (_auctions(), _bids()), bolts)
+
+
 def nexmark_q5() -> Topology:
     """Nexmark query 5, hot items: bids of each auction counted in sliding windows, and the most of each window."""
-    components = (_bids(), _bolt("count", 4, 20, 0.0005), _bolt("hottest", 1, 5, 0.25))
-    topology = _tandem("nexmark-q5", components, groupings=("fields", "global"))
-    # each task of the spout tells each of the others every two seconds how far it is
-    clock = Stream(source="bids", target="count", name="clock", grouping="all", rate=1.0)
-    return attrs.evolve(topology, streams=(*topology.streams, clock))
+    return _joined("nexmark-q5", (_bids(),), (_bolt("count", 4, 20, 0.0005), _bolt("hottest", 1, 5, 0.25)))
+
+
+def nexmark_q7() -> Topology:
+    """Nexmark query 7, highest bid: the highest of each task in a window, and of all of them."""
+    bolts = (_bolt("high", 4, 15, 0.0001), _bolt("highest", 1, 5, 0.25))
+    return _joined("nexmark-q7", (_bids(),), bolts, grouping="shuffle")
+
+
+def nexmark_q8() -> Topology:
+    """Nexmark query 8, monitor new users: people joined with the auctions of their window, each of them once."""
+    return _joined("nexmark-q8", (_people(), _auctions()), (_bolt("join", 4, 10, 0.25),))
+
+
+def nexmark_q11() -> Topology:
+    """Nexmark query 11, user sessions: bids of each bidder counted in sessions."""
+    return _joined("nexmark-q11", (_bids(),), (_bolt("sessions", 4, 20, 0.02),))
+
+
+def _people() -> Component:
+    return _spout("people", 1, 100, 3)
+
+
+def _auctions() -> Component:
+    return _spout("auctions", 1, 300, 5)
 
 
 def _bids() -> Component:
     return _spout("bids", 2, 4600, 15)
+
+
+def _joined(
+    name: str,
+    sources: tuple[Component, ...],
+    bolts: tuple[Component, ...],
+    *,
+    grouping: str = "fields",
+    clocked: bool = True,
+) -> Topology:
+    """Sources with a stream each to the first of the bolts, which are in a row.
+
+    Each task of a source tells each of the first bolt's every two seconds how far its events are, if it is clocked.
+    """
+    first = bolts[0].id
+    clocks = (
+        Stream(source=each.id, target=first, name="clock", grouping="all", rate=each.parallelism / 2)
+        for each in sources
+    )
+    streams = (
+        *(Stream(source=each.id, target=first, grouping=grouping) for each in sources),
+        *(Stream(source=one.id, target=two.id, grouping="global") for one, two in pairwise(bolts)),
+        *(clocks if clocked else ()),
+    )
+    return Topology(id=name, components=(*sources, *bolts), streams=streams, workers=3)
 
 
 def url_converter() -> Topology:
@@ -146,7 +208,12 @@ BUILDERS = (
     unique_visitors,
     nexmark_q1,
     nexmark_q2,
+    nexmark_q3,
+    nexmark_q4,
     nexmark_q5,
+    nexmark_q7,
+    nexmark_q8,
+    nexmark_q11,
     url_converter,
     twitter_sentiment,
 )

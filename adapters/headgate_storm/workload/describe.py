@@ -30,10 +30,14 @@ FIELDS = {
     "split": "word",
     "count": "word",
     "rolling-count": "word",
+    "persons": "id",
+    "auctions": "seller",
     "bids": "auction",
     "hot-items": "start",
 }
 """The field by which the tuples of a role are grouped; those of a component without a role have a `key`."""
+FIELDS_FOR = {("auctions", "winning-bids"): "id", ("bids", "sessions"): "bidder"}
+"""The field where another one counts, by role of the source and of the target."""
 
 
 @attrs.frozen(kw_only=True)
@@ -149,5 +153,6 @@ def _output(stream: Stream) -> dict[str, Any]:
 
 
 def _input(stream: Stream, roles: Mapping[str, str]) -> dict[str, str]:
-    field = FIELDS.get(roles.get(stream.source, ""), "key")
+    source, target = roles.get(stream.source, ""), roles.get(stream.target, "")
+    field = FIELDS_FOR.get((source, target)) or FIELDS.get(source, "key")
     return {"source": stream.source, "stream": _name(stream), "grouping": stream.grouping, "field": field}

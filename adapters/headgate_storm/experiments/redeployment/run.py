@@ -102,7 +102,7 @@ def topology() -> Topology:
     return Topology(id=NAME, components=components, streams=streams, workers=4, worker_heap=2048.0)
 
 
-class Site:
+class Redeployments:
     """A cluster of its own, on which the word count runs with seats or without."""
 
     def __init__(self, cluster: ServedCluster, say: Callable[[str], None], *, period: float = PERIOD) -> None:
@@ -256,6 +256,6 @@ def run(
         EngineError: The cluster or the topology fail, or a plan cannot be carried out.
     """
     with experiment(host, NODES, folder, fill="even") as cluster:
-        site = Site(cluster, say)
-        found = (site.storm(), site.touched(1), *(site.seats(tasks) for tasks in at_once))
-        return found, site.online(rounds)
+        ways = Redeployments(cluster, say)
+        found = (ways.storm(), ways.touched(1), *(ways.seats(tasks) for tasks in at_once))
+        return found, ways.online(rounds)

@@ -14,9 +14,15 @@ import org.apache.storm.tuple.Fields;
 
 /** Builds a topology from its description: plain data that Headgate's `headgate_storm.workload.describe` writes. */
 final class Builder {
-    private static final Map<String, String> STATES = Map.of("split", "stateless", "count", "fields:counts",
-            "rolling-count", "fields:window,now", "unique-visitors", "fields:visitors", "euros", "stateless", "selection",
-            "stateless", "hot-items", "fields:counts,clocks,next", "hottest", "fields:told,most,hottest");
+    private static final Map<String, String> STATES = Map.ofEntries(Map.entry("split", "stateless"),
+            Map.entry("count", "fields:counts"), Map.entry("rolling-count", "fields:window,now"),
+            Map.entry("unique-visitors", "fields:visitors"), Map.entry("euros", "stateless"),
+            Map.entry("selection", "stateless"), Map.entry("hot-items", "fields:counts,clocks,next"),
+            Map.entry("hottest", "fields:told,most,hottest"), Map.entry("near-sellers", "fields:people,sold"),
+            Map.entry("winning-bids", "fields:auctions,early,won,clocks,next"),
+            Map.entry("average", "fields:told,sums"), Map.entry("high-bids", "fields:prices,bids,clocks,next"),
+            Map.entry("highest-bid", "fields:told,most,hottest"),
+            Map.entry("new-sellers", "fields:people,sellers,clocks"), Map.entry("sessions", "fields:sessions,clocks"));
 
     private final TopologyBuilder builder = new TopologyBuilder();
     private final String text;
@@ -71,8 +77,12 @@ final class Builder {
                 return new TextSpout(text, rate);
             case "page-views":
                 return new PageViewSpout(rate);
+            case "persons":
+                return new EventSpout(Nexmark.Kind.PERSON, rate);
+            case "auctions":
+                return new EventSpout(Nexmark.Kind.AUCTION, rate);
             case "bids":
-                return new BidSpout(rate);
+                return new EventSpout(Nexmark.Kind.BID, rate);
             default:
                 List<Output> outputs = Output.listOf((List<Map<String, Object>>) described.get("outputs"));
                 return new RateSpout(rate, number(described, "micros"), outputs);
@@ -103,6 +113,20 @@ final class Builder {
                 return new HotItemsBolt();
             case "hottest":
                 return new HottestBolt();
+            case "near-sellers":
+                return new NearSellersBolt();
+            case "winning-bids":
+                return new WinningBidsBolt();
+            case "average":
+                return new AverageBolt();
+            case "high-bids":
+                return new HighBidsBolt();
+            case "highest-bid":
+                return new HighestBidBolt();
+            case "new-sellers":
+                return new NewSellersBolt();
+            case "sessions":
+                return new SessionsBolt();
             default:
                 return null;
         }

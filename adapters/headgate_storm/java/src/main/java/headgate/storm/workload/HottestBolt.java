@@ -12,30 +12,35 @@ import org.apache.storm.tuple.Tuple;
 import org.apache.storm.tuple.Values;
 
 /** Nexmark's query 5, its second half: of each window, the auctions with most bids of all, when all tasks told theirs. */
-public final class HottestBolt extends BaseBasicBolt {
+public class HottestBolt extends BaseBasicBolt {
     private static final long serialVersionUID = 1L;
 
     private final Map<Long, Integer> told = new HashMap<>();
     private final Map<Long, Long> most = new HashMap<>();
-    private final Map<Long, List<Long>> hottest = new HashMap<>();
+    private final Map<Long, List<Object>> hottest = new HashMap<>();
 
     @Override
     @SuppressWarnings("unchecked")
-    public void execute(Tuple tuple, BasicOutputCollector collector) {
+    public final void execute(Tuple tuple, BasicOutputCollector collector) {
         long start = tuple.getLong(0);
-        long bids = tuple.getLong(2);
-        if (bids > most.getOrDefault(start, 0L)) {
-            most.put(start, bids);
+        long high = tuple.getLong(2);
+        if (high > most.getOrDefault(start, 0L)) {
+            most.put(start, high);
             hottest.put(start, new ArrayList<>());
         }
-        if (bids > 0 && bids == most.get(start)) {
-            hottest.get(start).addAll((List<Long>) tuple.getValue(3));
+        if (high > 0 && high == most.get(start)) {
+            hottest.get(start).addAll((List<Object>) tuple.getValue(3));
         }
         if (told.merge(start, 1, Integer::sum) == tuple.getInteger(1)) {
-            long count = most.getOrDefault(start, 0L);
-            hottest.getOrDefault(start, List.of()).forEach(each -> collector.emit(new Values(start, each, count)));
+            long highest = most.getOrDefault(start, 0L);
+            hottest.getOrDefault(start, List.of()).forEach(each -> collector.emit(answer(start, each, highest)));
             List.of(told, most, hottest).forEach(each -> each.remove(start));
         }
+    }
+
+    /** The answer of one of those that share the first place of a window. */
+    Values answer(long start, Object first, long highest) {
+        return new Values(start, first, highest);
     }
 
     @Override
