@@ -8,9 +8,9 @@ import pytest
 
 from headgate.errors import EngineError
 from headgate.model import Slot
-from headgate_storm.client.seat import Seat, SeatMove, SeatOrder
+from headgate_storm.client.seat import Seat, SeatMove, SeatOrder, SeatView
 from headgate_storm.nimbus.seat_view import SeatWish
-from headgate_storm.seat_moves import _Batch
+from headgate_storm.seat_moves import _Batch, _run
 
 TASKS = 6
 
@@ -37,18 +37,19 @@ class Ledger:
         self.looks, self.failing, self.unsettled = looks, failing, unsettled
         self.under_way, self.most, self.orders = {}, 0, []
 
-    def told(self):
+    def view(self):
         self.unsettled -= 1
-        return [seat(task, owner=task % 2 == 0, settled=self.unsettled < 0) for task in range(2 * TASKS)]
+        seats = [seat(task, owner=task % 2 == 0, settled=self.unsettled < 0) for task in range(2 * TASKS)]
+        return SeatView(pages={}, seats=seats)
 
-    def order(self, component, index, place):
+    def order(self, component, index, place, view):
         self.orders.append((index, place))
         self.under_way[index] = self.looks
         self.most = max(self.most, len(self.under_way))
         source, target = seat(2 * index, owner=True), seat(2 * index + 1, owner=False)
         return SeatOrder(source=source, target=target, epoch=1, began=time.monotonic())
 
-    def look(self, order):
+    def look(self, order, view):
         index = order.source.index
         self.under_way[index] -= 1
         if self.under_way[index] > 0:
@@ -63,12 +64,18 @@ class Ledger:
         return EngineError(f"{order.task}: {seconds}")
 
 
-def run(ledger, count=TASKS, *, at_once=4, seconds=30.0):
+def batch(ledger, count=TASKS, *, at_once=4, seconds=30.0):
     wishes = [
         SeatWish(task=f"t/c/{index}", component="c", index=index, seat=2 * index + 1, before=Slot("h", 0))
         for index in range(count)
     ]
-    return _Batch(ledger, wishes, at_once, seconds).run()
+    return _Batch(ledger, wishes, at_once, seconds)
+
+
+def run(ledger, count=TASKS, *, at_once=4, seconds=30.0):
+    made = batch(ledger, count, at_once=at_once, seconds=seconds)
+    _run([made])
+    return made.done()
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 4, 100])
@@ -90,6 +97,19 @@ def test_after_one_that_fails_no_other_begins_and_those_under_way_are_waited_for
     ]
     assert ledger.orders == [(0, "h:1"), (1, "h:1")]
     assert not ledger.under_way
+
+
+def test_topologies_move_their_tasks_side_by_side_and_what_fails_in_one_begins_no_other_in_any():
+    one, other = Ledger(looks=5), Ledger(looks=5)
+    batches = [batch(each, at_once=1) for each in (one, other)]
+    _run(batches)
+    assert [len(each.done()) for each in batches] == [TASKS, TASKS]
+    assert one.most == other.most == 1
+    one, other = Ledger(failing={0}), Ledger(looks=5)
+    batches = [batch(each, at_once=1) for each in (one, other)]
+    _run(batches)
+    assert one.orders == other.orders == [(0, "h:1")]
+    assert [isinstance(each, SeatMove) for each in batches[1].done()] == [True, *[False] * (TASKS - 1)]
 
 
 def test_a_task_whose_last_move_has_not_settled_is_waited_for():
