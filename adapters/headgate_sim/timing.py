@@ -31,7 +31,7 @@ class Timing:
         recovery: A topology is slow for so long after a stall.
         pause: A topology is slow for so long after its last moved task has started (connections are made anew).
         slow: Part of its rate at which a slow topology runs.
-        seat: From the last tuple of a task in one seat until it has its state in another: the median of 170 moves.
+        seat: From the last tuple of a task in one seat until it has its state (1 KB) in another: median of 100 moves.
         detection: After so long without a sign of life a node is dead to the monitor.
         hop: Milliseconds of a tuple from node to node.
         burst: Multiple of its nominal load at which a topology takes from a backlog, if its nodes allow.
@@ -48,7 +48,7 @@ class Timing:
     recovery: float = 3.2
     pause: float = 2.2
     slow: float = 0.13
-    seat: float = 0.0068
+    seat: float = 0.0104
     detection: float = 30.0
     hop: float = 0.5
     burst: float = 10.0
