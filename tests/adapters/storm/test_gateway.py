@@ -69,7 +69,7 @@ def test_pause_and_go_on(cluster: LocalStorm, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "ask", ["topology", "assignment", "topology_conf", "activate", "deactivate", "kill", "rebalance"]
+    "ask", ["topology", "assignment", "topology_conf", "stored_conf", "activate", "deactivate", "kill", "rebalance"]
 )
 def test_a_topology_that_is_not_there_is_named(cluster: LocalStorm, ask: str) -> None:
     with pytest.raises(EngineError, match=r"^no topology 'nothing' runs on this cluster$"):

@@ -92,9 +92,9 @@ class Online:
 
 
 def topology() -> Topology:
-    """The word count of section 5.1 at half its size: 6 and 12 tasks in four Workers."""
+    """The word count of section 5.1 at half its size: 6 and 12 tasks in four Workers, and a spout for DRPC's."""
     components = (
-        Component(id="lines", kind=Kind.SPOUT, parallelism=2, rate=LINES, demand=TASK),
+        Component(id="lines", kind=Kind.SPOUT, rate=LINES, demand=TASK),
         Component(id="split", parallelism=6, selectivity=6.0, demand=TASK),
         Component(id="count", parallelism=12, demand=TASK),
     )
@@ -155,7 +155,9 @@ class Redeployments:
         self._end()
         self._begin("seats")
         shares = [self._cluster.measure(CYCLE).share]
-        control = Control(scheduler="otd", engine="storm", window=CYCLE, guards=Guards(cooldown=0.0))
+        # The paper's algorithm has no least gain but its own threshold.
+        guards = Guards(cooldown=0.0, gain=0.0)
+        control = Control(scheduler="otd", engine="storm", window=CYCLE, guards=guards)
 
         def keep(seen: Observation) -> None:
             shares.append(Measured.of(seen).share)
