@@ -39,8 +39,9 @@ def topology(name: str) -> Topology:
 
 
 def workers(storm: LocalStorm, name: str) -> list[psutil.Process]:
-    """Worker processes of a topology."""
-    return [psutil.Process(each.pid) for each in storm.workers() if each.topology.startswith(f"{name}-")]
+    """Worker processes of a topology that have started."""
+    own = (each.pid for each in storm.workers() if each.topology.startswith(f"{name}-"))
+    return [psutil.Process(pid) for pid in own if pid]
 
 
 def cpu(processes: list[psutil.Process]) -> float:
