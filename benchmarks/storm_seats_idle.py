@@ -24,7 +24,8 @@ from headgate_storm.release.jar import bridge_jar
 from headgate_storm.workload.describe import describe
 
 TASKS = 100
-TASK = Resources(cpu=1, memory=8)
+TASK = Resources(cpu=2, memory=8)
+"""A point for a seat; for fractions of one Storm's own schedulers restart workers."""
 TWO = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=800.0, memory_mb=8192.0, slots=3) for last in (75, 76))
 
 

@@ -103,8 +103,11 @@ class NimbusGateway:
         """End the JVM."""
         with held():
             if self._gateway:
+                client = self._gateway._gateway_client  # noqa: SLF001 - py4j offers no other way
+                client.is_connected = self.alive
                 self._java_conf = None
-                gc.collect()  # py4j tells the JVM of each object that goes: later there is none to tell
+                gc.collect()  # py4j tells the JVM of each object that goes
+                client.is_connected = False  # of those that go later there is none to tell
                 self._gateway.close()
             if self._process:
                 with self._process as process:  # closes its pipes and waits for it, so that no zombie is left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import attrs
@@ -246,16 +247,20 @@ def test_numbers_of_tasks_that_a_scheduler_chooses_are_carried_out_while_all_wor
     again = wait_for("the ledger of the one that has its name now", lambda: placed_and_seen(cluster))
     assert (again.name, again.id == topology.id) == (COUNTED, False)
     cluster.storm.gateway.kill(COUNTED, wait=0)
+    wait_for("its end", lambda: not pids(cluster, COUNTED) and len(observed(cluster, 0.1).topologies) == 1)
 
 
 @pytest.mark.timeout(1800)
-def test_a_jvm_that_reaches_nimbus_and_dies_costs_no_round(cluster):
+def test_a_jvm_that_reaches_nimbus_and_dies_costs_no_round_and_no_traceback(cluster, caplog):
     before = living(cluster)
     with cluster.service.target.seats.nimbus.use() as gateway:
         gateway._process.kill()
+        gateway._process.wait()
     (here, there) = sorted(set(before.values()))
     (task, slot) = sorted(before.items())[0]
     wanted = {**before, task: there if slot == here else here}
     receipt = execute(cluster, wanted)
     assert (receipt.done, receipt.level, len(receipt.steps)) == (True, "seats", 1)
     assert living(cluster) == wanted
+    gc.collect()
+    assert not [each for each in caplog.records if each.name.startswith("py4j") and each.levelname == "ERROR"]
