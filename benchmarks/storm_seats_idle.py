@@ -52,7 +52,7 @@ def cpu(processes: list[psutil.Process]) -> float:
 
 def memory(processes: list[psutil.Process]) -> float:
     """MB that the processes have for themselves, after a collection."""
-    jcmd = Path(find_java()).with_name("jcmd")
+    jcmd = Path(find_java().program).resolve().with_name("jcmd")
     for each in processes:
         subprocess.run([jcmd, str(each.pid), "GC.run"], check=True, capture_output=True)
     return sum(each.memory_full_info().uss for each in processes) / 1e6
