@@ -77,12 +77,14 @@ class SeatMoves:
         """
         try:
             with self.nimbus.use() as gateway:
+                for each in wishes:  # one that was killed meanwhile is told at once, and not waited for
+                    self._seated.pop(each, None)
                 batches = {
                     each: _Batch(self._ledger(gateway, each), own, self.at_once, self.seconds)
                     for each, own in wishes.items()
                 }
                 _run(batches.values())
-        except EngineError as error:  # Nimbus or ZooKeeper is gone
+        except EngineError as error:  # Nimbus is gone, or a topology: nothing was begun
             return {each: [error] * len(own) for each, own in wishes.items()}
         return {each: batch.done() for each, batch in batches.items()}
 
@@ -152,7 +154,12 @@ class _Batch:
 
     def go_on(self, *, skip: bool) -> None:
         """Look at what is under way, and begin what may begin, unless all that waits is to be skipped."""
-        view = self._ledger.view()
+        try:
+            view = self._ledger.view()
+        except EngineError as error:  # ZooKeeper is gone; of what is over it is known
+            for number in (*self._orders, *self._waiting):
+                self._end(number, error)
+            return
         for number, order in list(self._orders.items()):
             self._look(number, order, view)
         self._begin(view, skip=skip or self.failed)

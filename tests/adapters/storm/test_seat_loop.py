@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,6 +14,8 @@ from headgate.model import Component, FrozenMap, Kind, Plan, Receipt, Resources,
 from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import experiment
 from headgate_storm.local.cluster import SupervisorSpec
+from headgate_storm.nimbus.seat_view import SeatWish
+from headgate_storm.seat_moves import SECONDS
 from headgate_storm.workload.describe import describe
 from patience import PATIENCE
 from storm_cluster import RELEASE, wait_for
@@ -246,6 +249,11 @@ def test_numbers_of_tasks_that_a_scheduler_chooses_are_carried_out_while_all_wor
     numbers.submit_numbers(COUNTED, tuples=10**9, rate=300.0, acked=True, **conf)
     again = wait_for("the ledger of the one that has its name now", lambda: placed_and_seen(cluster))
     assert (again.name, again.id == topology.id) == (COUNTED, False)
+    wish = SeatWish(task=f"{topology.id}/pass/0", component="pass", index=0, seat=1, before=Slot("gone", 1))
+    begin = time.monotonic()
+    (told,) = cluster.service.target.seats.move({topology.id: [wish]})[topology.id]
+    assert str(told) == f"no topology {topology.id!r} runs on this cluster"
+    assert time.monotonic() - begin < SECONDS / 2  # nobody waits for a worker of what was killed
     cluster.storm.gateway.kill(COUNTED, wait=0)
     wait_for("its end", lambda: not pids(cluster, COUNTED) and len(observed(cluster, 0.1).topologies) == 1)
 

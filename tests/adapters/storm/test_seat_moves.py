@@ -112,6 +112,23 @@ def test_topologies_move_their_tasks_side_by_side_and_what_fails_in_one_begins_n
     assert [isinstance(each, SeatMove) for each in batches[1].done()] == [True, *[False] * (TASKS - 1)]
 
 
+class Gone(Ledger):
+    """A ledger that can be read only so often."""
+
+    def view(self):
+        self.views = getattr(self, "views", 0) + 1
+        if self.views > 2:
+            raise EngineError("ZooKeeper is gone")
+        return super().view()
+
+
+def test_where_one_ledger_cannot_be_read_what_the_other_topology_did_is_told_as_it_was():
+    batches = [batch(each, at_once=2) for each in (Gone(), Ledger())]
+    _run(batches)
+    assert {str(each) for each in batches[0].done()} == {"ZooKeeper is gone"}
+    assert [isinstance(each, SeatMove) for each in batches[1].done()] == [True, True, *[False] * (TASKS - 2)]
+
+
 def test_a_task_whose_last_move_has_not_settled_is_waited_for():
     ledger = Ledger(unsettled=5)
     assert [each.task for each in run(ledger, 1)] == ["c/0"]

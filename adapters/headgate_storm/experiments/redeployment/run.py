@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -126,25 +126,16 @@ class Redeployments:
         self._begin("storm")
         return self._periods("storm", 0, times, lambda: self._cluster.storm.gateway.rebalance(NAME))
 
-    def touched(self, tasks: int, times: int = TIMES) -> Redeployment:
-        """Storm* of the paper: a new assignment, for which supervisors restart the workers that it changes.
+    def planned(self, way: Literal["touched", "seats"], tasks: int, times: int = TIMES) -> Redeployment:
+        """A plan of Headgate's: by restarts of the workers that it touches (Storm* of the paper), or by seats.
 
         Args:
-            tasks: Tasks of each redeployment.
+            way: How tasks get to their slots.
+            tasks: Tasks of each redeployment, by seats all at once.
             times: How often.
         """
-        self._begin("touched")
-        return self._periods("touched", tasks, times, lambda: self._redeploy(tasks))
-
-    def seats(self, tasks: int, times: int = TIMES) -> Redeployment:
-        """Moves by seats, all of them at once.
-
-        Args:
-            tasks: Tasks of each redeployment.
-            times: How often.
-        """
-        self._begin("seats")
-        return self._periods("seats", tasks, times, lambda: self._redeploy(tasks))
+        self._begin(way)
+        return self._periods(way, tasks, times, lambda: self._redeploy(tasks))
 
     def online(self, rounds: int = ROUNDS) -> Online:
         """OTD by seats, one migration a round, from Storm's own deployment on.
@@ -259,5 +250,5 @@ def run(
     """
     with experiment(host, NODES, folder, fill="even") as cluster:
         ways = Redeployments(cluster, say)
-        found = (ways.storm(), ways.touched(1), *(ways.seats(tasks) for tasks in at_once))
+        found = (ways.storm(), ways.planned("touched", 1), *(ways.planned("seats", tasks) for tasks in at_once))
         return found, ways.online(rounds)

@@ -19,8 +19,12 @@ abstract class ClockedBolt extends BaseBasicBolt {
     private final Map<Integer, Long> clocks = new HashMap<>();
     private transient int sources;
 
+    /** Tasks of this bolt: the next one waits for what each of them says of a window. */
+    transient int tasks;
+
     @Override
     public void prepare(Map<String, Object> conf, TopologyContext context) {
+        tasks = context.getComponentTasks(context.getThisComponentId()).size();
         sources = context.getThisSources().keySet().stream().filter(each -> CLOCK.equals(each.get_streamId()))
                 .mapToInt(each -> context.getComponentTasks(each.get_componentId()).size()).sum();
     }

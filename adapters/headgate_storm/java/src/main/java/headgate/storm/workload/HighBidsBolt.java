@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.BasicOutputCollector;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.tuple.Fields;
@@ -19,16 +18,9 @@ import org.apache.storm.tuple.Values;
 public final class HighBidsBolt extends ClockedBolt {
     private static final long serialVersionUID = 1L;
 
-    private transient int tasks;
     private final Map<Long, Long> prices = new HashMap<>();
     private final Map<Long, List<List<Object>>> bids = new HashMap<>();
     private long next = Nexmark.BEGIN / Nexmark.WINDOW * Nexmark.WINDOW;
-
-    @Override
-    public void prepare(Map<String, Object> conf, TopologyContext context) {
-        super.prepare(conf, context);
-        tasks = context.getComponentTasks(context.getThisComponentId()).size();
-    }
 
     @Override
     void event(Tuple bid, BasicOutputCollector collector) {

@@ -5,7 +5,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.BasicOutputCollector;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.tuple.Fields;
@@ -21,15 +20,8 @@ public final class HotItemsBolt extends ClockedBolt {
     private static final long serialVersionUID = 1L;
     private static final long SLIDE = 2000;
 
-    private transient int tasks;
     private final Map<Long, Map<Long, Long>> counts = new HashMap<>();
     private long next = Nexmark.BEGIN / SLIDE * SLIDE - Nexmark.WINDOW + SLIDE;
-
-    @Override
-    public void prepare(Map<String, Object> conf, TopologyContext context) {
-        super.prepare(conf, context);
-        tasks = context.getComponentTasks(context.getThisComponentId()).size();
-    }
 
     @Override
     void event(Tuple bid, BasicOutputCollector collector) {

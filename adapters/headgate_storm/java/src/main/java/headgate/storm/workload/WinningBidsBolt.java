@@ -6,7 +6,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.BasicOutputCollector;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.tuple.Fields;
@@ -22,8 +21,6 @@ import org.apache.storm.tuple.Values;
 public final class WinningBidsBolt extends ClockedBolt {
     private static final long serialVersionUID = 1L;
 
-    private transient int tasks;
-
     /** Of each auction that has not ended: category, begin, end, and the highest bid, 0 for none. */
     private final Map<Long, long[]> auctions = new HashMap<>();
 
@@ -33,12 +30,6 @@ public final class WinningBidsBolt extends ClockedBolt {
     /** Sum and number of winning bids, by start of the window and category. */
     private final TreeMap<Long, Map<Long, long[]>> won = new TreeMap<>();
     private long next = Nexmark.BEGIN / Nexmark.WINDOW * Nexmark.WINDOW;
-
-    @Override
-    public void prepare(Map<String, Object> conf, TopologyContext context) {
-        super.prepare(conf, context);
-        tasks = context.getComponentTasks(context.getThisComponentId()).size();
-    }
 
     @Override
     void event(Tuple tuple, BasicOutputCollector collector) {
