@@ -15,7 +15,7 @@ from headgate_storm.client.seats import POLL, Seated, SeatLedger
 from headgate_storm.client.zookeeper import ZooKeeper
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from headgate_storm.client.seat import SeatMove, SeatOrder, SeatState, SeatView
     from headgate_storm.nimbus.seat_view import SeatWish
@@ -77,8 +77,7 @@ class SeatMoves:
         """
         try:
             with self.nimbus.use() as gateway:
-                for each in wishes:  # one that was killed meanwhile is told at once, and not waited for
-                    self._seated.pop(each, None)
+                _check_alive(gateway, wishes)
                 batches = {
                     each: _Batch(self._ledger(gateway, each), own, self.at_once, self.seconds)
                     for each, own in wishes.items()
@@ -119,6 +118,18 @@ class SeatMoves:
             self.stop()  # the JVM is another one, or this topology names another ZooKeeper
             self._gateway, self._zookeeper = gateway, ZooKeeper(gateway, seated.servers).start()
         return SeatLedger(seated, self._zookeeper)
+
+
+def _check_alive(gateway: NimbusGateway, topologies: Iterable[str]) -> None:
+    """Ask Nimbus whether topologies run: the ledger of one that was killed stays, and its workers say nothing.
+
+    Raises:
+        EngineError: One does not.
+    """
+    running = {each.id for each in gateway.cluster().topologies}
+    for each in topologies:
+        if each not in running:
+            raise EngineError(f"no topology {each!r} runs on this cluster")
 
 
 def _run(batches: Collection[_Batch]) -> None:
