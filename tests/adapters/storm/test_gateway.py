@@ -44,7 +44,8 @@ def test_the_summary_counts_what_runs(cluster: LocalStorm, words: str) -> None:
     summary = cluster.gateway.cluster()
     (topology,) = summary.topologies
     assert (topology.name, topology.status, topology.workers, topology.executors) == (words, "ACTIVE", 3, 9)
-    assert [each.used_slots for each in summary.supervisors] == [1, 1, 1]
+    # A supervisor says how many slots it uses when it next beats, up to five seconds after the workers report.
+    eventually(lambda: [each.used_slots for each in cluster.gateway.cluster().supervisors] == [1, 1, 1])
 
 
 def test_the_stored_assignment_names_supervisors(cluster: LocalStorm, words: str) -> None:
