@@ -142,18 +142,25 @@ class Storm:
 
     @hookimpl
     def headgate_measured_claims(self, plugin: str) -> Sequence[Claim]:
-        """Figures of the priority thesis and of the paper on nonstop task management that real clusters measure.
+        """Figures of the four papers that real clusters measure.
 
         Args:
             plugin: Name of the plugin whose paper it is.
         """
         # numpy and the workload cost 0.1 s, which no other hook needs.
         from headgate_storm.demo.priority import claims as priorities
+        from headgate_storm.experiments.consolidation import claims as consolidation
+        from headgate_storm.experiments.heterogeneity import claims as heterogeneity
         from headgate_storm.experiments.redeployment import claims as redeployment
 
-        if plugin in priorities.PAIR:
-            return priorities.measured_claims()
-        return redeployment.measured_claims() if plugin == "otd" else ()
+        of = {
+            "dstorm": consolidation,
+            "otd": redeployment,
+            "hetero": heterogeneity,
+            "sps": priorities,
+            "dps": priorities,
+        }
+        return of[plugin].measured_claims() if plugin in of else ()
 
     @hookimpl
     def headgate_documents(self) -> Mapping[str, Mapping[str, Any]]:

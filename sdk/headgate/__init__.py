@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from headgate.hooks import Description, Executor, Monitor, Scheduler, Verdict, hookimpl
     from headgate.model import Observation, Plan, Receipt, Request
-    from headgate.model.evidence import Claim, Evidence, Improvement, Workload
+    from headgate.model.evidence import Claim, Evidence, Improvement, Interval, Workload
     from headgate.plugins.host import PluginHost
     from headgate.problem import Problem
 
@@ -39,6 +39,7 @@ _HOME = {
     "Executor": "hooks",
     "HeadgateError": "errors",
     "Improvement": "model.evidence",
+    "Interval": "model.evidence",
     "Monitor": "hooks",
     "Observation": "model",
     "OptionError": "errors",
@@ -70,6 +71,7 @@ __all__ = [
     "Executor",
     "HeadgateError",
     "Improvement",
+    "Interval",
     "Monitor",
     "Observation",
     "OptionError",

@@ -9,7 +9,9 @@ import attrs
 import numpy as np
 
 from headgate.control.journal import FileJournal
+from headgate.engines.experiments.interval import interval
 from headgate.model import FrozenMap
+from headgate.model.evidence import Interval
 from headgate_pipeline.sweeps.experiments import (
     ExperimentOutcome,
     append_outcomes,
@@ -19,7 +21,6 @@ from headgate_pipeline.sweeps.experiments import (
     slices,
     try_out,
 )
-from headgate_pipeline.sweeps.interval import Interval, interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

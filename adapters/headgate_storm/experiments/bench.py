@@ -7,9 +7,11 @@ import logging
 import os
 import shutil
 import time
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
+import psutil
 
 from headgate.engines.apart.ability import TIME, bounds, network_problem
 from headgate.engines.apart.limits import NodeLimits
@@ -29,7 +31,10 @@ from headgate_storm.workload.describe import describe
 from headgate_storm.workload.find import default_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headgate.model import Request
+    from headgate_storm.local.cluster import LocalStorm
 
 LOG = logging.getLogger("headgate.storm.experiments")
 OWN = "storm"
@@ -46,15 +51,32 @@ CONF = {"topology.max.spout.pending": 500, "topology.stats.sample.rate": 0.2, "t
 out nowhere. Of a fifth of the tuples Storm measures the latency, four times as many as by itself."""
 
 
+@attrs.frozen(kw_only=True)
+class Window:
+    """What a window measured.
+
+    Attributes:
+        figures: By name.
+        points: CPU points that the workers of each node used, in the order of the request's nodes by id.
+        capacity: CPU points of each node.
+    """
+
+    figures: dict[str, float]
+    points: tuple[float, ...] = ()
+    capacity: tuple[float, ...] = ()
+
+
 @attrs.define
 class StormBench:
     """Experiments on Storm, one after the other.
 
     Attributes:
         apart: Whether its nodes are apart.
+        conf: Settings of each topology.
     """
 
     apart: bool = attrs.field(factory=lambda: not network_problem())
+    conf: Mapping[str, Any] = attrs.field(factory=lambda: CONF)
     _deputy: Deputy = attrs.field(factory=Deputy)
     _running: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
     _cluster: ServedCluster | None = None
@@ -83,12 +105,24 @@ class StormBench:
         Raises:
             EngineError: The cluster or a topology does not start, or the request does not fit this machine.
         """
-        cores = os.cpu_count() or 1
-        asked = fitted(request, cores)
+        host = PluginHost.load([scheduler] if scheduler != OWN else [])
+        return self.placed(host, scheduler, request, seconds, seed).figures
+
+    def placed(self, host: PluginHost, scheduler: str, request: Request, seconds: float, seed: int = 0) -> Window:
+        """Run one experiment by a scheduler of a host; see `run`.
+
+        Args:
+            host: Has the scheduler.
+            scheduler: Its name, `OWN` for Storm's own.
+            request: Nodes and topologies.
+            seconds: Length of the window.
+            seed: Seed of the scheduler.
+        """
+        asked = fitted(request, os.cpu_count() or 1)
         cluster = self._at(asked)
         if scheduler != OWN:
-            self._deputy.host = PluginHost.load([scheduler])
-            self._deputy.host.require(scheduler, "headgate_schedule")
+            host.require(scheduler, "headgate_schedule")
+            self._deputy.host = host
         self._deputy.scheduler, self._deputy.declared, self._deputy.seed = scheduler, asked, seed
         try:
             return self._measured(cluster, asked, seconds, own=scheduler == OWN)
@@ -114,7 +148,7 @@ class StormBench:
         self._cluster, self._nodes = None, ()
         self._running.close()
 
-    def _measured(self, cluster: ServedCluster, asked: Request, seconds: float, *, own: bool) -> dict[str, float]:
+    def _measured(self, cluster: ServedCluster, asked: Request, seconds: float, *, own: bool) -> Window:
         apart = cluster.storm.nodes
         bounded = limits(asked, cores=TIME in bounds())
         if apart is not None:
@@ -122,15 +156,20 @@ class StormBench:
         for topology in asked.topologies:
             roles = roles_of(topology)
             text = default_text() if "text" in roles.values() else ""
-            cluster.run(describe(topology, asked.profiles, roles=roles, conf=CONF, text=text), shadow=own)
+            cluster.run(describe(topology, asked.profiles, roles=roles, conf=self.conf, text=text), shadow=own)
         time.sleep(WARM_UP)
         if apart is not None:
             apart.bound(bounded)
         time.sleep(SETTLE)
+        hosts = [each.host for each in cluster.storm.supervisors]
+        before, begin = _processor_time(cluster.storm), steady()
         found = window(cluster, seconds)
+        points = _points(before, _processor_time(cluster.storm), steady() - begin, hosts)
         for topology in asked.topologies:
             cluster.end(topology.id)
-        return {**found, "apart": float(apart is not None and TIME in bounds())}
+        found["apart"] = float(apart is not None and TIME in bounds())
+        capacity = tuple(each.capacity.cpu for each in asked.cluster.nodes)
+        return Window(figures=found, points=points, capacity=capacity)
 
 
 def window(cluster: ServedCluster, seconds: float) -> dict[str, float]:
@@ -157,4 +196,27 @@ def _look(cluster: ServedCluster) -> Witness:
         time=steady(),
         bytes=None if nodes is None else nodes.between(),
         pids=frozenset(each.pid for each in cluster.storm.workers()),
+    )
+
+
+def _processor_time(storm: LocalStorm) -> dict[tuple[str, int], float]:
+    """Seconds of processor time of each worker so far, by host and pid."""
+    found = {}
+    for each in storm.workers():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ends
+            times = psutil.Process(each.pid).cpu_times()
+            found[each.host, each.pid] = times.user + times.system
+    return found
+
+
+def _points(
+    before: Mapping[tuple[str, int], float],
+    after: Mapping[tuple[str, int], float],
+    seconds: float,
+    hosts: Sequence[str],
+) -> tuple[float, ...]:
+    """CPU points that the workers of each host used, of those that ran all the time."""
+    return tuple(
+        100 * sum(after[key] - before[key] for key in before.keys() & after.keys() if key[0] == host) / seconds
+        for host in hosts
     )

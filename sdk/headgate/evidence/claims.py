@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import attrs
 
 from headgate.interrupts import meant
-from headgate.model.evidence import Point
+from headgate.model.evidence import Interval, Point
 from headgate.plugins.failure import failure, keep_traceback
 from headgate.report.format import quantity
 
@@ -34,7 +34,8 @@ class Result:
 
     Attributes:
         plugin: Who claims it.
-        ours: What this code finds, None where it cannot be computed.
+        ours: What this code finds, None where it cannot be computed; of repetitions the median.
+        low: Lower end of its 95 % interval, None where there is none; `high` likewise.
         status: The claim's basis where our figure is within its tolerance; `follows` where it then follows from other
             claims; `not reproducible` where it is known not to be, and the note says why; `differs` where we found
             other than the claim expects, in either direction.
@@ -47,6 +48,8 @@ class Result:
     printed: float | str | None = None
     by_hand: float | str | None = None
     ours: float | str | None
+    low: float | None = None
+    high: float | None = None
     tolerance: float = 0.0
     less: bool = False
     status: ClaimStatus
@@ -77,10 +80,12 @@ def reproduce(claim: Claim, plugin: str = "") -> Result:
         claim: The claim.
         plugin: Who claims it.
     """
+    found: float | str | Interval | None = None
     ours: float | str | None = None
     note = "; ".join(filter(None, (_follows(claim), claim.note)))
     try:
-        ours = None if claim.verify is None else _figure(claim.verify())
+        found = None if claim.verify is None else claim.verify()
+        ours = _figure(found)
         status = _status(claim, ours)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         if meant(error):
@@ -95,6 +100,8 @@ def reproduce(claim: Claim, plugin: str = "") -> Result:
         printed=claim.printed,
         by_hand=claim.by_hand,
         ours=ours,
+        low=found.low if isinstance(found, Interval) else None,
+        high=found.high if isinstance(found, Interval) else None,
         tolerance=claim.tolerance,
         less=claim.less,
         status=status,
@@ -190,8 +197,10 @@ FIGURES = ("ours", "off", "within")
 
 
 def figures(result: Result) -> tuple[str, ...]:
-    """The cells of the claimed figure, of ours, of how far it is off, and of the tolerance."""
+    """The cells of the claimed figure, of ours with its interval, of how far it is off, and of the tolerance."""
     ours = "" if result.ours is None else amount(result.ours)
+    if result.low is not None and result.high is not None:
+        ours = f"{ours} ({amount(result.low, digits=3)} to {amount(result.high, digits=3)})"
     return amount(result.figure, less=result.less), ours, distance(result), allowed(result)
 
 
@@ -222,14 +231,15 @@ def counts(found: Mapping[str, Sequence[Result]]) -> tuple[tuple[str, ...], tupl
     return ("plugin", "figures", *shown), tuple(rows)
 
 
-def amount(figure: float | str | None, *, less: bool = False) -> str:
+def amount(figure: float | str | None, *, less: bool = False, digits: int = 5) -> str:
     """A claimed figure or ours; `less` where the paper prints that it is less than that.
 
     Args:
         figure: The figure.
         less: Whether the paper prints that it is less than that.
+        digits: Digits that count.
     """
-    text = figure if isinstance(figure, str) else quantity(figure, 5)
+    text = figure if isinstance(figure, str) else quantity(figure, digits)
     return f"< {text}" if less else text
 
 
@@ -244,7 +254,9 @@ def allowed(result: Result) -> str:
     return "" if not result.tolerance or result.ours is None else f"{100 * result.tolerance:g}%"
 
 
-def _figure(found: float | str) -> float | str:
+def _figure(found: float | str | Interval | None) -> float | str | None:
+    if isinstance(found, Interval):
+        return _figure(found.median)
     if isinstance(found, float) and not math.isfinite(found):
         raise ValueError(f"{found} is no figure")
     return found

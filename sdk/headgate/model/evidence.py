@@ -35,6 +35,15 @@ class Point:
     x: float | str
 
 
+@attrs.frozen
+class Interval:
+    """The median of independent repetitions, and the ends of its 95 % interval, which a single value does not have."""
+
+    median: float
+    low: float | None = None
+    high: float | None = None
+
+
 def _words(words: Iterable[str]) -> tuple[str, ...]:
     if isinstance(words, str):
         raise TypeError(f"{words!r} is one text; a tuple of texts is expected")
@@ -69,7 +78,7 @@ class Claim:
     statement: str
     printed: float | str | None = None
     by_hand: float | str | None = attrs.field(default=None)
-    verify: Callable[[], float | str] | None = None
+    verify: Callable[[], float | str | Interval] | None = None
     tolerance: float = attrs.field(default=0.0, validator=check.ge(0))
     less: bool = False
     measured: bool = False

@@ -11,10 +11,11 @@ from click.testing import CliRunner
 
 import shell
 from headgate.cli.main import headgate
+from headgate.engines.experiments.interval import interval
 from headgate.model import FrozenMap
+from headgate.model.evidence import Interval
 from headgate_pipeline.sweeps.charts import SHARED, middle, sweep_page
 from headgate_pipeline.sweeps.experiments import Experiment, ExperimentOutcome, Sweep, connected, drawn, sized, try_out
-from headgate_pipeline.sweeps.interval import Interval, interval
 from headgate_pipeline.sweeps.sweep import RESULTS, summary, sweep
 from plugin_folder import GOOD, install
 from small_requests import word_count

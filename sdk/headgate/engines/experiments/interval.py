@@ -6,7 +6,7 @@ import math
 import statistics
 from typing import TYPE_CHECKING
 
-import attrs
+from headgate.model.evidence import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,15 +15,6 @@ OUTSIDE = 0.025
 """Chance that the true median is below the interval, and that it is above."""
 STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
 """Quantile of Student's distribution at 97.5 % by degrees of freedom; with six values or more none is needed."""
-
-
-@attrs.frozen
-class Interval:
-    """A median, and the ends of its 95 % interval; the ends of a single value are not known."""
-
-    median: float
-    low: float | None = None
-    high: float | None = None
 
 
 def interval(values: Sequence[float]) -> Interval:

@@ -1,0 +1,56 @@
+"""A scheduler that carries out a plan which was made before the topology ran."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headgate.hooks import Description, hookimpl
+from headgate.model import Plan, Request
+
+if TYPE_CHECKING:
+    from headgate.problem import Problem
+
+NAME = "planned"
+
+
+@attrs.frozen(eq=False)
+class Planned:
+    """Give each component as many tasks on each machine type as a plan has.
+
+    Attributes:
+        request: What was planned; one node of each machine type.
+        plan: The plan of it.
+    """
+
+    request: Request
+    plan: Plan
+
+    @hookimpl
+    def headgate_describe(self) -> Description:
+        """Describe the scheduler."""
+        return Description(summary="A plan that was made before the topology ran.")
+
+    @hookimpl
+    def headgate_schedule(self, problem: Problem) -> Plan:
+        """Place the tasks; those that the plan does not know, Storm's ackers, are dealt out to the nodes that it uses.
+
+        Args:
+            problem: The round, whose nodes have the machine types of the request.
+        """
+        types = {each.id: each.machine_type for each in self.request.cluster.nodes}
+        node_of = {each.machine_type: problem.node_index[each.id] for each in problem.request.cluster.nodes}
+        left: dict[str, deque[str | None]] = {}
+        for task, slot in sorted(self.plan.assignment.items()):
+            left.setdefault(task.split("/")[1], deque()).append(types[slot.node])
+        used = sorted(Counter(slot.node for slot in self.plan.assignment.values()))
+        others = deque(types[node] for node in used)
+        chosen = []
+        for task in problem.task_ids:
+            places = left.get(task.split("/")[1])
+            kind = places.popleft() if places else others[0]
+            others.rotate(0 if places is not None else -1)
+            chosen.append(node_of[kind])
+        return problem.plan(chosen, "as planned before")
