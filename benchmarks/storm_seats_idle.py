@@ -21,11 +21,13 @@ from headgate_storm.install.submit import submit_description
 from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
 from headgate_storm.release.artefacts import STORM
 from headgate_storm.release.jar import bridge_jar
-from headgate_storm.workload.describe import describe
+from headgate_storm.workload.describe import Load, describe
 
 TASKS = 100
 TASK = Resources(cpu=2, memory=8)
 """A point for a seat; for fractions of one Storm's own schedulers restart workers."""
+IDLE = Load(cpu=0.0)
+"""What a task declares is spread over its tuples, and one in a hundred seconds would burn all of it at once."""
 TWO = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=800.0, memory_mb=8192.0, slots=3) for last in (75, 76))
 
 
@@ -63,7 +65,7 @@ def measure(storm: LocalStorm, asked: argparse.Namespace) -> dict[str, tuple[flo
     names = ("plain", "seats")
     for name in names:
         seats = {"wait": "stateless"} if name == "seats" else None
-        submit_description(describe(topology(name)), storm.client_conf, seats=seats, version=STORM)
+        submit_description(describe(topology(name), load=IDLE), storm.client_conf, seats=seats, version=STORM)
     while any(len(workers(storm, name)) < 2 for name in names):
         time.sleep(0.5)
     time.sleep(asked.warm_up)

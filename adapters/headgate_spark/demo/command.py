@@ -12,7 +12,7 @@ import click
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Progress, console, emit, folder_option, json_option, say, table
-from headgate.engines.apart.options import apart_options
+from headgate.engines.apart.options import demo_apart_options
 from headgate.errors import EngineError
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from headgate.plugins.host import PluginHost
     from headgate_spark.local.cluster import WorkerSpec
 
+NETWORK = 20e6
+"""Bits per second of each node that is apart, if nothing else is asked for. With much more, no placement waits for it;
+with much less, batches of Spark's own placement take most of the demo."""
 CORES = (4, 2, 1)
 """Cores of the Workers: different, so that schedulers which look at them and those which do not place differently."""
 
@@ -31,7 +34,7 @@ CORES = (4, 2, 1)
 @click.option("--load", default=0.8, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @folder_option("headgate-demo", "demo.json and demo.html")
 @click.option("--offline", is_flag=True, help="Only the part that needs no Java; it writes demo.json alone.")
-@apart_options
+@demo_apart_options
 @json_option
 @click.pass_context
 def demo(
@@ -51,9 +54,9 @@ def demo(
     from headgate_spark.local.cluster import worker_specs
 
     host, workers = plugins(context), worker_specs(CORES)
-    limits = apart.limits(len(workers))
     missing = _missing()
     if not (offline or missing):
+        limits = apart.limits(len(workers), NETWORK)
         _real(host, workers, load, output, apart=limits, as_json=as_json)
         return
     _offline(host, workers, load, output, as_json=as_json)

@@ -12,7 +12,7 @@ import click
 from headgate.cli.host import plugins
 from headgate.cli.numbers import FiniteRange
 from headgate.cli.output import Progress, console, emit, folder_option, json_option, say, table
-from headgate.engines.apart.options import apart_options
+from headgate.engines.apart.options import demo_apart_options
 from headgate_storm.release.artefacts import STORM
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--load", default=0.7, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @folder_option("headgate-demo", "storm.json and storm.html")
-@apart_options
+@demo_apart_options
 @json_option
 def storm(
     *,
@@ -39,11 +39,11 @@ def storm(
     """
     # numpy, cattrs and psutil cost 0.5 s, which `headgate demo --help` does not need.
     from headgate.documents import write_text
-    from headgate_storm.demo.run import run
+    from headgate_storm.demo.run import NETWORK, run
     from headgate_storm.demo.show import columns, data, html, note, rows
     from headgate_storm.local.cluster import THREE
 
-    limits = apart.limits(len(THREE))
+    limits = apart.limits(len(THREE), NETWORK)
     progress, show = Progress(), console(stderr=True).print
     with tempfile.TemporaryDirectory(prefix="headgate-demo-", ignore_cleanup_errors=True) as folder:
         found = run(plugins(), THREE, load, Path(folder), progress, show, version=version, apart=limits)

@@ -11,7 +11,7 @@ from headgate.cli.tables import moves_table
 from headgate.model import Component, FrozenMap, Kind, Resources, Stream, Topology
 from headgate.problem import Problem
 from headgate.report.format import percent
-from headgate_storm.demo.experiment import Measured, Reassignment, experiment, moves_by_host
+from headgate_storm.demo.experiment import LOOK, Measured, Reassignment, experiment, moves_by_host
 from headgate_storm.release.artefacts import STORM
 from headgate_storm.workers.clock import steady
 from headgate_storm.workload.catalogue import ROLES
@@ -37,8 +37,14 @@ LIGHT = 0.2
 """Share of all CPU after the drop of the load, at which D-Storm should need fewer nodes; with more it needs all."""
 LIKE = "dstorm"
 """The placement that is made once more, by seats."""
+PENDING = {"topology.max.spout.pending": 100}
+"""Tuples of a spout's task that are under way at most where spouts emit as fast as they may: with many more, they time
+out; with fewer, spouts wait though there is room."""
 SEATS = {"headgate.seats.fit": 3.0}
 """A worker has heap for all tasks with seats: whatever was planned without seats, it can have."""
+NETWORK = 2e6
+"""Bits per second of each node that is apart, if nothing else is asked for: six times what Storm's own placement takes
+at these lines per second. With much less, it does not bear them; with much more, no placement waits for it."""
 WINDOW = 15.0
 """Seconds that each placement is measured. With less, noise decides; with more, the demo takes longer."""
 
@@ -63,6 +69,7 @@ class TriedPlacement:
         measured: The measurement under it.
         begin: Seconds since 1970 of the change, or of the measurement where nothing changed.
         rates: Tuples at the last bolts in each second from then on.
+        bears: Tuples of spouts completed in a second where spouts emit as fast as they may; None if not measured.
     """
 
     label: str
@@ -70,6 +77,7 @@ class TriedPlacement:
     measured: Measured
     begin: float = 0.0
     rates: tuple[float, ...] = ()
+    bears: float | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -148,7 +156,9 @@ def run(
         say(f"the cluster is up; submitting a word count of {len(topology().tasks())} tasks to Storm's own scheduler")
         cluster.run(_described())
         phases = _phases(cluster, load, say, show)
-        phases = (*phases, _by_seats(cluster, next(each for each in phases if each.label == LIKE), say))
+        seated = _by_seats(cluster, next(each for each in phases if each.label == LIKE), say)
+        # Without bounds on their network all placements bear what the cores of this machine do.
+        phases = (*(_borne(cluster, phases, say) if apart else phases), seated)
         memory = cluster.storm.memory_mb()
         say("ending the cluster")
     seconds = time.monotonic() - begin
@@ -163,8 +173,9 @@ def run(
     )
 
 
-def _described(conf: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return describe(topology(), roles=ROLES[NAME], load=Load(cpu=1.0), text=default_text(), conf=conf)
+def _described(conf: Mapping[str, Any] | None = None, *, rate: float = 1.0) -> dict[str, Any]:
+    load = Load(cpu=1.0, rate=rate)
+    return describe(topology(), roles=ROLES[NAME], load=load, text=default_text(), conf=conf)
 
 
 def _phases(
@@ -200,7 +211,16 @@ def _by_seats(cluster: ServedCluster, like: TriedPlacement, say: Callable[[str],
     cluster.run(_described(SEATS), seats={})
     cluster.warm_up()
     before = cluster.settled_seats()
-    asked = cluster.question(before, before, None)
+    begin = steady()
+    change = _bring(cluster, before, like)
+    if change is not None:
+        say(f"{label}: {change.restarted} workers restarted, {change.reduced} s of reduced throughput")
+    return _measured(cluster, label, begin, change)
+
+
+def _bring(cluster: ServedCluster, now: Measured, like: TriedPlacement) -> Reassignment | None:
+    """Bring the tasks of the topology to the nodes of an earlier placement; None if they are there."""
+    asked = cluster.question(now, now, None)
     problem = Problem.of(asked)
     nodes = {_part(task): slot.node for task, slot in like.measured.seen.assignment.items()}
     node_of = problem.node_of(asked.assignment)
@@ -208,11 +228,24 @@ def _by_seats(cluster: ServedCluster, like: TriedPlacement, say: Callable[[str],
         if problem.fixed[index] < 0:
             node_of[index] = problem.node_index[nodes[_part(task)]]
     plan = problem.plan(node_of, f"as {like.label} had placed it")
-    begin = steady()
-    change = cluster.change(plan, asked, 0.0) if plan.moves else None
-    if change is not None:
-        say(f"{label}: {change.restarted} workers restarted, {change.reduced} s of reduced throughput")
-    return _measured(cluster, label, begin, change)
+    return cluster.change(plan, asked, 0.0) if plan.moves else None
+
+
+def _borne(
+    cluster: ServedCluster, phases: tuple[TriedPlacement, ...], say: Callable[[str], None]
+) -> tuple[TriedPlacement, ...]:
+    """The placements with what each bears: the topology anew, whose spouts emit as fast as tuples are completed."""
+    say("submitting the word count anew, with spouts that emit as fast as it bears, and bringing it to each placement")
+    cluster.end(NAME)
+    cluster.run(_described(PENDING, rate=0.0))
+    found = []
+    for phase in phases:
+        _bring(cluster, cluster.measure(LOOK), phase)
+        cluster.warm_up()
+        bears = cluster.measure(WINDOW).throughput
+        say(f"{phase.label}: bears {bears:,.0f} lines a second")
+        found.append(attrs.evolve(phase, bears=bears))
+    return tuple(found)
 
 
 def _measured(cluster: ServedCluster, label: str, begin: float, change: Reassignment | None = None) -> TriedPlacement:

@@ -33,14 +33,18 @@ COLUMNS = (
     "slow s",
     "as asked",
 )
-TIMES = ("done/s", "ms")
-"""Further columns where nodes are apart: tuples of spouts completed in a second, and their mean latency."""
+TIMES = ("done/s", "ms", "bears/s")
+"""Further columns where nodes are apart: tuples of spouts completed in a second, their mean latency, and how many are
+completed in a second where spouts emit as fast as they may."""
 NOTE = (
     "planned, measured: share of bytes that go from node to node. KB/s, tuples/s: those, and all. restarts: workers\n"
     f"that the change ended. slow s: seconds with less than {REDUCED:.0%} of the throughput before.\n"
 )
 SHARED = "All nodes share the cores of this machine: bytes and tuples compare, times on real machines differ."
-APART = "done/s, ms: tuples of spouts completed, and their mean latency, on nodes with a network of their own."
+APART = (
+    "done/s, ms: tuples of spouts completed, and their mean latency, on nodes with a network of their own.\n"
+    "bears/s: completed where spouts emit as fast as they may."
+)
 
 
 def columns(found: StormDemoResult) -> tuple[str, ...]:
@@ -58,15 +62,13 @@ def rows(found: StormDemoResult) -> list[tuple[str, ...]]:
     if not found.apart:
         return [_row(phase) for phase in found.phases]
     # Two columns more than 120 characters have room for, so that pairs are written without spaces and decimals.
-    return [
-        (*(cell.replace(" / ", "/") for cell in _row(each, decimals=0)), *_times(each.measured))
-        for each in found.phases
-    ]
+    return [(*(cell.replace(" / ", "/") for cell in _row(each, decimals=0)), *_times(each)) for each in found.phases]
 
 
-def _times(measured: Measured) -> tuple[str, str]:
-    latency = _latency(measured)
-    return f"{measured.throughput:,.0f}", "-" if latency is None else f"{latency:,.1f}"
+def _times(phase: TriedPlacement) -> tuple[str, str, str]:
+    latency = _latency(phase.measured)
+    bears = "-" if phase.bears is None else f"{phase.bears:,.0f}"
+    return f"{phase.measured.throughput:,.0f}", "-" if latency is None else f"{latency:,.1f}", bears
 
 
 def _latency(measured: Measured) -> float | None:
@@ -115,6 +117,7 @@ def _data(phase: TriedPlacement) -> dict[str, Any]:
         "begin_seconds": phase.begin,
         "curve": list(phase.rates),
         "latency_ms": _latency(measured),
+        "bears": phase.bears,
         "cpu_points": measured.cpu,
         "nodes_used": measured.nodes,
         "workers": measured.workers,

@@ -17,7 +17,8 @@ from headgate.engines.apart.groups import find_groups
 from headgate.engines.apart.limits import NodeLimits, parse_cores, parse_rate
 from headgate.engines.apart.names import ClusterName
 from headgate.engines.apart.netlink import NAMESPACES, namespaces, netlink
-from headgate.engines.apart.nodes import ApartNodes
+from headgate.engines.apart.network import NodeNetwork
+from headgate.engines.apart.nodes import ApartNodes, trial_problem
 from headgate.engines.apart.sweep import sweep
 from headgate.errors import EngineError
 from namespaces import LISTEN, SEND, made_of, namespaces_of, programs
@@ -70,6 +71,19 @@ def test_rates_and_cores_are_read_as_people_write_them():
 def test_bounds_with_which_nothing_runs_are_refused(limits):
     with pytest.raises(EngineError, match="at least"):
         NodeLimits(**limits)
+
+
+def test_a_trial_tells_what_is_missing_and_leaves_nothing(able, monkeypatch):
+    left = namespaces_of(os.getpid())
+    assert trial_problem() == ""
+    assert namespaces_of(os.getpid()) == left
+
+    def refused(*_arguments):
+        raise EngineError("the bridge cannot be made: operation not supported")
+
+    monkeypatch.setattr(NodeNetwork, "make", refused)
+    assert trial_problem() == "the bridge cannot be made: operation not supported"
+    assert namespaces_of(os.getpid()) == left
 
 
 def test_a_name_tells_its_owner_and_fits_an_interface():

@@ -11,11 +11,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from headgate.engines.apart import nodes
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.limits import NodeLimits, Rack, parse_racks, racks_of
 from headgate.engines.apart.names import ClusterName
 from headgate.engines.apart.nodes import ApartNodes
-from headgate.engines.apart.options import apart_options, disturb
+from headgate.engines.apart.options import apart_options, demo_apart_options, disturb
 from headgate.errors import EngineError
 from namespaces import LISTEN, SEND, Heard, bits, heard, made_of, programs, rate
 from patience import PATIENCE
@@ -192,6 +193,31 @@ def test_options_put_nodes_into_racks_in_their_order():
     assert limits("--racks", "3") == str((NodeLimits(rack=Rack("rack-1")),) * 3)
     assert limits() == str((NodeLimits(),) * 3)
     assert CliRunner().invoke(three, []).stdout.strip() == "None"
+
+
+@click.command()
+@demo_apart_options
+def shown(apart):
+    """Print the limits of two nodes of a demo."""
+    click.echo(str(apart.limits(2, 2e6)))
+
+
+def test_nodes_of_a_demo_are_apart_where_this_machine_can_do_that(monkeypatch):
+    def limits(*options):
+        done = CliRunner().invoke(shown, options, catch_exceptions=False)
+        return done.stdout.strip(), done.stderr.strip()
+
+    apart = str((NodeLimits(rate=2e6),) * 2)
+    monkeypatch.setattr(nodes, "trial_problem", lambda: "")
+    assert limits() == (apart, "")
+    monkeypatch.setattr(nodes, "trial_problem", lambda: "no bridge can be made")
+    assert limits() == ("None", "nodes share this machine, so that times do not compare: no bridge can be made")
+    assert limits("--shared") == ("None", "")
+    # Who asks for it is told by the start of the cluster that it cannot be.
+    assert limits("--apart") == (apart, "")
+    assert limits("--network", "5mbit") == (str((NodeLimits(rate=5e6),) * 2), "")
+    done = CliRunner().invoke(shown, ["--shared", "--network", "5mbit"])
+    assert (done.exit_code, "add --apart" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+TRIAL = 1e9
+"""Bits per second of the network of a node that is tried."""
 LOCK = NAMESPACES.parent / "headgate-apart.lock"
 """One for the machine, as subnets are; who may make namespaces may write there."""
 
@@ -178,6 +180,17 @@ class ApartNodes:
             racks = f", and racks are {', '.join(self.network.racks)}" if self.network.racks else ""
             raise EngineError(f"{host} is no node that is apart: {', '.join(self.hosts)} are{racks}")
         return self.hosts.index(host) + 1
+
+
+def trial_problem() -> str:
+    """The reason for which no node can be apart here, "" if one could be made and removed: kernels may lack a part."""
+    if problem := network_problem():
+        return problem
+    try:
+        ApartNodes.make([NodeLimits(rate=TRIAL)]).remove()
+    except (EngineError, OSError) as error:
+        return str(error)
+    return ""
 
 
 def within(namespace: str, call: Callable[[], T]) -> T:

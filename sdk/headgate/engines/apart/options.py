@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import attrs
 import click
@@ -38,28 +38,31 @@ class ApartOptions:
     """Values of `--apart` and of the options that bound nodes, as a command got them.
 
     Attributes:
-        apart: Whether nodes are to be apart.
+        apart: Whether nodes are to be apart; None if they are to be where this machine can do that.
         nodes: Cores of each node.
         network: Bits per second of each node.
         racks: Nodes of each rack, those of the first rack first.
         rack_network: Bits per second of the link of each rack.
     """
 
-    apart: bool
+    apart: bool | None
     nodes: tuple[float, ...] | None = None
     network: float | None = None
     racks: tuple[int, ...] | None = None
     rack_network: float | None = None
 
-    def limits(self, count: int) -> tuple[NodeLimits, ...] | None:
+    def limits(self, count: int, network: float | None = None) -> tuple[NodeLimits, ...] | None:
         """Bounds of each node, None if nodes are not to be apart.
 
         Args:
             count: How many nodes the cluster has.
+            network: Bits per second of each node where the options name none.
 
         Raises:
             click.UsageError: The options do not go together.
         """
+        if self.apart is None:
+            return self._where_possible().limits(count, network)
         if not self.apart:
             if attrs.evolve(self, apart=True) != ApartOptions(apart=True):
                 raise click.UsageError(f"{BOUNDS} bound nodes that are apart: add --apart")
@@ -68,9 +71,21 @@ class ApartOptions:
             raise click.UsageError(f"--nodes has {len(self.nodes)} numbers for {count} nodes")
         try:
             places = zip(self.nodes or (None,) * count, self._racks(count), strict=True)
-            return tuple(NodeLimits(cores=cores, rate=self.network, rack=rack) for cores, rack in places)
+            rate = network if self.network is None else self.network
+            return tuple(NodeLimits(cores=cores, rate=rate, rack=rack) for cores, rack in places)
         except EngineError as error:  # a rate that is too low
             raise click.UsageError(str(error)) from None
+
+    def _where_possible(self) -> Self:
+        """These options with nodes apart, or shared where this machine cannot do more, and nothing bounds them."""
+        # filelock, psutil and pyroute2 cost 0.5 s, which the list of commands does not need.
+        from headgate.engines.apart.nodes import trial_problem
+
+        bound = attrs.evolve(self, apart=None) != type(self)(apart=None)
+        problem = "" if bound else trial_problem()
+        if problem:
+            click.echo(f"nodes share this machine, so that times do not compare: {problem}", err=True)
+        return attrs.evolve(self, apart=not problem)
 
     def _racks(self, count: int) -> tuple[Rack | None, ...]:
         if self.racks is None:
@@ -89,6 +104,21 @@ def apart_options(command: Callable[..., R]) -> Callable[..., R]:
     Args:
         command: The function of the command, whose argument `apart` gets `ApartOptions`.
     """
+    words = "Nodes with a network interface and processor time of their own."
+    return _options(command, click.option("--apart", is_flag=True, help=words))
+
+
+def demo_apart_options(command: Callable[..., R]) -> Callable[..., R]:
+    """The same options where nodes are apart by default, as far as this machine can do that; `--shared` has them not.
+
+    Args:
+        command: The function of the command, whose argument `apart` gets `ApartOptions`.
+    """
+    words = "Nodes with a network interface and processor time of their own; by default where this machine can do that."
+    return _options(command, click.option("--apart/--shared", default=None, help=words))
+
+
+def _options(command: Callable[..., R], switch: Callable[..., Any]) -> Callable[..., R]:
 
     @functools.wraps(command)
     def gathered(*arguments: Any, **others: Any) -> R:
@@ -112,7 +142,7 @@ def apart_options(command: Callable[..., R]) -> Callable[..., R]:
         click.option(
             "--nodes", metavar="CORES,...", callback=_read(parse_cores), help=f"{WITH} cores, as 1.0,0.5,0.5."
         ),
-        click.option("--apart", is_flag=True, help="Nodes with a network interface and processor time of their own."),
+        switch,
     ):
         gathered = option(gathered)
     return gathered

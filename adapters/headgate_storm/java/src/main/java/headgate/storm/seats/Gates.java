@@ -133,7 +133,9 @@ final class Gates<T> {
     }
 
     private void drain() {
-        held.sources().forEach(this::drain);
+        if (!held.isEmpty()) { // an idle executor comes here each millisecond
+            held.sources().forEach(this::drain);
+        }
     }
 
     private void drain(int source) {

@@ -262,6 +262,9 @@ final class Handover<T> {
 
     /** Sources of which something waits since a moment or longer, and since ownership came; the oldest first. */
     private List<Integer> due(Held<T> held, long moment) {
+        if (held.isEmpty()) { // an idle executor comes here each millisecond
+            return List.of();
+        }
         List<Integer> due = held.sources();
         due.removeIf(source -> Math.max(held.since(source), since) - moment > 0);
         due.sort(Comparator.comparingLong(held::since));

@@ -16,6 +16,10 @@ public final class SeatWait implements IWaitStrategy {
     static final String DELEGATE = "headgate.seats.wait";
     /** With more, a tuple for a seat that nobody woke waits longer; with less, idle seats use more processor time. */
     private static final long PARK_NANOS = 100_000_000;
+    /** The same of a seat that has been vacant for a while: what was on its way when its task left has come by then. */
+    private static final long REST_NANOS = 500_000_000;
+    /** Parks after which a seat rests. With fewer, a late tuple waits longer; with more, seats take longer to rest. */
+    private static final int PARKS = 100;
     /** A bolt that has something to do while nothing comes. */
     interface Sleeper {
         /** Whether its executor looks for tuples as often as the topology's own strategy says. */
@@ -30,6 +34,7 @@ public final class SeatWait implements IWaitStrategy {
 
     private IWaitStrategy delegate;
     private List<Sleeper> seats;
+    private int parks;
 
     /** A bolt joins those of this thread. */
     static void join(Sleeper seat) {
@@ -55,9 +60,11 @@ public final class SeatWait implements IWaitStrategy {
             vacant = !seats.get(i).awake();
         }
         if (!vacant) {
+            parks = 0;
             return delegate.idle(counter);
         }
-        LockSupport.parkNanos(PARK_NANOS);
+        LockSupport.parkNanos(parks < PARKS ? PARK_NANOS : REST_NANOS);
+        parks = Math.min(parks + 1, PARKS);
         return counter;
     }
 }
