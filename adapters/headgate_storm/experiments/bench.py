@@ -28,7 +28,7 @@ from headgate_storm.workers.clock import steady
 from headgate_storm.workers.throughput import spout_tasks
 from headgate_storm.workload.catalogue import roles_of
 from headgate_storm.workload.describe import describe
-from headgate_storm.workload.find import default_text
+from headgate_storm.workload.find import contents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,8 +155,8 @@ class StormBench:
             apart.bound([NodeLimits()] * len(bounded))  # JVMs and their jars take long with little of either
         for topology in asked.topologies:
             roles = roles_of(topology)
-            text = default_text() if "text" in roles.values() else ""
-            cluster.run(describe(topology, asked.profiles, roles=roles, conf=self.conf, text=text), shadow=own)
+            described = describe(topology, asked.profiles, roles=roles, conf=self.conf, **contents(roles))
+            cluster.run(described, shadow=own)
         time.sleep(WARM_UP)
         if apart is not None:
             apart.bound(bounded)

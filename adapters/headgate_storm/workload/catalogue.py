@@ -17,6 +17,7 @@ ROLES = FrozenMap(
         "word-count": FrozenMap({"lines": "text", "split": "split", "count": "count"}),
         "rolling-count": FrozenMap({"lines": "text", "split": "split", "rolling-count": "rolling-count"}),
         "unique-visitors": FrozenMap({"views": "page-views", "visitors": "unique-visitors"}),
+        "sentiment": FrozenMap({"lines": "text", "score": "score", "tally": "count"}),
         "nexmark-q1": FrozenMap({"bids": "bids", "euros": "euros"}),
         "nexmark-q2": FrozenMap({"bids": "bids", "selection": "selection"}),
         "nexmark-q3": FrozenMap({"people": "persons", "auctions": "auctions", "join": "near-sellers"}),
@@ -76,6 +77,12 @@ def unique_visitors() -> Topology:
     """Views of pages, and how many different visitors each page had (the heterogeneity papers)."""
     components = (_spout("views", 2, 4000, 15), _bolt("visitors", 4, 25, 0.1))
     return _tandem("unique-visitors", components, groupings=("fields",))
+
+
+def sentiment() -> Topology:
+    """Lines of a text, scored by the lexicon AFINN (Nielsen 2011, as D-Storm's application), and sentiments counted."""
+    components = (_spout("lines", 2, 1000, 10), _bolt("score", 4, 20), _bolt("tally", 2, 5))
+    return _tandem("sentiment", components, groupings=("shuffle", "fields"))
 
 
 def nexmark_q1() -> Topology:
@@ -206,6 +213,7 @@ BUILDERS = (
     word_count,
     rolling_count,
     unique_visitors,
+    sentiment,
     nexmark_q1,
     nexmark_q2,
     nexmark_q3,

@@ -29,6 +29,7 @@ FIELDS = {
     "page-views": "page",
     "split": "word",
     "count": "word",
+    "score": "word",
     "rolling-count": "word",
     "persons": "id",
     "auctions": "seller",
@@ -63,6 +64,7 @@ def describe(
     load: Load | None = None,
     conf: Mapping[str, Any] | None = None,
     text: str = "",
+    lexicon: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Describe a topology as plain data for the runner.
 
@@ -75,9 +77,10 @@ def describe(
         load: Factors on what is declared; all of the CPU and the rate, none of the memory by default.
         conf: Storm's settings of the topology; workers and worker heap are added.
         text: The text that components with the role `text` read, line by line, again and again.
+        lexicon: Value of each word by which components with the role `score` score.
 
     Returns:
-        Name, settings, components and text, ready for JSON; see `headgate.storm.workload.Builder`.
+        Name, settings, components, text and lexicon, ready for JSON; see `headgate.storm.workload.Builder`.
 
     Raises:
         DocumentError: A cycle of streams has no stated rate.
@@ -91,7 +94,8 @@ def describe(
     settings = {"topology.workers": topology.workers, **(conf or {})}
     if topology.worker_heap is not None:
         settings.setdefault("topology.worker.max.heap.size.mb", topology.worker_heap)
-    return {"name": topology.id, "conf": settings, "components": components, "text": text}
+    described = {"name": topology.id, "conf": settings, "components": components, "text": text}
+    return described if lexicon is None else {**described, "lexicon": dict(lexicon)}
 
 
 def _by_machine_type(profiles: Sequence[Profile]) -> list[Profile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +43,11 @@ class Submission:
             conf: Storm's settings of every topology.
 
         Raises:
-            DocumentError: A cycle of streams has no stated rate, or there is no text.
+            DocumentError: A cycle of streams has no stated rate, or there is no text or no lexicon.
         """
-        reads = "text" in self.roles.values()
-        text = (text or default_text()) if reads else ""
+        more = contents(self.roles, text)
         return [
-            describe(each, self.profiles, roles=self.roles, load=load, conf=conf, text=text) for each in self.topologies
+            describe(each, self.profiles, roles=self.roles, load=load, conf=conf, **more) for each in self.topologies
         ]
 
 
@@ -95,6 +95,35 @@ def read_text(file: Path | None) -> str:
     if not text.strip():
         raise DocumentError("", f"{file} has no words to count")
     return text
+
+
+def contents(roles: Mapping[str, str], text: str = "") -> dict[str, Any]:
+    """What components read, as arguments of `describe`: a text and a lexicon, as far as there are roles for them.
+
+    Args:
+        roles: Role by component id.
+        text: The text; Python's language reference by default.
+
+    Raises:
+        DocumentError: There is no text, or no lexicon.
+    """
+    found: dict[str, Any] = {"text": text or default_text()} if "text" in roles.values() else {}
+    return {**found, "lexicon": lexicon()} if "score" in roles.values() else found
+
+
+def lexicon() -> dict[str, int]:
+    """The single words of AFINN-111 (Nielsen 2011), each with its value from -5 to 5, of the package `afinn`.
+
+    Raises:
+        DocumentError: The package is not installed.
+    """
+    found = importlib.util.find_spec("afinn")  # it is not imported: its data is what is wanted
+    places = () if found is None else found.submodule_search_locations or ()
+    files = [file for each in places if (file := Path(each, "data", "AFINN-111.txt")).exists()]
+    if not files:
+        raise DocumentError("", "there is no lexicon to score by: pip install 'headgate[sentiment]'")
+    values = dict(line.split("\t") for line in files[0].read_text(encoding="utf-8").splitlines() if line)
+    return {word: int(value) for word, value in values.items() if word.isalnum()}
 
 
 def default_text() -> str:

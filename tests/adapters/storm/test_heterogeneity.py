@@ -31,6 +31,7 @@ def test_a_machine_that_is_slower_has_less_processor_time():
     assert ratios(printed.profiles) == pytest.approx({"machine-1": 1, "machine-2": 1.811, "machine-3": 1.627}, abs=1e-3)
     asked = linear()
     assert [each.capacity.cpu for each in asked.cluster.nodes] == pytest.approx([100, 55.2, 61.5], abs=0.1)
+    assert [each.workers for each in asked.topologies] == [3]
     # The processor time of a tuple, points for so many seconds, is the same on all machines.
     whole = {each.machine_type: each.capacity.cpu for each in asked.cluster.nodes}
     for part in ("1L", "2M", "3H"):

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from headgate.engines.nexmark import BIDS, PERIOD, EventKind, Nexmark, kinds
-from headgate_storm.release.artefacts import distribution
-from headgate_storm.release.jar import bridge_jar
 from headgate_storm.workload.catalogue import roles_of, workloads
 from headgate_storm.workload.describe import describe
 from nexmark_answers import CLOSED, SQL, rows, tables
-from patience import PATIENCE
-from storm_jvm import jdk
+from storm_local_mode import LocalMode
 
 pytestmark = [pytest.mark.storm, pytest.mark.network]
 
@@ -37,16 +30,9 @@ TOPOLOGIES = {each.name: each.build().topologies[0] for each in workloads() if e
 @pytest.fixture(scope="module")
 def java(tmp_path_factory):
     """Runs a class of the tests with Storm's classes."""
-    folder, sources = tmp_path_factory.mktemp("classes"), Path(__file__).parent / "java" / "nexmark"
-    path = os.pathsep.join(map(str, (folder, bridge_jar(), *distribution().lib)))
-    files = [str(sources / f"{each}.java") for each in ("NexmarkEvents", "NexmarkRun")]
-    subprocess.run([*jdk().javac(), "-nowarn", "-d", str(folder), "-cp", path, *files], check=True)
-
-    def run(name, *arguments):
-        words = [str(jdk().program), "-cp", path, f"headgate.storm.workload.{name}", *map(str, arguments)]
-        return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, timeout=PATIENCE).stdout
-
-    return run
+    mode = LocalMode(tmp_path_factory.mktemp("classes"))
+    mode.compile()
+    return mode
 
 
 @pytest.mark.parametrize("kind", EventKind)
@@ -62,10 +48,7 @@ def test_its_events_are_those_of_the_generator(java, seed, rate, kind):
 def answers(java, folder, name, component, enough):
     """Tuples that a component of a topology emits in local mode, so many or some more."""
     topology = TOPOLOGIES[f"nexmark-{name}"]
-    (folder / "described").write_text(json.dumps(describe(topology, roles=roles_of(topology))))
-    java("NexmarkRun", folder / "described", component, folder / "rows", enough)
-    lines = [line for file in folder.glob("rows.*") for line in file.read_text().splitlines()]
-    return rows(map(json.loads, lines))
+    return rows(java.emitted(folder, describe(topology, roles=roles_of(topology)), component, enough))
 
 
 def events(seconds):

@@ -39,7 +39,9 @@ def unequal(request: Request) -> Request:
         for each in request.cluster.nodes
     )
     profiles = tuple(attrs.evolve(each, e=cost[each.component] * ratio[each.machine_type]) for each in request.profiles)
-    return attrs.evolve(request, cluster=Cluster(nodes=nodes), profiles=profiles)
+    # With fewer workers than nodes Storm's own scheduler would leave nodes without a task.
+    topologies = tuple(attrs.evolve(each, workers=len(nodes)) for each in request.topologies)
+    return attrs.evolve(request, cluster=Cluster(nodes=nodes), topologies=topologies, profiles=profiles)
 
 
 def ratios(profiles: tuple[Profile, ...]) -> Mapping[str, float]:

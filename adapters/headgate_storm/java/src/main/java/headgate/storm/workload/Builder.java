@@ -17,7 +17,7 @@ final class Builder {
     private static final Map<String, String> STATES = Map.ofEntries(Map.entry("split", "stateless"),
             Map.entry("count", "fields:counts"), Map.entry("rolling-count", "fields:window,now"),
             Map.entry("unique-visitors", "fields:visitors"), Map.entry("euros", "stateless"),
-            Map.entry("selection", "stateless"), Map.entry("hot-items", "fields:counts,clocks,next"),
+            Map.entry("selection", "stateless"), Map.entry("score", "stateless"), Map.entry("hot-items", "fields:counts,clocks,next"),
             Map.entry("hottest", "fields:told,most,hottest"), Map.entry("near-sellers", "fields:people,sold"),
             Map.entry("winning-bids", "fields:auctions,early,won,clocks,next"),
             Map.entry("average", "fields:told,sums"), Map.entry("high-bids", "fields:prices,bids,clocks,next"),
@@ -26,14 +26,17 @@ final class Builder {
 
     private final TopologyBuilder builder = new TopologyBuilder();
     private final String text;
+    private final Map<String, Number> lexicon;
 
-    private Builder(String text) {
+    private Builder(String text, Map<String, Number> lexicon) {
         this.text = text;
+        this.lexicon = lexicon;
     }
 
     @SuppressWarnings("unchecked")
     static StormTopology build(Map<String, Object> described) {
-        Builder builder = new Builder((String) described.getOrDefault("text", ""));
+        Map<String, Number> lexicon = (Map<String, Number>) described.getOrDefault("lexicon", Map.of());
+        Builder builder = new Builder((String) described.getOrDefault("text", ""), lexicon);
         for (Map<String, Object> each : (List<Map<String, Object>>) described.get("components")) {
             builder.add(each);
         }
@@ -95,8 +98,10 @@ final class Builder {
         return basic != null ? builder.setBolt(id, basic, tasks) : builder.setBolt(id, cost(described), tasks);
     }
 
-    private static IBasicBolt basic(String role) {
+    private IBasicBolt basic(String role) {
         switch (role) {
+            case "score":
+                return new ScoreBolt(lexicon);
             case "split":
                 return new SplitBolt();
             case "count":

@@ -13,11 +13,7 @@ public final class SplitBolt extends BaseBasicBolt {
 
     @Override
     public void execute(Tuple tuple, BasicOutputCollector collector) {
-        for (String word : tuple.getString(0).toLowerCase(java.util.Locale.ROOT).split("[^\\p{L}\\p{N}]+")) {
-            if (!word.isEmpty()) {
-                collector.emit(new Values(word));
-            }
-        }
+        Words.of(tuple.getString(0)).forEach(word -> collector.emit(new Values(word)));
     }
 
     @Override

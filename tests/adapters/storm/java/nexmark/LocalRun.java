@@ -22,10 +22,10 @@ import org.apache.storm.task.TopologyContext;
  * <p>Arguments: the description, the component, the file for its tuples, one JSON array a line, and how many of them
  * are enough.
  */
-public final class NexmarkRun {
+public final class LocalRun {
     private static final AtomicLong EMITTED = new AtomicLong();
 
-    private NexmarkRun() {
+    private LocalRun() {
     }
 
     @SuppressWarnings("unchecked")
