@@ -53,7 +53,7 @@ out nowhere. Of a fifth of the tuples Storm measures the latency, four times as 
 
 @attrs.frozen(kw_only=True)
 class Window:
-    """What a window measured.
+    """Measurements of one window.
 
     Attributes:
         figures: By name.

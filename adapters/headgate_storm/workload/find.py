@@ -98,7 +98,7 @@ def read_text(file: Path | None) -> str:
 
 
 def contents(roles: Mapping[str, str], text: str = "") -> dict[str, Any]:
-    """What components read, as arguments of `describe`: a text and a lexicon, as far as there are roles for them.
+    """Arguments of `describe` with all that components read: a text and a lexicon, as far as there are roles for them.
 
     Args:
         roles: Role by component id.

@@ -97,9 +97,11 @@ def _figures(title: str, column: str, results: Sequence[Result], notes: Mapping[
 def _fit(columns: Sequence[Any]) -> None:
     """Set widths: figures are cut at `FIGURE`, the status is whole, the statement has the rest."""
     for column in columns:
-        column.width = max(Text.from_markup(str(cell)).cell_len for cell in (column.header, *column.cells))
+        cells = [str(cell) for cell in (column.header, *column.cells)]
+        column.width = max(Text.from_markup(line).cell_len for cell in cells for line in cell.split("\n"))
     for column in columns[2:4]:
-        column.width = min(column.width, FIGURE)
+        whole = any("\n" in str(cell) for cell in column.cells)  # a figure with its interval, which is not cut
+        column.width = column.width if whole else min(column.width, FIGURE)
     others = sum(column.width for column in columns) - columns[1].width
     columns[1].width = max(min(columns[1].width, WIDTH - 2 * len(columns) - 1 - others), STATEMENT)
 

@@ -200,7 +200,8 @@ def figures(result: Result) -> tuple[str, ...]:
     """The cells of the claimed figure, of ours with its interval, of how far it is off, and of the tolerance."""
     ours = "" if result.ours is None else amount(result.ours)
     if result.low is not None and result.high is not None:
-        ours = f"{ours} ({amount(result.low, digits=3)} to {amount(result.high, digits=3)})"
+        ours, low, high = (amount(each, digits=3) for each in (result.ours, result.low, result.high))
+        ours = f"{ours}\n({low} to {high})"
     return amount(result.figure, less=result.less), ours, distance(result), allowed(result)
 
 

@@ -159,7 +159,7 @@ def test_a_bound_is_shown_as_one():
 def test_of_repetitions_the_median_is_judged_and_the_interval_is_shown():
     result = reproduce(claim(0.44, Interval(0.4, 0.31, 0.5234), measured=True))
     assert (result.ours, result.low, result.high, result.status) == (0.4, 0.31, 0.5234, "measured")
-    assert figures(result) == ("0.44", "0.4 (0.31 to 0.523)", "-9.1%", "")
+    assert figures(result) == ("0.44", "0.4\n(0.31 to 0.523)", "-9.1%", "")
     assert reproduce(claim(1.0, Interval(1.2), tolerance=0.1)).status == "differs"
     assert figures(reproduce(claim(1.0, Interval(1.0))))[1] == "1"
     assert reproduce(claim(1.0, Interval(math.nan, 0.0, 1.0))).status == "differs"

@@ -159,7 +159,7 @@ def _shape(
 
 
 def packed(windows: list[Measured], prices: dict[str | None, float]) -> Packed:
-    """What windows of one placement show.
+    """Read windows of one placement.
 
     Args:
         windows: The windows.

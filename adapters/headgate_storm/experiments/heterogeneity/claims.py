@@ -106,7 +106,7 @@ def gain(shape: str, measure: Measure | None = None) -> Interval:
 
 
 def below_best(shape: str, measure: Measure | None = None) -> Interval:
-    """How far the papers' placement is below the best one, as a part of what that bears, of each repetition.
+    """Distance of the papers' placement below the best one, as a part of what that bears, of each repetition.
 
     Args:
         shape: Of the topology.
