@@ -40,7 +40,7 @@ def storm(
     # numpy, cattrs and psutil cost 0.5 s, which `headgate demo --help` does not need.
     from headgate.documents import write_text
     from headgate_storm.demo.run import NETWORK, run
-    from headgate_storm.demo.show import columns, data, html, note, rows
+    from headgate_storm.demo.show import COLUMNS, TIMES, data, html, note, rows, times
     from headgate_storm.local.cluster import THREE
 
     limits = apart.limits(len(THREE), NETWORK)
@@ -50,7 +50,8 @@ def storm(
     write_text(output / "storm.json", json.dumps(data(found), indent=2) + "\n")
     write_text(output / "storm.html", html(found))
     title = f"Storm {found.storm}, planned for {load:.0%} load"
-    names = columns(found)
-    emit(data(found), table(title, names, rows(found), numbers=names[1:]), as_json=as_json)
+    tables = [table(title, COLUMNS, rows(found), numbers=COLUMNS[1:])]
+    tables += [table("", TIMES, times(found), numbers=TIMES[1:])] if found.apart else []
+    emit(data(found), *tables, as_json=as_json)
     say(note(found))
     progress(f"wrote {output / 'storm.json'} and {output / 'storm.html'}")

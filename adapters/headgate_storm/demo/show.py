@@ -33,9 +33,9 @@ COLUMNS = (
     "slow s",
     "as asked",
 )
-TIMES = ("done/s", "ms", "bears/s")
-"""Further columns where nodes are apart: tuples of spouts completed in a second, their mean latency, and how many are
-completed in a second where spouts emit as fast as they may."""
+TIMES = ("placement", "done/s", "ms", "bears/s")
+"""Columns of the second table, where nodes are apart: tuples of spouts completed in a second, their mean latency, and
+how many are completed in a second where spouts emit as fast as they may."""
 NOTE = (
     "planned, measured: share of bytes that go from node to node. KB/s, tuples/s: those, and all. restarts: workers\n"
     f"that the change ended. slow s: seconds with less than {REDUCED:.0%} of the throughput before.\n"
@@ -47,28 +47,25 @@ APART = (
 )
 
 
-def columns(found: StormDemoResult) -> tuple[str, ...]:
-    """Columns of the table: `COLUMNS`, and `TIMES` where times compare."""
-    return (*COLUMNS, *(TIMES if found.apart else ()))
-
-
 def note(found: StormDemoResult) -> str:
     """Sentences below the table."""
     return NOTE + (APART if found.apart else SHARED)
 
 
 def rows(found: StormDemoResult) -> list[tuple[str, ...]]:
-    """Cells of the table, in the order of `columns`."""
-    if not found.apart:
-        return [_row(phase) for phase in found.phases]
-    # Two columns more than 120 characters have room for, so that pairs are written without spaces and decimals.
-    return [(*(cell.replace(" / ", "/") for cell in _row(each, decimals=0)), *_times(each)) for each in found.phases]
+    """Cells of the table, in the order of `COLUMNS`."""
+    return [_row(phase) for phase in found.phases]
 
 
-def _times(phase: TriedPlacement) -> tuple[str, str, str]:
+def times(found: StormDemoResult) -> list[tuple[str, ...]]:
+    """Cells of the second table, in the order of `TIMES`; no row where times do not compare."""
+    return [_times(phase) for phase in found.phases] if found.apart else []
+
+
+def _times(phase: TriedPlacement) -> tuple[str, ...]:
     latency = _latency(phase.measured)
     bears = "-" if phase.bears is None else f"{phase.bears:,.0f}"
-    return f"{phase.measured.throughput:,.0f}", "-" if latency is None else f"{latency:,.1f}", bears
+    return phase.label, f"{phase.measured.throughput:,.0f}", "-" if latency is None else f"{latency:,.1f}", bears
 
 
 def _latency(measured: Measured) -> float | None:
@@ -76,10 +73,10 @@ def _latency(measured: Measured) -> float | None:
     return service(measured.seen).get("latency")
 
 
-def _row(phase: TriedPlacement, decimals: int = 1) -> tuple[str, ...]:
+def _row(phase: TriedPlacement) -> tuple[str, ...]:
     measured, change = phase.measured, phase.change
     figures = (
-        f"{measured.bytes_between / 1e3:,.{decimals}f} / {measured.bytes / 1e3:,.{decimals}f}",
+        f"{measured.bytes_between / 1e3:,.1f} / {measured.bytes / 1e3:,.1f}",
         f"{measured.tuples_between:,.0f} / {measured.tuples:,.0f}",
         str(measured.nodes),
     )
@@ -157,9 +154,10 @@ def html(found: StormDemoResult) -> str:
             "and traffic that hooks in the workers measured while Storm's own placement ran."
         ),
     )
-    table = Table(columns=columns(found), rows=tuple(rows(found)), caption=note(found))
+    tables = [Table(columns=COLUMNS, rows=tuple(rows(found)), caption=note(found))]
+    tables += [Table(columns=TIMES, rows=tuple(times(found)))] if found.apart else []
     curves = [_curves(found)] if any(each.rates for each in found.phases) else []
-    return page("Headgate: one topology, several placements", intro, [table, *curves, *map(_panel, found.phases)])
+    return page("Headgate: one topology, several placements", intro, [*tables, *curves, *map(_panel, found.phases)])
 
 
 def _curves(found: StormDemoResult) -> Panel:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from doc_tables import block, number, tables
+from headgate.engines.apart.ability import network_problem
 from patience import PATIENCE
 from shell import HEADGATE, gone, interrupted, running
 from storm_cluster import RELEASE
@@ -73,8 +75,9 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
     assert all("by seats, pause " in step for step in seats["steps"])
     assert len(seats["steps"]) == seats["moved"] > 0
     assert (light["nodes_used"], light["bytes_between_nodes"]) == (1, 0)
-    ((_, rows),) = tables(block("demo-storm"))
-    assert [row["placement"] for row in rows] == list(phases)
+    (_, rows), (_, borne) = tables(block("demo-storm"))
+    assert [row["placement"] for row in rows] == [row["placement"] for row in borne] == list(phases)
+    as_borne(found, {row["placement"]: row for row in borne})
     # The README's table is of such a run. Plans are made of what each run measured for itself, so that nodes and shares
     # of the two are not compared.
     assert [int(rows[0]["nodes"]), int(rows[-2]["nodes"])] == [alone["nodes_used"], light["nodes_used"]]
@@ -90,6 +93,20 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
         assert len(phase["curve"]) >= len(phase.get("tuples_in_each_second", ()))
         assert max(phase["curve"]) > 0
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def as_borne(found: dict[str, Any], documented: dict[str, dict[str, str]]) -> None:
+    """Where nodes are apart, a placement bears more the less it sends from node to node, as in the README's table."""
+    assert found["apart"] is not bool(network_problem())
+    phases = {phase["placement"]: phase for phase in found["phases"]}
+    bears = {name: phase["bears"] for name, phase in phases.items() if phase["bears"] is not None}
+    assert list(bears) == ([*phases][:-1] if found["apart"] else [])
+    for figures in (bears, {name: number(documented[name]["bears/s"]) for name in bears}):
+        if figures:
+            assert figures["Storm alone"] < figures["dstorm"] < figures["dstorm at 20% load"]
+    for phase in phases.values():
+        assert phase["throughput"] > 0
+        assert phase["latency_ms"] > 0
 
 
 @pytest.mark.storm

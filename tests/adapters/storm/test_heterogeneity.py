@@ -8,12 +8,13 @@ import attrs
 import pytest
 
 from headgate.api import workload
+from headgate.engines.experiments.sizing import fed
 from headgate.model import Cluster, Request
 from headgate.model.rescale import rescaled
 from headgate.plugins.collect import measured_claims_of
 from headgate.plugins.host import PluginHost
 from headgate_storm.experiments.heterogeneity.claims import below_best, gain, measured_claims, off
-from headgate_storm.experiments.heterogeneity.machines import fed, ratios, unequal
+from headgate_storm.experiments.heterogeneity.machines import ratios, unequal
 from headgate_storm.experiments.heterogeneity.planned import NAME, Planned
 from headgate_storm.experiments.heterogeneity.run import SHAPES, Borne, planned, prediction
 from headgate_storm.nimbus.snapshot import read_snapshot

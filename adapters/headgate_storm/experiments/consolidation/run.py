@@ -14,6 +14,7 @@ import attrs
 
 from headgate.api import workload
 from headgate.engines.apart.limits import parse_rate
+from headgate.engines.experiments.sizing import fed
 from headgate.model import Cluster, Resources
 from headgate.model.load import scaled
 from headgate_storm.demo.experiment import Measured, ServedCluster, experiment
@@ -43,8 +44,10 @@ WINDOW = 10.0
 WINDOWS = 3
 """Windows of each placement."""
 APPLICATIONS = ("url-converter", "twitter-sentiment")
+RATE = 600.0
+"""Tuples/s of an application, which every placement bears. With more, its latency is that of queues."""
 NETWORK = "5mbit"
-"""Of each node on which latency is measured: Storm's own placement takes nearly a third of it."""
+"""Of each node on which latency is measured: Storm's own placement takes a part of it."""
 SECONDS = 15.0
 """Length of a window of latency."""
 REPETITIONS = 3
@@ -185,7 +188,7 @@ def latencies(say: Callable[[str], None], repetitions: int = REPETITIONS) -> tup
     found = []
     with StormBench() as bench:
         for name in APPLICATIONS:
-            asked = workload(f"storm:{name}")
+            asked = fed(workload(f"storm:{name}"), RATE)
             connected = tuple(attrs.evolve(each, bandwidth=parse_rate(NETWORK) / 8) for each in asked.cluster.nodes)
             asked = attrs.evolve(asked, cluster=Cluster(nodes=connected))
             by: dict[str, list[float]] = {OWN: [], "dstorm": []}

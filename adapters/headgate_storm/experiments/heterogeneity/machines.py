@@ -55,24 +55,3 @@ def ratios(profiles: tuple[Profile, ...]) -> Mapping[str, float]:
         costs.setdefault(each.machine_type, {})[each.component] = each.e
     fastest = costs[min(costs, key=lambda name: sum(costs[name].values()))]
     return {name: fmean(cost[part] / fastest[part] for part in fastest) for name, cost in costs.items()}
-
-
-def fed(request: Request, rate: float) -> Request:
-    """The request whose spouts emit so many tuples/s together, in the proportion of the rates that they state.
-
-    Args:
-        request: Of spouts that state a rate.
-        rate: Tuples/s.
-    """
-    stated = sum(part.rate or 0.0 for topology in request.topologies for part in topology.components)
-    topologies = tuple(
-        attrs.evolve(
-            topology,
-            components=tuple(
-                each if each.rate is None else attrs.evolve(each, rate=each.rate * rate / stated)
-                for each in topology.components
-            ),
-        )
-        for topology in request.topologies
-    )
-    return attrs.evolve(request, topologies=topologies)

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from headgate.api import workload
+from headgate.engines.experiments.sizing import fed
 from headgate.errors import EngineError
 from headgate.model import Status
 from headgate.model.rescale import rescaled
@@ -15,7 +16,7 @@ from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.profiles import load_at
 from headgate_storm.experiments.bench import CONF, OWN, StormBench
-from headgate_storm.experiments.heterogeneity.machines import fed, unequal
+from headgate_storm.experiments.heterogeneity.machines import unequal
 from headgate_storm.experiments.heterogeneity.planned import NAME, Planned
 
 if TYPE_CHECKING:

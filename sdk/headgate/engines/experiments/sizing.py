@@ -64,6 +64,27 @@ def fitted(request: Request, cores: float) -> Request:
     return attrs.evolve(request, cluster=Cluster(nodes=nodes), topologies=topologies, profiles=profiles)
 
 
+def fed(request: Request, rate: float) -> Request:
+    """The request whose spouts emit so many tuples/s together, in the proportion of the rates that they state.
+
+    Args:
+        request: Of spouts that state a rate.
+        rate: Tuples/s.
+    """
+    stated = sum(part.rate or 0.0 for topology in request.topologies for part in topology.components)
+    topologies = tuple(
+        attrs.evolve(
+            topology,
+            components=tuple(
+                each if each.rate is None else attrs.evolve(each, rate=each.rate * rate / stated)
+                for each in topology.components
+            ),
+        )
+        for topology in request.topologies
+    )
+    return attrs.evolve(request, topologies=topologies)
+
+
 def limits(request: Request, *, cores: bool = True) -> tuple[NodeLimits, ...]:
     """Bounds of each node: its processor time, and its bandwidth where it has one.
 
