@@ -47,6 +47,9 @@ def test_spouts_get_what_is_fed_in_the_proportion_of_their_rates():
     star = workload("hetero:star-three-met5")
     rates = {each.id: each.rate for each in fed(star, 300.0).topologies[0].components}
     assert rates == {"1L": 150.0, "2M": 150.0, "3H": None, "4L": None, "5M": None}
+    tweets = workload("storm:url-converter")  # at 2,000 a second
+    demands = [each.demand["cpu"] for each in fed(tweets, 500.0).topologies[0].components]
+    assert demands == [each.demand["cpu"] / 4 for each in tweets.topologies[0].components]
 
 
 def test_tasks_go_where_the_plan_has_them_and_ackers_to_the_nodes_that_it_uses():

@@ -14,7 +14,7 @@ from headgate.errors import EngineError
 from headgate.model import Cluster, Resources
 
 if TYPE_CHECKING:
-    from headgate.model import Node, Request
+    from headgate.model import Component, Node, Request
 
 POINTS = 100.0
 """CPU points of one core."""
@@ -67,22 +67,22 @@ def fitted(request: Request, cores: float) -> Request:
 def fed(request: Request, rate: float) -> Request:
     """The request whose spouts emit so many tuples/s together, in the proportion of the rates that they state.
 
+    CPU demands follow the rate: what a tuple costs stays the same.
+
     Args:
         request: Of spouts that state a rate.
         rate: Tuples/s.
     """
-    stated = sum(part.rate or 0.0 for topology in request.topologies for part in topology.components)
+    by = rate / sum(part.rate or 0.0 for topology in request.topologies for part in topology.components)
     topologies = tuple(
-        attrs.evolve(
-            topology,
-            components=tuple(
-                each if each.rate is None else attrs.evolve(each, rate=each.rate * rate / stated)
-                for each in topology.components
-            ),
-        )
+        attrs.evolve(topology, components=tuple(_fed(part, by) for part in topology.components))
         for topology in request.topologies
     )
     return attrs.evolve(request, topologies=topologies)
+
+
+def _fed(part: Component, by: float) -> Component:
+    return attrs.evolve(part, rate=None if part.rate is None else part.rate * by, demand=_smaller(part.demand, by))
 
 
 def limits(request: Request, *, cores: bool = True) -> tuple[NodeLimits, ...]:
