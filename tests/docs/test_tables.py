@@ -15,8 +15,9 @@ import pytest
 
 from doc_tables import COMMANDS, ROOT, block, blocks, number, tables
 from headgate import PluginHost
-from headgate_spark.demo.show import MEASURED, NOTE
-from headgate_storm.demo.show import COLUMNS
+from headgate_spark.demo.show import MEASURED, NOTE_APART
+from headgate_spark.demo.show import TIMES as SPARK_TIMES
+from headgate_storm.demo.show import APART, COLUMNS, TIMES
 from headgate_storm.demo.show import NOTE as STORM_NOTE
 from headgate_storm.release.artefacts import STORM
 
@@ -49,8 +50,9 @@ def test_every_block_has_a_command_which_the_text_above_it_names():
 
 def test_spark_s_table_has_the_columns_of_the_command_and_agrees_with_itself():
     rows = table("demo")
-    assert all(tuple(row) == MEASURED for row in rows)
-    assert NOTE in block("demo")
+    apart = (*(each for each in MEASURED if each != "plan ms"), *SPARK_TIMES)
+    assert all(tuple(row) == apart for row in rows)
+    assert NOTE_APART in block("demo")
     assert re.search(
         r"^Every airport's statistics equal the batch answer over the same [\d,]+ days", block("demo"), re.M
     )
@@ -65,8 +67,11 @@ def test_spark_s_table_has_the_columns_of_the_command_and_agrees_with_itself():
 
 
 def test_storm_s_table_has_the_columns_of_the_command_and_agrees_with_itself():
-    rows = table("demo-storm")
+    (_, rows), (_, borne) = tables(block("demo-storm"))
     assert all(tuple(row) == COLUMNS for row in rows)
+    assert all(tuple(row) == TIMES for row in borne)
+    assert [row["placement"] for row in borne] == [row["placement"] for row in rows]
+    assert APART in block("demo-storm")
     assert f"Storm {STORM}, " in block("demo-storm")
     assert STORM_NOTE in block("demo-storm")
     for row in rows:
