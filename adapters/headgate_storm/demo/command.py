@@ -40,7 +40,7 @@ def storm(
     # numpy, cattrs and psutil cost 0.5 s, which `headgate demo --help` does not need.
     from headgate.documents import write_text
     from headgate_storm.demo.run import NETWORK, run
-    from headgate_storm.demo.show import COLUMNS, TIMES, data, html, note, rows, times
+    from headgate_storm.demo.show import BEARS, COLUMNS, TIMES, data, html, note, rows, times
     from headgate_storm.local.cluster import THREE
 
     limits = apart.limits(len(THREE), NETWORK)
@@ -51,7 +51,7 @@ def storm(
     write_text(output / "storm.html", html(found))
     title = f"Storm {found.storm}, planned for {load:.0%} load"
     tables = [table(title, COLUMNS, rows(found), numbers=COLUMNS[1:])]
-    tables += [table("", TIMES, times(found), numbers=TIMES[1:])] if found.apart else []
+    tables += [table(BEARS, TIMES, times(found), numbers=TIMES[1:])] if found.apart else []
     emit(data(found), *tables, as_json=as_json)
     say(note(found))
     progress(f"wrote {output / 'storm.json'} and {output / 'storm.html'}")

@@ -36,6 +36,8 @@ COLUMNS = (
 TIMES = ("placement", "done/s", "ms", "bears/s")
 """Columns of the second table, where nodes are apart: tuples of spouts completed in a second, their mean latency, and
 how many are completed in a second where spouts emit as fast as they may."""
+BEARS = "the same load, then the load that each bears"
+"""Title of the second table."""
 NOTE = (
     "planned, measured: share of bytes that go from node to node. KB/s, tuples/s: those, and all. restarts: workers\n"
     f"that the change ended. slow s: seconds with less than {REDUCED:.0%} of the throughput before.\n"
@@ -155,7 +157,7 @@ def html(found: StormDemoResult) -> str:
         ),
     )
     tables = [Table(columns=COLUMNS, rows=tuple(rows(found)), caption=note(found))]
-    tables += [Table(columns=TIMES, rows=tuple(times(found)))] if found.apart else []
+    tables += [Table(columns=TIMES, rows=tuple(times(found)), title=BEARS)] if found.apart else []
     curves = [_curves(found)] if any(each.rates for each in found.phases) else []
     return page("Headgate: one topology, several placements", intro, [*tables, *curves, *map(_panel, found.phases)])
 
