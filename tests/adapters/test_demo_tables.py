@@ -40,31 +40,34 @@ def plain(cell: str) -> str:
     return re.sub(r"\.0(?= |$)", "", cell).replace(" ", "") if "/" in cell else cell
 
 
-@pytest.mark.parametrize(
-    ("shared", "columns", "rows", "note", "page", "times", "left_out"),
-    [
-        (
-            *(on_spark(), spark.measured_columns, spark.measured_rows, spark.note, spark.measured_page),
-            *({"took s": "2.00", "rows/s": "100"}, {"plan ms"}),
-        ),
-        (
-            *(on_storm(), storm.columns, storm.rows, storm.note, storm.html),
-            *({"done/s": "100", "ms": "12.5"}, set()),
-        ),
-    ],
-)
-def test_times_are_told_where_nodes_are_apart_and_only_there(
-    shared, columns, rows, note, page, times, left_out
-) -> None:
+def test_times_of_spark_are_told_where_nodes_are_apart_and_only_there() -> None:
+    shared = on_spark()
     apart = attrs.evolve(shared, apart=True)
     (there,), (here,) = (
-        [dict(zip(columns(each), map(plain, row), strict=True)) for row in rows(each)] for each in (apart, shared)
+        [dict(zip(spark.measured_columns(each), map(plain, row), strict=True)) for row in spark.measured_rows(each)]
+        for each in (apart, shared)
     )
-    assert there == {**{column: cell for column, cell in here.items() if column not in left_out}, **times}
+    times = {"took s": "2.00", "rows/s": "100"}
+    assert there == {**{column: cell for column, cell in here.items() if column != "plan ms"}, **times}
     assert not set(times) & set(here)
-    assert "share the cores" in note(shared)
-    assert "of their own" in note(apart)
-    assert note(apart).splitlines()[-1] in page(apart)
+    assert "share the cores" in spark.note(shared)
+    assert "of their own" in spark.note(apart)
+    assert spark.note(apart) in spark.measured_page(apart)
+
+
+def test_what_a_placement_of_storm_bears_is_told_where_nodes_are_apart_and_only_there() -> None:
+    shared = on_storm()
+    (alone,) = shared.phases
+    seats = attrs.evolve(alone, label="by seats")
+    apart = attrs.evolve(shared, apart=True, phases=(attrs.evolve(alone, bears=1463.2), seats))
+    assert storm.times(apart) == [("Storm alone", "100", "12.5", "1,463"), ("by seats", "100", "12.5", "-")]
+    assert storm.times(shared) == []
+    assert storm.rows(apart)[:1] == storm.rows(shared)
+    for found, there, absent in ((apart, storm.APART, storm.SHARED), (shared, storm.SHARED, storm.APART)):
+        assert there in storm.note(found)
+        assert absent not in storm.note(found)
+        assert (storm.BEARS in storm.html(found), "1,463" in storm.html(found)) == (found.apart, found.apart)
+    assert [each["bears"] for each in storm.data(apart)["phases"]] == [1463.2, None]
 
 
 def test_the_numbers_say_whether_nodes_were_apart() -> None:
@@ -82,15 +85,13 @@ def test_the_table_of_spark_s_demo_where_nodes_are_apart_folds_nothing_at_120_ch
     assert len([line for line in told.getvalue().splitlines() if line.strip()]) == 4
 
 
-def test_the_table_of_storm_s_demo_where_nodes_are_apart_folds_nothing_at_120_characters() -> None:
-    apart = attrs.evolve(on_storm(), apart=True)
-    wide = ("dstorm at 20% load", "100.0%", "100.0%", "127/205", "4,799/7,603", "3", "12", "3", "10", "18/18")
-    names = storm.columns(apart)
-    assert storm.rows(apart) == [("Storm alone", "-", "0.0%", "0/0", "0/0", "0", *"----", "100", "12.5")]
-    told = io.StringIO()
-    Console(file=told, width=120).print(table("demo", names, [(*wide, "4,000", "1,234.5")], numbers=names[1:]))
-    assert all(heading in told.getvalue() for heading in names)
-    assert len([line for line in told.getvalue().splitlines() if line.strip()]) == 4
+def test_the_tables_of_storm_s_demo_fold_nothing_at_120_characters() -> None:
+    wide = ("dstorm at 20% load", "100.0%", "100.0%", "127.8 / 205.9", "4,799 / 7,603", "3", "12", "3", "10", "18 / 18")
+    for names, row in ((storm.COLUMNS, wide), (storm.TIMES, ("dstorm at 20% load", "4,000", "1,234.5", "130,080"))):
+        told = io.StringIO()
+        Console(file=told, width=120).print(table("demo", names, [row], numbers=names[1:]))
+        assert all(heading in told.getvalue() for heading in names)
+        assert len([line for line in told.getvalue().splitlines() if line.strip()]) == 4
 
 
 def curves(page: str) -> list[tuple[str, list[tuple[float, float]]]]:
