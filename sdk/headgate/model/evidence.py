@@ -54,9 +54,9 @@ def _words(words: Iterable[str]) -> tuple[str, ...]:
 class Claim:
     """A figure of a paper, or one worked by hand from its text, and the computation that arrives at it.
 
-    `verify` returns what this code finds; the claim holds when that is within `tolerance` (relative) of the figure.
-    Without `verify` the figure cannot be recomputed, and `note` says what is missing. A claim whose `expected` is
-    False can be computed and is known not to reproduce; `note` says why.
+    `verify` returns what this code finds, of repetitions an `Interval`; the claim holds when that, or its median, is
+    within `tolerance` (relative) of the figure. Without `verify` the figure cannot be recomputed, and `note` says what
+    is missing. A claim whose `expected` is False can be computed and is known not to reproduce; `note` says why.
 
     Attributes:
         printed: What the paper prints; None where it prints no such figure.

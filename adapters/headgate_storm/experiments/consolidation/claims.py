@@ -37,46 +37,45 @@ TIMES = (
 
 def measured_claims() -> tuple[Claim, ...]:
     """The figures: those of the micro-benchmark by one run, those of latency by another."""
-    found = [
-        _claim(
-            f"saved-live-{shape}",
+    groups = (
+        (
+            SAVED,
+            "saved",
             "section 5.5.2",
-            f"% of inter-node traffic saved against Storm's default scheduler, {shape}",
-            printed,
-            functools.partial(saved, shape),
+            "% of inter-node traffic saved against Storm's default scheduler",
+            saved,
             NOTE,
-        )
-        for shape, printed in SAVED
-    ]
-    found += [
-        _claim(
-            f"cost-live-{shape}",
+        ),
+        (
+            COST,
+            "cost",
             "section 5.5.3, Fig. 5.8",
-            f"% of its cost at Ps 10000 that remains at Ps 2500, {shape}",
-            printed,
-            functools.partial(cost_left, shape),
+            "% of its cost at Ps 10000 that remains at Ps 2500",
+            cost_left,
             COSTS,
-        )
-        for shape, printed in COST
-    ]
-    found += [
-        _claim(
-            f"latency-live-{name}",
+        ),
+        (
+            LATENCY,
+            "latency",
             "section 5.5.2, Fig. 5.7",
-            f"latency in % of that by Storm's default scheduler, {name}",
-            printed,
-            functools.partial(latency, name),
+            "latency in % of that by Storm's default scheduler",
+            latency,
             TIMES,
+        ),
+    )
+    return tuple(
+        Claim(
+            id=f"{figure}-live-{name}",
+            source=source,
+            statement=f"{statement}, {name}",
+            printed=printed,
+            verify=functools.partial(verify, name),
+            measured=True,
+            note=note,
         )
-        for name, printed in LATENCY
-    ]
-    return tuple(found)
-
-
-def _claim(
-    name: str, source: str, statement: str, printed: float, verify: Callable[[], float | Interval], note: str
-) -> Claim:
-    return Claim(id=name, source=source, statement=statement, printed=printed, verify=verify, measured=True, note=note)
+        for rows, figure, source, statement, verify, note in groups
+        for name, printed in rows
+    )
 
 
 def saved(shape: str, measure: Measure | None = None) -> Interval:

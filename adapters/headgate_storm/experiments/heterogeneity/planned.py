@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+import itertools
+from collections import deque
 from typing import TYPE_CHECKING
 
 import attrs
@@ -45,12 +46,7 @@ class Planned:
         left: dict[str, deque[str | None]] = {}
         for task, slot in sorted(self.plan.assignment.items()):
             left.setdefault(task.split("/")[1], deque()).append(types[slot.node])
-        used = sorted(Counter(slot.node for slot in self.plan.assignment.values()))
-        others = deque(types[node] for node in used)
-        chosen = []
-        for task in problem.task_ids:
-            places = left.get(task.split("/")[1])
-            kind = places.popleft() if places else others[0]
-            others.rotate(0 if places is not None else -1)
-            chosen.append(node_of[kind])
+        others = itertools.cycle(types[node] for node in sorted({slot.node for slot in self.plan.assignment.values()}))
+        places = (left.get(task.split("/")[1]) for task in problem.task_ids)
+        chosen = [node_of[kinds.popleft() if kinds else next(others)] for kinds in places]
         return problem.plan(chosen, "as planned before")
