@@ -71,9 +71,27 @@ def measure(storm: LocalStorm, asked: argparse.Namespace) -> dict[str, tuple[flo
     time.sleep(asked.warm_up)
     running = {name: workers(storm, name) for name in names}
     before, begin = {name: cpu(each) for name, each in running.items()}, time.perf_counter()
+    own = threads(running["seats"])
     time.sleep(asked.seconds)
     seconds = time.perf_counter() - begin
+    print(f"threads of vacant seats: {vacant(running['seats'], own, seconds):.4f} cores")
     return {name: ((cpu(each) - before[name]) / seconds, memory(each)) for name, each in running.items()}
+
+
+def vacant(processes: list[psutil.Process], before: dict[int, float], seconds: float) -> float:
+    """Cores that the less busy half of the tasks' threads took: those of seats in which nobody lives."""
+    used = sorted(busy - before.get(thread, busy) for thread, busy in threads(processes).items())
+    return sum(used[: len(used) // 2]) / seconds
+
+
+def threads(processes: list[psutil.Process]) -> dict[int, float]:
+    """CPU seconds so far of each thread of the waiting component's executors, by its id."""
+    every = [(each, thread) for each in processes for thread in each.threads()]
+    return {
+        thread.id: thread.user_time + thread.system_time
+        for process, thread in every
+        if "-wait-" in Path(f"/proc/{process.pid}/task/{thread.id}/comm").read_text()
+    }
 
 
 def main() -> None:

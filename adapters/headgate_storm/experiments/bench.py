@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 import psutil
 
-from headgate.engines.apart.ability import TIME, bounds, network_problem
+from headgate.engines.apart.ability import TIME, bounds, network_problem, times_problem
 from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.experiments.figures import Witness
 from headgate.engines.experiments.sizing import fitted, limits
 from headgate.engines.lifetime import lifetime
+from headgate.errors import EngineError
 from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import ServedCluster, experiment
 from headgate_storm.experiments.deputy import NAME, Deputy
@@ -81,6 +82,20 @@ class StormBench:
     _running: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
     _cluster: ServedCluster | None = None
     _nodes: tuple[SupervisorSpec, ...] = ()
+
+    @classmethod
+    def of_times(cls, conf: Mapping[str, Any] = CONF) -> Self:
+        """A bench whose figures are times, which compare on nodes that are apart alone.
+
+        Args:
+            conf: Settings of each topology.
+
+        Raises:
+            EngineError: Nodes cannot be apart here.
+        """
+        if problem := times_problem():
+            raise EngineError(f"times of nodes do not compare on this machine: {problem}")
+        return cls(conf=conf)
 
     def __enter__(self) -> Self:
         """Nothing is started before the first experiment."""

@@ -8,15 +8,18 @@ import attrs
 import pytest
 
 from headgate.api import workload
+from headgate.engines.apart import ability
 from headgate.engines.experiments.sizing import fed
+from headgate.errors import EngineError
 from headgate.model import Cluster, Request
 from headgate.model.rescale import rescaled
 from headgate.plugins.collect import measured_claims_of
 from headgate.plugins.host import PluginHost
+from headgate_storm.experiments.consolidation.run import latencies
 from headgate_storm.experiments.heterogeneity.claims import below_best, gain, measured_claims, off
 from headgate_storm.experiments.heterogeneity.machines import ratios, unequal
 from headgate_storm.experiments.heterogeneity.planned import NAME, Planned
-from headgate_storm.experiments.heterogeneity.run import SHAPES, Borne, planned, prediction
+from headgate_storm.experiments.heterogeneity.run import SHAPES, Borne, planned, prediction, run
 from headgate_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology
 
@@ -117,3 +120,14 @@ def test_the_paper_s_plugin_has_them():
         f"{kind}-live-{shape}" for kind in ("gain", "below-best", "cpu") for shape in SHAPES
     }
     assert {each.id for each in measured_claims_of(PluginHost.load(), "hetero")} == {each.id for each in claims}
+
+
+def test_where_nodes_cannot_be_apart_nothing_is_measured_and_the_reason_is_told(monkeypatch):
+    monkeypatch.setattr(ability, "network_problem", lambda: "no namespaces here")
+    for measure in (run, latencies):
+        with pytest.raises(EngineError, match="do not compare on this machine: no namespaces here"):
+            measure(print)
+    monkeypatch.setattr(ability, "network_problem", lambda: "")
+    monkeypatch.setattr(ability, "bounds", tuple)
+    with pytest.raises(EngineError, match="no control group for processor time"):
+        run(print)

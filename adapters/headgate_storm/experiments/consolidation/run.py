@@ -183,10 +183,10 @@ def latencies(say: Callable[[str], None], repetitions: int = REPETITIONS) -> tup
         repetitions: Windows of each scheduler.
 
     Raises:
-        EngineError: The cluster does not start.
+        EngineError: The cluster does not start, or nodes cannot be apart.
     """
     found = []
-    with StormBench() as bench:
+    with StormBench.of_times() as bench:
         for name in APPLICATIONS:
             asked = fed(workload(f"storm:{name}"), RATE)
             connected = tuple(attrs.evolve(each, bandwidth=parse_rate(NETWORK) / 8) for each in asked.cluster.nodes)

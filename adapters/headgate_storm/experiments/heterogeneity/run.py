@@ -67,10 +67,10 @@ def run(say: Callable[[str], None], repetitions: int = REPETITIONS) -> tuple[Bor
         repetitions: Windows of each placement.
 
     Raises:
-        EngineError: A scheduler has no plan, or the cluster does not start.
+        EngineError: A scheduler has no plan, the cluster does not start, or nodes cannot be apart.
     """
     host = PluginHost.load(["hetero", "optimal"])
-    with StormBench(conf=EVEN) as bench:
+    with StormBench.of_times(EVEN) as bench:
         return tuple(found for shape in SHAPES for found in _shape(bench, host, shape, repetitions, say))
 
 

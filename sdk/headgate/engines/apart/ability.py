@@ -37,6 +37,13 @@ def network_problem() -> str:
     return ""
 
 
+def times_problem() -> str:
+    """The reason for which times of nodes do not compare here, "" if nodes can have what they need for that."""
+    if problem := network_problem():
+        return problem
+    return "" if TIME in bounds() else "this machine lets no control group for processor time be made"
+
+
 def bounds(groups: Groups | None = None) -> tuple[str, ...]:
     """Resources in which nodes can be bounded here, beside their network.
 
