@@ -85,13 +85,12 @@ def vacant(processes: list[psutil.Process], before: dict[int, float], seconds: f
 
 
 def threads(processes: list[psutil.Process]) -> dict[int, float]:
-    """CPU seconds so far of each thread of the waiting component's executors, by its id."""
-    every = [(each, thread) for each in processes for thread in each.threads()]
-    return {
-        thread.id: thread.user_time + thread.system_time
-        for process, thread in every
-        if "-wait-" in Path(f"/proc/{process.pid}/task/{thread.id}/comm").read_text()
-    }
+    """CPU seconds so far of each thread of the waiting component's executors, by its id, to the nanosecond."""
+    found = {}
+    for folder in (folder for each in processes for folder in Path(f"/proc/{each.pid}/task").iterdir()):
+        if "-wait-" in (folder / "comm").read_text():
+            found[int(folder.name)] = int((folder / "schedstat").read_text().split()[0]) / 1e9
+    return found
 
 
 def main() -> None:
