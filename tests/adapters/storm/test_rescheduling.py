@@ -26,8 +26,8 @@ pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.m
 THREE = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=400.0, memory_mb=2048.0, slots=3) for last in (41, 42, 43))
 NAMES = ("event", "archive")
 CONF = {"event": {}, "archive": {"topology.acker.executors": 0, "durable.held.seconds": 15}}
-"""Tuples of the first are acknowledged; of the second nobody knows but sinks, which tell what they hold. They hold it
-for so long that the topology seems empty before."""
+"""Tuples of the first are acknowledged; of the second nobody knows but sinks: one tells what it holds, one counts quiet
+ticks. They hold it for so long that the topology seems empty before."""
 RATE = 20.0
 """Tuples per second of each of two spouts: sinks hold 120 of them at a time."""
 KILLS = int(os.environ.get("HEADGATE_TEST_KILLS", "3"))

@@ -1,4 +1,5 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
+import headgate.storm.QuietTicks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,7 +33,7 @@ import org.apache.storm.tuple.Values;
  * <p>Arguments: name, folder for what is written down, tuples per second of each spout, settings of the topology as JSON. The
  * spouts send nothing new once the folder has a file {@code stop}. With the setting {@code durable.held} they send each number
  * once, whatever becomes of it, and sinks hold tuples in batches from tick to tick, for {@code durable.held.seconds}: one that a
- * sink holds is in no queue.
+ * sink holds is in no queue. The first sink tells how many it holds, the second counts quiet ticks.
  */
 public final class DurableTopology {
     private DurableTopology() {
@@ -184,6 +185,7 @@ public final class DurableTopology {
         private final List<Tuple> batch = new ArrayList<>();
         private boolean holds;
         private transient Path file;
+        private transient QuietTicks ticks;
         private transient OutputCollector collector;
 
         Write(String folder) {
@@ -195,12 +197,16 @@ public final class DurableTopology {
             this.collector = collector;
             file = Path.of(folder, "written-" + context.getThisTaskId());
             holds = held(conf);
-            context.registerGauge("headgate-held", batch::size);
+            if (holds && context.getThisTaskIndex() > 0) {
+                ticks = new QuietTicks(conf, context, 1);
+            } else {
+                context.registerGauge("headgate-held", batch::size);
+            }
         }
 
         @Override
         public void execute(Tuple tuple) {
-            boolean tick = Constants.SYSTEM_TICK_STREAM_ID.equals(tuple.getSourceStreamId());
+            boolean tick = ticks == null ? Constants.SYSTEM_TICK_STREAM_ID.equals(tuple.getSourceStreamId()) : ticks.isTick(tuple);
             if (tick) {
                 collector.ack(tuple);
             } else {
