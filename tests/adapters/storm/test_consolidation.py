@@ -35,7 +35,16 @@ def test_half_of_the_nodes_of_each_type_have_half_of_the_load():
             assert topology(shape, end).workers == 6
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+def test_an_application_declares_as_much_as_the_shapes_and_a_quarter_when_the_input_falls():
+    for name in APPLICATIONS:
+        high, low = (topology(name, end) for end in (HIGH, LOW))
+        assert (declared(high), declared(low)) == (pytest.approx(900), pytest.approx(225))
+        assert sum(each.rate or 0 for each in low.components) == pytest.approx(
+            sum(each.rate or 0 for each in high.components) / 4
+        )
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, *APPLICATIONS])
 def test_half_of_the_nodes_have_room_for_it_and_fewer_when_the_input_falls(shape):
     host, used = PluginHost.load(["dstorm"]), []
     for end in (HIGH, LOW):
@@ -77,6 +86,7 @@ def test_latency_is_compared_repetition_by_repetition():
 
 def test_the_paper_s_plugin_has_them():
     claims = measured_claims()
-    named = [*(f"{kind}-live-{shape}" for kind in ("saved", "cost") for shape in SHAPES)]
-    assert {each.id for each in claims} == {*named, *(f"latency-live-{name}" for name in APPLICATIONS)}
+    of_shapes = {f"{kind}-live-{shape}" for kind in ("saved", "cost") for shape in SHAPES}
+    of_applications = {f"{kind}-live-{name}" for kind in ("latency", "cost") for name in APPLICATIONS}
+    assert {each.id for each in claims} == of_shapes | of_applications
     assert {each.id for each in measured_claims_of(PluginHost.load(), "dstorm")} == {each.id for each in claims}

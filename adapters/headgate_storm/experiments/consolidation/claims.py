@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 
 SAVED = (("linear", 63.9), ("star", 80.1), ("diamond", 57.7))
 """Shape, and percent of the traffic between nodes that is printed to be saved against Storm's default scheduler."""
-COST = (("linear", 40.2), ("star", 36.4), ("diamond", 33.3))
-"""Shape, and percent of the cost that is printed to be left when the input falls to a quarter."""
+COST = (("linear", 40.2), ("star", 36.4), ("diamond", 33.3), ("url-converter", 30.8), ("twitter-sentiment", 28.57))
+"""Topology, and percent of the cost that is printed to be left when the input falls to a quarter."""
 LATENCY = (("url-converter", 72.7), ("twitter-sentiment", 78.0))
 """Application, and its latency in percent of that by Storm's default scheduler, as printed."""
 NOTE = (
     "half of the paper's nodes and of its load, on one machine; shares of tuples; the interval is of windows of one "
     "placement, not of placements"
 )
-COSTS = "half of the paper's nodes and of its load; CPU is measured and multiplied to be what is declared"
+COSTS = (
+    "half of the paper's nodes and of its load, the costs of the applications' operators are ours; CPU is measured and "
+    "multiplied to be what is declared"
+)
 TIMES = (
     "three nodes that are apart, 5 Mbit/s each; the paper does not print the costs of the operators, these are ours; "
     "the placement is from what is declared"
@@ -93,7 +96,7 @@ def cost_left(shape: str, measure: Measure | None = None) -> float:
     """Percent of the cost of the nodes that D-Storm uses that is left when the input falls to a quarter.
 
     Args:
-        shape: Of the topology.
+        shape: Of the topology, or the name of an application.
         measure: Makes all runs; the real ones by default, once.
     """
     high, low = (_packed(shape, "dstorm", measure, falls=falls) for falls in (False, True))

@@ -1,4 +1,4 @@
-"""The measurements: the micro-benchmark at two rates by Storm and by D-Storm, and the latency of two applications.
+"""The measurements: five topologies at two rates by Storm and by D-Storm, and the latency of two of them.
 
 Half of the paper's nodes have half of its load: six supervisors, two of each type. Each topology is placed by Storm's
 own scheduler, measured, placed anew by `dstorm` from what was measured, and measured again. Tasks really use a part of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from headgate.model import Node, Topology
+    from headgate.model import Node, Request, Topology
     from headgate.plugins.host import PluginHost
 
 SHAPES = ("linear", "star", "diamond")
@@ -44,6 +44,9 @@ WINDOW = 10.0
 WINDOWS = 3
 """Windows of each placement."""
 APPLICATIONS = ("url-converter", "twitter-sentiment")
+FULL = 900.0
+"""Points that all tasks of an application declare at the high rate, about as much as those of the micro-benchmark. At
+the low one it is a quarter of that."""
 RATE = 600.0
 """Tuples/s of an application, which every placement bears. With more, its latency is that of queues."""
 NETWORK = "5mbit"
@@ -93,12 +96,20 @@ def topology(shape: str, end: str) -> Topology:
     """A topology with half of its demands, a worker for each node, and tasks of little heap.
 
     Args:
-        shape: One of `SHAPES`.
+        shape: One of `SHAPES` or of `APPLICATIONS`.
         end: `HIGH` or `LOW`.
     """
-    (found,) = workload(f"dstorm:{shape}{end}").topologies
-    parts = (attrs.evolve(each, demand=Resources(cpu=HALF * each.demand.cpu, memory=HEAP)) for each in found.components)
+    asked, part = (_application(shape, end), 1.0) if shape in APPLICATIONS else (workload(f"dstorm:{shape}{end}"), HALF)
+    (found,) = asked.topologies
+    parts = (attrs.evolve(each, demand=Resources(cpu=part * each.demand.cpu, memory=HEAP)) for each in found.components)
     return attrs.evolve(found, components=tuple(parts), workers=len(nodes()), worker_heap=4096.0)
+
+
+def _application(name: str, end: str) -> Request:
+    asked = workload(f"storm:{name}")
+    (found,) = asked.topologies
+    usual = sum(each.rate or 0.0 for each in found.components)
+    return fed(asked, (1.0 if end == HIGH else 0.25) * FULL / declared(found) * usual)
 
 
 def declared(found: Topology) -> float:
@@ -111,7 +122,7 @@ def declared(found: Topology) -> float:
 
 
 def micro_benchmark(host: PluginHost, folder: Path, say: Callable[[str], None]) -> tuple[Packed, ...]:
-    """Run each topology of the micro-benchmark at both rates, by both schedulers.
+    """Run each topology of the micro-benchmark, and both applications, at both rates, by both schedulers.
 
     Args:
         host: Has `dstorm`.
@@ -135,7 +146,7 @@ def micro_benchmark(host: PluginHost, folder: Path, say: Callable[[str], None]) 
     prices = {each.machine_type: each.price or 0.0 for each in types}
     with experiment(host, supervisors, folder, fill="dstorm") as cluster:
         say(f"{len(supervisors)} supervisors are up")
-        return tuple(found for shape in SHAPES for found in _shape(cluster, shape, prices, say))
+        return tuple(found for shape in (*SHAPES, *APPLICATIONS) for found in _shape(cluster, shape, prices, say))
 
 
 def _shape(
