@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.errors import EngineError
 from headgate.model import Cluster, Node, Request, Resources, Slot
 from headgate.plugins.collect import measured_claims_of
 from headgate.plugins.host import PluginHost
@@ -19,11 +20,14 @@ from headgate_storm.experiments.redeployment.claims import (
     FASTER,
     degraded,
     faster,
+    less_delay,
     measured_claims,
+    more_throughput,
     shares,
 )
 from headgate_storm.experiments.redeployment.degradation import LEVELS, Degradation
 from headgate_storm.experiments.redeployment.run import NODES, Online, Redeployment, topology
+from headgate_storm.experiments.redeployment.saturated import Saturated, endless, saturated
 
 RUN = Degradation(usual=100.0, rates=(100.0, 81.0, 80.0, 60.0, 41.0, 40.0, 20.0, 0.0, 0.0, 178.0))
 
@@ -80,6 +84,26 @@ def test_printed_figures_are_parts_of_the_time_and_ratios_of_the_runs_that_they_
         {"throughput-touched": 0.4, "throughput-over-touched": 1 / 0.7 - 1, "throughput-over-storm": 1.0}
     )
     assert shares(found) == (0.5, 0.3, 0.1)
+
+
+def test_throughput_and_delay_under_otd_are_compared_window_by_window():
+    run = Saturated(
+        throughput=((100.0, 200.0, 100.0), (120.0, 220.0, 130.0)),
+        latency=((10.0, 20.0, 10.0), (9.0, 10.0, 8.0)),
+        migrations=3,
+    )
+    assert more_throughput(lambda: run).median == pytest.approx(0.2)
+    assert less_delay(lambda: run).median == pytest.approx(0.2)
+
+
+def test_where_nodes_are_not_apart_nothing_is_measured_of_them(monkeypatch, tmp_path):
+    monkeypatch.setattr("headgate_storm.experiments.redeployment.saturated.times_problem", lambda: "no namespaces")
+    with pytest.raises(EngineError, match="times of nodes do not compare on this machine: no namespaces"):
+        saturated(PluginHost(), tmp_path, print)
+
+
+def test_the_spout_sends_what_the_topology_bears():
+    assert [each.rate for each in endless().components] == [None] * 3
 
 
 def test_the_paper_s_plugin_has_them_and_every_run_that_they_name_is_made():
