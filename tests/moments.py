@@ -11,7 +11,6 @@ import time
 
 import attrs
 
-from headgate.engines.cache import cache_folder
 from shell import gone, running
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
@@ -90,13 +89,3 @@ def moments(commands):
 
 SAMPLE = 6.0
 """Seconds within which the signals of a usual run come."""
-
-
-def own_cache(folder):
-    """A cache whose standing cluster is of this test alone, with all that was prepared for the others."""
-    for each in cache_folder().glob("*/*"):
-        if each.name != "cluster":
-            link = folder / "cache" / "headgate" / each.parent.name / each.name
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(each)
-    return {"XDG_CACHE_HOME": str(folder / "cache")}

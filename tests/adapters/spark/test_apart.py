@@ -38,10 +38,9 @@ spark.stop()
 
 
 @pytest.fixture(autouse=True)
-def cache(monkeypatch, tmp_path):
+def networks(cache):
     if problem := network_problem():
         pytest.skip(f"needs network namespaces: {problem}")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 def own_namespaces(bridge):

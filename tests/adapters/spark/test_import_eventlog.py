@@ -12,6 +12,7 @@ from statistics import median
 import pytest
 from click.testing import CliRunner
 
+from adapters.spark.quick_drivers import quick_environment
 from headgate.cli.main import headgate
 from headgate.control.guards import running
 from headgate.documents import read
@@ -143,7 +144,7 @@ def test_the_log_of_an_application_says_what_spark_says_and_finds_its_slow_task(
     program.write_text(APPLICATION)
     logs.mkdir()
     words = [sys.executable, str(program), str(logs), str(RECORDED), str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=quick_environment())
     said = json.loads(done.stdout.splitlines()[-1])
     (log,) = logs.iterdir()
     found = json.loads(run(log, "--query", "nightly", "--json").stdout)

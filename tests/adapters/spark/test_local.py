@@ -149,10 +149,7 @@ def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_up_status_down_and_workers_that_come_and_go_in_between(
-    java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_up_status_down_and_workers_that_come_and_go_in_between(java: None, cache: Path) -> None:
     runner = CliRunner()
     drain = ["drain", "127.0.0.2", "--timeout", str(PATIENCE), "--json"]
     assert isinstance(runner.invoke(commands, drain).exception, EngineError)

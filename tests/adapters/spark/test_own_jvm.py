@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from py4j.clientserver import FinalizerWorker
 
+from adapters.spark.quick_drivers import quick_environment
 from headgate_spark.driver.gateway import UNSENT, own_jvm
 from patience import PATIENCE
 
@@ -84,7 +84,9 @@ except EngineError as error:
 
 def told(code: str, *words: str) -> list[str]:
     command = [sys.executable, "-c", code, *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=os.environ)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=quick_environment()
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "Exception while sending command" not in done.stderr
     assert "Exception occurred during processing of request" not in done.stderr

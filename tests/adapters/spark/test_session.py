@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from adapters.spark.quick_drivers import quick_environment
 from adapters.spark.spark_jobs import HOSTS, executor_pid
 from headgate.engines.java import find_java
 from headgate.errors import EngineError
@@ -119,7 +119,7 @@ public class SlowPlugin implements org.apache.spark.api.plugin.SparkPlugin {
 
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script, *arguments]
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    env = quick_environment() | {"PYTHONPATH": str(Path(__file__).parents[2])}
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=env)
 
 

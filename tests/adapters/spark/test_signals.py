@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from moments import ended, moments, own_cache
+from caches import own_cache
+from moments import ended, moments
 
 APPLICATION = Path(__file__).parents[3] / "examples" / "spark" / "word_count.py"
 LOOP = ("-s", "even", "-o", "rebalance=yes", "--window", "1", "--interval", "0")

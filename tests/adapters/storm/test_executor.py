@@ -16,7 +16,7 @@ from headgate_storm.executor import restarted
 from headgate_storm.install.submit import submit_description
 from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.local.smoke_topology import all_run
-from headgate_storm.workload.describe import describe
+from headgate_storm.workload.describe import Load, describe
 from patience import PATIENCE
 from storm_cluster import RELEASE
 from storm_movers import Mover
@@ -41,6 +41,8 @@ TOPOLOGY = Topology(
     streams=(Stream(source="in", target="out"),),
     workers=3,
 )
+LIGHT = Load(cpu=0.1)
+"""Part of what tasks declare that they use: what is tested is where they are, and these cores have other work."""
 
 
 def test_workers_that_end_are_those_whose_executors_change() -> None:
@@ -57,7 +59,7 @@ def running(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     folder = tmp_path_factory.mktemp("executor")
     conf = {"nimbus.monitor.freq.secs": 1}
     with experiment(PluginHost.load(), NODES, folder, fill="even", conf=conf, version=RELEASE) as cluster:
-        cluster.run(describe(TOPOLOGY))
+        cluster.run(describe(TOPOLOGY, load=LIGHT))
         cluster.service.target.rounds.shadow = False
         yield cluster
 
@@ -171,7 +173,7 @@ class TestRealCluster:
 
     def test_a_topology_without_hooks_costs_nobody_a_move(self, running: ServedCluster) -> None:
         target, conf = running.service.target, {"topology.auto.task.hooks": [], "topology.metrics.reporters": []}
-        described = describe(attrs.evolve(TOPOLOGY, id=UNHOOKED, workers=1), conf=conf)
+        described = describe(attrs.evolve(TOPOLOGY, id=UNHOOKED, workers=1), load=LIGHT, conf=conf)
         submit_description(described, running.storm.client_conf, version=RELEASE)
         eventually(lambda: all_run(running.storm, UNHOOKED))
         before, workers = target.latest().assignment, processes_of(running)

@@ -136,8 +136,7 @@ def test_a_cluster_that_is_killed_while_another_moves_tasks_takes_nothing_of_it_
     assert made_of(theirs) == []
 
 
-def test_racks_of_a_cluster_left_running_are_shown_cut_off_and_removed(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_racks_of_a_cluster_left_running_are_shown_cut_off_and_removed(cache):
     runner = CliRunner()
     options = ["--supervisors", "100:1024:1,100:1024:1", "--version", RELEASE, "--json"]
     racks = ["--apart", "--racks", "1,1", "--rack-network", "20mbit"]
@@ -154,10 +153,9 @@ def test_racks_of_a_cluster_left_running_are_shown_cut_off_and_removed(monkeypat
     assert made_of(name) == []
 
 
-def test_a_cluster_of_a_user_without_root_is_ended_from_outside_too(monkeypatch, tmp_path):
+def test_a_cluster_of_a_user_without_root_is_ended_from_outside_too(cache, tmp_path):
     if subprocess.run(["unshare", "-Urnm", "true"], check=False, capture_output=True).returncode:
         pytest.skip("needs user namespaces")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     options = "--supervisors 100:1024:1,100:1024:1 --apart --racks 1,1 --network 20mbit"
     words = f"{HEADGATE} storm up --version {RELEASE} {options} --json && {HEADGATE} storm status"
     env = os.environ | {"SHELL": "/bin/sh"}

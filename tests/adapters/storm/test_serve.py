@@ -25,7 +25,7 @@ from headgate_storm.install.submit import submit_description
 from headgate_storm.nimbus.bridge import Endpoint
 from headgate_storm.peers.proof import derive
 from headgate_storm.service import HOOKS, ServiceSettings, serve
-from headgate_storm.workload.describe import describe
+from headgate_storm.workload.describe import Load, describe
 from patience import PATIENCE
 from plugin_folder import GOOD, install
 from shell import HEADGATE, running
@@ -414,11 +414,11 @@ def is_known(cluster, name):
 
 
 def submit_parts(cluster, name, cpu):
-    """Submit a topology of four tasks of so many CPU points each."""
+    """Submit a topology of four tasks that declare so many CPU points each, and use few."""
     task = Resources(cpu=cpu, memory=64)
-    parts = (Component(id="in", kind=Kind.SPOUT, demand=task), Component(id="out", parallelism=3, demand=task))
+    parts = (Component(id="in", kind=Kind.SPOUT, rate=10, demand=task), Component(id="out", parallelism=3, demand=task))
     made = Topology(id=name, components=parts, streams=(Stream(source="in", target="out"),))
-    submit_description(describe(made), cluster.storm.client_conf, version=cluster.storm.version)
+    submit_description(describe(made, load=Load(cpu=0.05)), cluster.storm.client_conf, version=cluster.storm.version)
 
 
 def looped(folder):

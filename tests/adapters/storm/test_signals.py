@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from moments import ended, moments, own_cache
+from caches import own_cache
+from moments import ended, moments
 from storm_cluster import RELEASE
 
 COMMANDS = {

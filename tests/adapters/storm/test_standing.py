@@ -17,11 +17,7 @@ from headgate_storm.local.state import StormState
 from headgate_storm.release.artefacts import STORM
 from storm_cluster import RELEASE
 
-
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.mark.storm
