@@ -148,6 +148,7 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
         if (!prepared && !handover.owner()) {
             try {
                 seat.occupy();
+                snapshots.prepare();
                 prepared = true;
             } catch (RuntimeException | LinkageError failed) {
                 return "its bolt cannot be prepared there: " + failed;

@@ -1,5 +1,6 @@
 package headgate.storm.seats;
 
+import java.lang.ref.SoftReference;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,7 +11,7 @@ import org.apache.storm.task.IBolt;
 import org.apache.storm.topology.BasicBoltExecutor;
 import org.apache.storm.utils.ObjectReader;
 
-/** Takes the state of a bolt as bytes, and gives it to another instance, as was declared of its component. */
+/** Takes the state of a bolt as bytes, and gives it to another instance, as was declared of its component; in one thread. */
 final class Snapshots {
     /** Key of a topology's configuration: most MB of a state. With more, a task pauses for longer than anyone wants. */
     static final String MOST = "headgate.seats.state.mb";
@@ -21,6 +22,9 @@ final class Snapshots {
     private final String state;
     private final Map<String, Object> conf;
     private final long most;
+    // A trial comes before each move: what takes the state then knows its classes, and has a buffer of its size.
+    private SoftReference<KryoValuesSerializer> serializer = new SoftReference<>(null);
+    private KryoValuesDeserializer deserializer;
 
     /**
      * @param state {@code stateless}, {@code movable}, or {@code fields:} and their names
@@ -30,6 +34,22 @@ final class Snapshots {
         this.state = state;
         this.conf = conf;
         most = ObjectReader.getInt(conf.get(MOST), USUAL_MOST) * (1L << 20);
+    }
+
+    /** Make ready to give a state: the task that comes waits for less then. */
+    void prepare() {
+        if (state.startsWith(FIELDS)) {
+            deserializer = new KryoValuesDeserializer(conf);
+        }
+    }
+
+    private KryoValuesSerializer serializer() {
+        KryoValuesSerializer found = serializer.get();
+        if (found == null) {
+            found = new KryoValuesSerializer(conf);
+            serializer = new SoftReference<>(found);
+        }
+        return found;
     }
 
     /** The state of a bolt. */
@@ -54,7 +74,7 @@ final class Snapshots {
             for (Field field : fields(own)) {
                 values.add(field.get(own));
             }
-            return new KryoValuesSerializer(conf).serialize(values);
+            return serializer().serialize(values);
         }
         return state.equals(Seating.STATELESS) ? new byte[0] : ((Movable) own).snapshot();
     }
@@ -64,7 +84,11 @@ final class Snapshots {
         Object own = own(bolt);
         try {
             if (state.startsWith(FIELDS)) {
-                List<Object> values = new KryoValuesDeserializer(conf).deserialize(content);
+                if (deserializer == null) {
+                    prepare();
+                }
+                List<Object> values = deserializer.deserialize(content);
+                deserializer = null; // it would keep the content
                 List<Field> fields = fields(own);
                 for (int i = 0; i < fields.size(); i++) {
                     fields.get(i).set(own, values.get(i));

@@ -89,6 +89,24 @@ class SnapshotsTest {
     }
 
     @Test
+    void aTrialChangesNothingOfWhatIsTakenAfterIt() throws Exception {
+        Snapshots snapshots = new Snapshots("fields:counts,number", conf);
+        Both from = both(7);
+        ((Counting) from).counts.put("longer than what is taken later", 3L);
+        byte[] trial = snapshots.take(new BasicBoltExecutor(from));
+        byte[] kept = trial.clone();
+        ((Counting) from).counts.remove("longer than what is taken later");
+        byte[] taken = snapshots.take(new BasicBoltExecutor(from));
+        assertArrayEquals(kept, trial);
+        for (int i = 0; i < 2; i++) {
+            snapshots.prepare();
+            Both to = both(1);
+            snapshots.give(new BasicBoltExecutor(to), taken);
+            assertEquals(Map.of("word", 7L), ((Counting) to).counts);
+        }
+    }
+
+    @Test
     void aBoltMayHandItsStateOverItself() throws Exception {
         Snapshots snapshots = new Snapshots("movable", conf);
         Own to = new Own();
