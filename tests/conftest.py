@@ -10,12 +10,10 @@ from __future__ import annotations
 import functools
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from caches import own_cache
 from headgate.engines.java import find_java
 from headgate.errors import EngineError
 
@@ -91,15 +89,6 @@ def need_java() -> None:
 def java() -> None:
     """For tests that start Java and no engine."""
     need_java()
-
-
-@pytest.fixture
-def cache(monkeypatch, tmp_path):
-    """The value of `XDG_CACHE_HOME` for this test alone; what is slow to make is there."""
-    folder = own_cache(tmp_path)["XDG_CACHE_HOME"]
-    monkeypatch.setenv("XDG_CACHE_HOME", folder)
-    Path(folder).mkdir(exist_ok=True)
-    return Path(folder)
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:

@@ -1,13 +1,15 @@
-"""What engines' tests share: JVMs that find their classes in an archive, and a server that speaks S3."""
+"""What engines' tests share: JVMs that find their classes in an archive, caches, and a server that speaks S3."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import functools
+from pathlib import Path
 
 import pytest
 
+from caches import own_cache
 from headgate.engines.cache import cache_folder
 from headgate.errors import EngineError
 
@@ -16,6 +18,15 @@ def pytest_runtest_setup(item):
     for marker, prepare in (("spark", prepare_spark), ("storm", prepare_storm)):
         if item.get_closest_marker(marker) and (problem := prepare()):
             pytest.fail(f"no class data archive could be made: {problem}", pytrace=False)
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """The value of `XDG_CACHE_HOME` for this test alone: no standing cluster, and all that is slow to make."""
+    folder = Path(own_cache(tmp_path)["XDG_CACHE_HOME"])
+    folder.mkdir(exist_ok=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
 
 
 def told(make):

@@ -39,7 +39,7 @@ ADJUSTING = 200.0
 
 @attrs.frozen(kw_only=True)
 class Saturated:
-    """What the topology bore in each window, and its mean complete latency in ms, before OTD adjusted it and after.
+    """Throughput and mean complete latency of each window, before OTD adjusted the topology and after.
 
     Attributes:
         throughput: Tuples/s of the spouts that were completed: before, after.
