@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,10 @@ POLL = "task.refresh.poll.secs"
 SLOWEST = 10.0
 """Storm's own `task.refresh.poll.secs`, where Nimbus does not say, and the seconds that a worker may be late. With
 less, a spout that does not tell whether it pauses may emit after it seems to."""
+SEEN = 2.0
+"""Seconds that a topology stays active beyond the time in which all its workers look. A worker that has started while
+it paused makes its bolts ready when it sees it active; with less, one that does not see that keeps what others send to
+it, and the topology does not get empty."""
 
 
 @attrs.define(eq=False)
@@ -39,6 +44,7 @@ class StormIntake:
         collector: Takes the reports of workers.
         nimbus: Reaches Nimbus.
         clock: Seconds since 1970, as the collector has them.
+        sleep: Waits for so many seconds.
     """
 
     cluster: str
@@ -46,7 +52,14 @@ class StormIntake:
     collector: Collector
     nimbus: NimbusConnection
     clock: Callable[[], float] = steady
+    sleep: Callable[[float], None] = time.sleep
     _paused: dict[str, Pause] = attrs.field(init=False, factory=dict)
+    _resumed: dict[str, float] = attrs.field(init=False, factory=dict)
+    _began: float = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Take note of the time: an earlier process may have resumed topologies just before."""
+        self._began = self.clock()
 
     def backlog(self, topologies: Sequence[str]) -> Mapping[str, Backlog]:
         """Tuples under way by topology id; topologies that are gone, or being killed, are left out.
@@ -80,7 +93,7 @@ class StormIntake:
         return Pause(begin=self.clock(), certain=self.clock() + poll + SLOWEST)
 
     def pause(self, topology: str) -> None:
-        """Deactivate a topology.
+        """Deactivate a topology, once its workers have had the time to see that it was active.
 
         Args:
             topology: Its id.
@@ -88,12 +101,13 @@ class StormIntake:
         Raises:
             EngineError: Nimbus does not answer, or refuses.
         """
-        found = self._topologies().get(topology)
-        if found is not None and found.status == ACTIVE:
-            with self.nimbus.use() as nimbus:
-                nimbus.deactivate(found.name)
         with self.nimbus.use() as nimbus:
             poll = float(nimbus.nimbus_conf().get(POLL, SLOWEST))
+        found = self._topologies().get(topology)
+        if found is not None and found.status == ACTIVE:
+            self.sleep(max(0.0, self._resumed.get(topology, self._began) + poll + SEEN - self.clock()))
+            with self.nimbus.use() as nimbus:
+                nimbus.deactivate(found.name)
         self._paused[topology] = self._pause_now(poll)
 
     def resume(self, topology: str) -> None:
@@ -110,6 +124,7 @@ class StormIntake:
         if found is not None and found.status == INACTIVE:
             with self.nimbus.use() as nimbus:
                 nimbus.activate(found.name)
+            self._resumed[topology] = self.clock()
 
     def _topologies(self) -> dict[str, TopologySummary]:
         with self.nimbus.use() as nimbus:

@@ -92,8 +92,9 @@ class Submitter:
         java = find_java(self.distribution.java)
         with tempfile.TemporaryDirectory(prefix="headgate-submit-") as folder:
             home = StormHome(path=Path(folder, "home"), distribution=self.distribution, java=java.program)
-            # Headgate's own jar may be in the installation's `extlib` too: one link of a name.
-            extlib = {each.name: each for each in (*self.extlib, *([] if seats is None else [bridge_jar()]), jar)}
+            # Headgate's own jar, whose classes a topology may name, may be in the installation's `extlib` too: one link
+            # of a name.
+            extlib = {each.name: each for each in (*self.extlib, bridge_jar(), jar)}
             home.lay_out(extlib=list(extlib.values()))
             file = self.conf_file or write_conf(Path(folder, "storm.yaml"), {**self.conf, "storm.local.dir": folder})
             properties: dict[str, Any] = {"storm.jar": jar.absolute()}

@@ -152,4 +152,5 @@ def compiled(version: str) -> bytes:
     sources = sorted(Path(__file__).with_name("java").glob("*.java"))
     with tempfile.TemporaryDirectory() as folder:
         jar = Path(folder, "tally.jar")
-        return compile_sources(jar, sources, jars.lib, what="topologies of tests", version=version).read_bytes()
+        path = (bridge_jar(), *jars.lib)
+        return compile_sources(jar, sources, path, what="topologies of tests", version=version).read_bytes()
