@@ -253,7 +253,10 @@ def test_hetero_chooses_within_the_tasks_that_there_are_and_the_loop_carries_it_
 
 
 class Unheard(SeatLedger):
-    """A page whose first change is written, and the answer lost: the client writes again, and hears of a conflict."""
+    """A page whose first change is written, and the answer lost: the client writes again, and hears of a conflict.
+
+    What somebody else changes after that is in `meanwhile`.
+    """
 
     def __init__(self, page, meanwhile=None):
         self.page, self.version, self.meanwhile, self.writes = page, 0, meanwhile, 0
@@ -267,13 +270,33 @@ class Unheard(SeatLedger):
         assert version == self.version
         self.page, self.version, self.writes = json.loads(text), self.version + 1, self.writes + 1
         if self.writes == 1 and self.meanwhile:
-            self.page["working"] = self.meanwhile
+            self.page |= self.meanwhile
         return self.writes > 1
 
 
-@pytest.mark.parametrize(("meanwhile", "before"), [(None, 3), ([1, 9], 1)])
+@pytest.mark.parametrize(("meanwhile", "before"), [(None, 3), ({"working": [1, 9]}, 1)])
 def test_a_change_whose_answer_is_lost_still_tells_how_many_worked_before(meanwhile, before):
     ledger = Unheard({"owners": [], "working": [3, 4]}, meanwhile)
     assert ledger.scale("count", 2) == before
     assert ledger.page["working"][0] == 2
     assert ledger.writes == 2
+
+
+CARRIED_OUT = {"owners": [[7, 1], [5, 2]], "wanted": {}}
+LOST = {"owners": [[7, 1], [4, 1]], "wanted": {"1": [6, 2]}}
+NEWER = {"owners": [[7, 1], [6, 3]], "wanted": {}}
+
+
+@pytest.mark.parametrize("meanwhile", [None, CARRIED_OUT], ids=["written", "carried out"])
+def test_a_move_whose_answer_is_lost_is_no_conflict_with_itself(meanwhile):
+    ledger = Unheard({"owners": [[7, 1], [4, 1]], "wanted": {}}, meanwhile)
+    ledger._order("count", 1, 5, 2)
+    assert ledger.page == (meanwhile or {"owners": [[7, 1], [4, 1]], "wanted": {"1": [5, 2]}})
+
+
+@pytest.mark.parametrize(("meanwhile", "told"), [(LOST, "somebody else is moving count/1"), (NEWER, "ownership 3 of")])
+def test_a_move_that_another_overtook_is_a_conflict(meanwhile, told):
+    ledger = Unheard({"owners": [[7, 1], [4, 1]], "wanted": {}}, meanwhile)
+    with pytest.raises(EngineError, match=f"conflict: {told}"):
+        ledger._order("count", 1, 5, 2)
+    assert ledger.page == meanwhile
