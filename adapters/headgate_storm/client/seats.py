@@ -266,7 +266,7 @@ class SeatLedger:
         def order(page: dict[str, Any]) -> None:
             nonlocal tried
             # As above: it may be there already, or have been carried out.
-            if tried and [seat, epoch] in (page["wanted"].get(str(index)), page["owners"][index]):
+            if tried and [seat, epoch] in (page["wanted"].get(str(index)), page["owners"][index][:2]):
                 return
             tried = True
             if page["owners"][index][1] >= epoch:

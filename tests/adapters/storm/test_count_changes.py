@@ -282,7 +282,7 @@ def test_a_change_whose_answer_is_lost_still_tells_how_many_worked_before(meanwh
     assert ledger.writes == 2
 
 
-CARRIED_OUT = {"owners": [[7, 1], [5, 2]], "wanted": {}}
+CARRIED_OUT = {"owners": [[7, 1], [5, 2, 1]], "wanted": {}}
 LOST = {"owners": [[7, 1], [4, 1]], "wanted": {"1": [6, 2]}}
 NEWER = {"owners": [[7, 1], [6, 3]], "wanted": {}}
 
