@@ -177,9 +177,9 @@ class StormBench:
             apart.bound(bounded)
         time.sleep(SETTLE)
         hosts = [each.host for each in cluster.storm.supervisors]
-        before, begin = _processor_time(cluster.storm), steady()
+        before, begin = processor_time(cluster.storm), steady()
         found = window(cluster, seconds)
-        points = _points(before, _processor_time(cluster.storm), steady() - begin, hosts)
+        points = points_of(before, processor_time(cluster.storm), steady() - begin, hosts)
         for topology in asked.topologies:
             cluster.end(topology.id)
         found["apart"] = float(apart is not None and TIME in bounds())
@@ -214,8 +214,12 @@ def _look(cluster: ServedCluster) -> Witness:
     )
 
 
-def _processor_time(storm: LocalStorm) -> dict[tuple[str, int], float]:
-    """Seconds of processor time of each worker so far, by host and pid."""
+def processor_time(storm: LocalStorm) -> dict[tuple[str, int], float]:
+    """Seconds of processor time of each worker so far, by host and pid.
+
+    Args:
+        storm: The cluster.
+    """
     found = {}
     for each in storm.workers():
         with contextlib.suppress(psutil.NoSuchProcess):  # it ends
@@ -224,13 +228,20 @@ def _processor_time(storm: LocalStorm) -> dict[tuple[str, int], float]:
     return found
 
 
-def _points(
+def points_of(
     before: Mapping[tuple[str, int], float],
     after: Mapping[tuple[str, int], float],
     seconds: float,
     hosts: Sequence[str],
 ) -> tuple[float, ...]:
-    """CPU points that the workers of each host used, of those that ran all the time."""
+    """CPU points that the workers of each host used, of those that ran all the time.
+
+    Args:
+        before: From `processor_time`.
+        after: The same later.
+        seconds: Time between the two.
+        hosts: The hosts.
+    """
     return tuple(
         100 * sum(after[key] - before[key] for key in before.keys() & after.keys() if key[0] == host) / seconds
         for host in hosts

@@ -18,16 +18,16 @@ from headgate_storm.experiments.redeployment.claims import (
     AT_ONCE,
     DEGRADED,
     FASTER,
+    SATURATED,
+    compared,
     degraded,
     faster,
-    less_delay,
     measured_claims,
-    more_throughput,
     shares,
 )
 from headgate_storm.experiments.redeployment.degradation import LEVELS, Degradation
 from headgate_storm.experiments.redeployment.run import NODES, Online, Redeployment, topology
-from headgate_storm.experiments.redeployment.saturated import Saturated, endless, saturated
+from headgate_storm.experiments.redeployment.saturated import CASES, Saturated, endless, saturated, usage
 
 RUN = Degradation(usual=100.0, rates=(100.0, 81.0, 80.0, 60.0, 41.0, 40.0, 20.0, 0.0, 0.0, 178.0))
 
@@ -86,20 +86,54 @@ def test_printed_figures_are_parts_of_the_time_and_ratios_of_the_runs_that_they_
     assert shares(found) == (0.5, 0.3, 0.1)
 
 
-def test_throughput_and_delay_under_otd_are_compared_window_by_window():
-    run = Saturated(
-        throughput=((100.0, 200.0, 100.0), (120.0, 220.0, 130.0)),
-        latency=((10.0, 20.0, 10.0), (9.0, 10.0, 8.0)),
+def windows(**figures):
+    """Windows with so many values of each figure."""
+    return tuple(dict(zip(figures, values, strict=True)) for values in zip(*figures.values(), strict=True))
+
+
+def adjusted(_case):
+    """Three windows before OTD, and three after."""
+    return Saturated(
+        before=windows(throughput=(100, 200, 100), latency=(10, 20, 10), usage=(0.5, 0.4, 0.6), inter_node=(0.5,) * 3),
+        after=windows(throughput=(120, 220, 130), latency=(9, 10, 8), usage=(0.8, 0.7, 0.9), inter_node=(0.2,) * 3),
         migrations=3,
     )
-    assert more_throughput(lambda: run).median == pytest.approx(0.2)
-    assert less_delay(lambda: run).median == pytest.approx(0.2)
+
+
+def test_figures_of_otd_are_compared_window_by_window():
+    found = {name: compared(case, how, figure, adjusted).median for name, _, _, _, case, how, figure in SATURATED}
+    assert found == pytest.approx(
+        {
+            "throughput-otd-computation": 0.2,
+            "usage-storm-computation": 0.5,
+            "usage-otd-computation": 0.8,
+            "share-otd-computation": 0.2,
+            "throughput-otd": 0.2,
+            "delay-otd": 0.2,
+        }
+    )
 
 
 def test_where_nodes_are_not_apart_nothing_is_measured_of_them(monkeypatch, tmp_path):
     monkeypatch.setattr("headgate_storm.experiments.redeployment.saturated.times_problem", lambda: "no namespaces")
-    with pytest.raises(EngineError, match="times of nodes do not compare on this machine: no namespaces"):
-        saturated(PluginHost(), tmp_path, print)
+    for case in CASES.values():
+        with pytest.raises(EngineError, match="times of nodes do not compare on this machine: no namespaces"):
+            saturated(case(), PluginHost(), tmp_path, print)
+
+
+def test_bolt_1_computes_on_nodes_that_differ_and_not_where_the_network_is_the_bottleneck():
+    cases = {name: case() for name, case in CASES.items()}
+    costs = {
+        name: {each["id"]: each["micros"] for each in case.described["components"]} for name, case in cases.items()
+    }
+    assert costs["computation"] == {"lines": 0, "split": 4000, "count": 0}
+    assert set(costs["communication"].values()) == {0}
+    assert [each.cores for each in cases["computation"].bounds] == [1.0, 0.5]
+    assert [each.rate for each in cases["communication"].bounds] == [1e6, 1e6]
+
+
+def test_usage_is_that_of_each_node_by_what_it_has():
+    assert usage((50.0, 50.0), [100.0, 50.0]) == 0.75
 
 
 def test_the_spout_sends_what_the_topology_bears():
@@ -108,7 +142,7 @@ def test_the_spout_sends_what_the_topology_bears():
 
 def test_the_paper_s_plugin_has_them_and_every_run_that_they_name_is_made():
     claims = measured_claims()
-    assert {each.id for each in claims} >= {row[0] for row in (*DEGRADED, *FASTER)}
+    assert {each.id for each in claims} >= {row[0] for row in (*DEGRADED, *FASTER, *SATURATED)}
     assert all(each.measured and each.printed for each in claims)
     runs = {("storm", 0), ("touched", 1), *(("seats", tasks) for tasks in AT_ONCE)}
     assert {row[3] for row in DEGRADED} | {each for row in FASTER for each in row[2:4]} == runs

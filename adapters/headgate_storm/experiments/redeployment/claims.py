@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.engines.experiments.interval import interval
+from headgate.model import FrozenMap
 from headgate.model.evidence import Claim
 
 if TYPE_CHECKING:
@@ -42,14 +43,44 @@ FASTER = (
     ("throughput-over-storm", "one task by N-Storm and seats above Storm", ("seats", 1), ("storm", 0), 0.75),
 )
 """Id, which throughput is how much above which, the two runs, and by how much it is printed to be (Figure 10 a)."""
-APART = (
-    "two nodes that are apart, 1 Mbit/s each, with two workers each; half the tasks; a spout, which has no seat, sends "
-    "what the topology bears; the interval is of windows of one run"
+SATURATED = (
+    (
+        "throughput-otd-computation",
+        "Figure 12 a",
+        "throughput above Storm's",
+        0.14,
+        "computation",
+        "rise",
+        "throughput",
+    ),
+    ("usage-storm-computation", "Figure 12 b", "average CPU usage under Storm", 0.51, "computation", "before", "usage"),
+    ("usage-otd-computation", "Figure 12 b", "average CPU usage", 0.77, "computation", "after", "usage"),
+    ("share-otd-computation", "Figure 12 c", "tuples between nodes", 0.2, "computation", "after", "inter_node"),
+    ("throughput-otd", "Figure 13 a", "throughput above Storm's", 0.19, "communication", "rise", "throughput"),
+    ("delay-otd", "Figure 13 b", "processing delay below Storm's", 0.14, "communication", "fall", "latency"),
 )
+"""Id, source, statement, what is printed, the case, how windows compare, and the figure; after 200 s of OTD."""
+APART = FrozenMap(
+    {
+        "communication": "two nodes that are apart, 1 Mbit/s each, with two workers each; half the tasks; a spout, "
+        "which has no seat, sends what the topology bears; the interval is of windows of one run",
+        "computation": "two nodes that are apart, one with half of the other's processor, where keys of the paper's "
+        "word count differ in their cost; half the tasks; the interval is of windows of one run",
+    }
+)
+COMPARED: FrozenMap[str, Callable[[float, float], float]] = FrozenMap(
+    {
+        "rise": lambda before, after: after / before - 1,
+        "fall": lambda before, after: 1 - after / before,
+        "before": lambda before, _: before,
+        "after": lambda _, after: after,
+    }
+)
+"""Figure of a pair of windows, before OTD and after."""
 
 
 def measured_claims() -> tuple[Claim, ...]:
-    """The figures: those of throughput and delay under OTD by one run, all others by another."""
+    """The figures: those of OTD where something is the bottleneck by a run for each case, all others by one more."""
     found = [
         _claim(
             name,
@@ -69,10 +100,16 @@ def measured_claims() -> tuple[Claim, ...]:
         _claim("share-live-before", source, "part of the bytes between nodes under Storm", 0.5, lambda: shares()[0]),
         _claim("share-live-after", source, "part of the bytes between nodes after OTD", 0.06, lambda: shares()[-1]),
     ]
-    after = "after 200 s of OTD"
     found += [
-        _claim("throughput-otd", "Figure 13 a", f"throughput above Storm's {after}", 0.19, more_throughput, APART),
-        _claim("delay-otd", "Figure 13 b", f"processing delay below Storm's {after}", 0.14, less_delay, APART),
+        _claim(
+            name,
+            source,
+            f"{words}, {case}-intensive" + ("" if how == "before" else ", after 200 s of OTD"),
+            printed,
+            functools.partial(compared, case, how, figure),
+            APART[case],
+        )
+        for name, source, words, printed, case, how, figure in SATURATED
     ]
     return tuple(found)
 
@@ -114,24 +151,16 @@ def shares(measure: Callable[[], Found] | None = None) -> Sequence[float]:
     return (measure or measured)()[1].shares
 
 
-def more_throughput(measure: Callable[[], Saturated] | None = None) -> Interval:
-    """Relative distance of the throughput after OTD from that of Storm's deployment, of pairs of windows.
+def compared(case: str, how: str, figure: str, measure: Callable[[str], Saturated] | None = None) -> Interval:
+    """A figure of OTD beside that of Storm's deployment, of pairs of windows.
 
     Args:
-        measure: Makes the run; the real one by default, once.
+        case: One of `headgate_storm.experiments.redeployment.saturated.CASES`.
+        how: One of `COMPARED`.
+        figure: Its name.
+        measure: Makes the run of a case; the real ones by default, each once.
     """
-    before, after = (measure or saturated_network)().throughput
-    return interval([more / less - 1 for less, more in zip(before, after, strict=True)])
-
-
-def less_delay(measure: Callable[[], Saturated] | None = None) -> Interval:
-    """Part by which the latency is lower after OTD than under Storm's deployment, of pairs of windows.
-
-    Args:
-        measure: Makes the run; the real one by default, once.
-    """
-    before, after = (measure or saturated_network)().latency
-    return interval([1 - less / more for more, less in zip(before, after, strict=True)])
+    return interval([COMPARED[how](*pair) for pair in (measure or saturated_case)(case).pairs(figure)])
 
 
 def _run(way: tuple[str, int], measure: Callable[[], Found] | None) -> Redeployment:
@@ -152,12 +181,16 @@ def measured() -> Found:
 
 
 @functools.cache
-def saturated_network() -> Saturated:
-    """Make the run on nodes that are apart, with its messages on stderr; once."""
+def saturated_case(case: str) -> Saturated:
+    """Make the run of a case on nodes that are apart, with its messages on stderr; once.
+
+    Args:
+        case: See `compared`.
+    """
     # Nimbus's client and numpy cost 0.5 s, which naming the figures does not need.
     from headgate.cli.host import plugins
     from headgate.cli.output import Progress
-    from headgate_storm.experiments.redeployment.saturated import saturated
+    from headgate_storm.experiments.redeployment.saturated import CASES, saturated
 
     with tempfile.TemporaryDirectory(prefix="headgate-live-", ignore_cleanup_errors=True) as folder:
-        return saturated(plugins(), Path(folder), Progress())
+        return saturated(CASES[case](), plugins(), Path(folder), Progress())

@@ -1,9 +1,10 @@
-"""OTD from Storm's deployment on, where the network is the bottleneck: what the paper's section 5.3.2 measures."""
+"""OTD from Storm's deployment on, where the network or a processor is the bottleneck (the paper's section 5.3)."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -12,9 +13,11 @@ from headgate.control.loop import Control, Loop
 from headgate.engines.apart.ability import times_problem
 from headgate.engines.apart.limits import NodeLimits, parse_rate
 from headgate.errors import EngineError
+from headgate.model import FrozenMap, Profile
 from headgate_storm.demo.experiment import experiment
-from headgate_storm.experiments.bench import CONF, SETTLE, WARM_UP, window
+from headgate_storm.experiments.bench import CONF, SETTLE, WARM_UP, points_of, processor_time, window
 from headgate_storm.experiments.redeployment.run import CYCLE, NAME, NODES, SEATS, topology
+from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.workers.clock import steady
 from headgate_storm.workload.catalogue import ROLES
 from headgate_storm.workload.describe import describe
@@ -28,28 +31,50 @@ if TYPE_CHECKING:
     from headgate.plugins.host import PluginHost
     from headgate_storm.demo.experiment import ServedCluster
 
-BOUND = NodeLimits(cores=0.75, rate=parse_rate("1mbit"))
-"""Of each node: the word count uses little of the processor (section 5.3), and more than the network has."""
 WINDOWS = 3
 SECONDS = 15.0
 """Length of a window."""
 ADJUSTING = 200.0
-"""Seconds of adjustment after which the paper prints throughput and delay."""
+"""Seconds of adjustment after which the paper prints throughput and delay of the word count."""
+COST = 0.4
+"""CPU percent-seconds of a line in Bolt 1 of the computation, 4 ms of a core. With less, what Storm itself takes for a
+tuple decides more of what a placement bears."""
+UNEVEN = (100.0, 50.0)
+"""CPU points of the two nodes of the computation."""
+
+
+@attrs.frozen(kw_only=True)
+class Case:
+    """A word count that sends what it bears, and two nodes that are apart.
+
+    Attributes:
+        supervisors: Of the nodes.
+        bounds: Of each node.
+        described: The topology, as `headgate_storm.workload.describe.describe` has it.
+    """
+
+    supervisors: tuple[SupervisorSpec, ...]
+    bounds: tuple[NodeLimits, ...]
+    described: FrozenMap[str, Any]
 
 
 @attrs.frozen(kw_only=True)
 class Saturated:
-    """Throughput and mean complete latency of each window, before OTD adjusted the topology and after.
+    """Figures by name of each window, before OTD adjusted the topology and after.
 
     Attributes:
-        throughput: Tuples/s of the spouts that were completed: before, after.
-        latency: Milliseconds: before, after.
+        before: As Storm deployed it.
+        after: The same so much later.
         migrations: Rounds that moved a task.
     """
 
-    throughput: tuple[tuple[float, ...], tuple[float, ...]]
-    latency: tuple[tuple[float, ...], tuple[float, ...]]
+    before: tuple[Mapping[str, float], ...]
+    after: tuple[Mapping[str, float], ...]
     migrations: int
+
+    def pairs(self, name: str) -> list[tuple[float, float]]:
+        """A figure before and after, of each pair of windows."""
+        return [(one[name], two[name]) for one, two in zip(self.before, self.after, strict=True)]
 
 
 def endless() -> Topology:
@@ -59,10 +84,38 @@ def endless() -> Topology:
     return attrs.evolve(found, components=(attrs.evolve(spout, rate=None), *bolts))
 
 
-def saturated(host: PluginHost, folder: Path, say: Callable[[str], None], *, seconds: float = ADJUSTING) -> Saturated:
-    """Measure the word count as Storm places it, let OTD adjust it by seats, and measure it again.
+def communication() -> Case:
+    """The word count on two nodes whose network is the bottleneck (section 5.3.2)."""
+    described = describe(endless(), roles=ROLES[NAME], text=default_text(), conf={**CONF, **SEATS})
+    bound = NodeLimits(cores=0.75, rate=parse_rate("1mbit"))
+    return Case(supervisors=NODES, bounds=(bound,) * len(NODES), described=FrozenMap(described))
+
+
+def computation() -> Case:
+    """A word count whose Bolt 1 computes, on two nodes of which one has half of the other's processor (5.3.1).
+
+    In the paper keys differ in their cost, here nodes in what they can do: either way Storm's deployment is uneven.
+    """
+    # All tasks of a bolt get as many tuples, as those of the Storm of the paper.
+    conf = {**CONF, **SEATS, "topology.disable.loadaware.messaging": True}
+    profile = Profile(topology=NAME, component="split", machine_type="", e=COST, met=0.0)
+    supervisors = tuple(attrs.evolve(each, cpu=cpu) for each, cpu in zip(NODES, UNEVEN, strict=True))
+    bounds = tuple(NodeLimits(cores=cpu / 100) for cpu in UNEVEN)
+    described = describe(endless(), (profile,), conf=conf)
+    return Case(supervisors=supervisors, bounds=bounds, described=FrozenMap(described))
+
+
+CASES = FrozenMap({"communication": communication, "computation": computation})
+"""Makers of the word counts, by what is the bottleneck."""
+
+
+def saturated(
+    case: Case, host: PluginHost, folder: Path, say: Callable[[str], None], *, seconds: float = ADJUSTING
+) -> Saturated:
+    """Measure a word count as Storm places it, let OTD adjust it by seats, and measure it again.
 
     Args:
+        case: The word count, and the nodes.
         host: The plugins.
         folder: Scratch space.
         say: Takes progress messages.
@@ -73,34 +126,43 @@ def saturated(host: PluginHost, folder: Path, say: Callable[[str], None], *, sec
     """
     if problem := times_problem():
         raise EngineError(f"times of nodes do not compare on this machine: {problem}")
-    with experiment(host, NODES, folder, fill="even", apart=(BOUND,) * len(NODES)) as cluster:
-        _begin(cluster)
-        before = [_window(cluster, say, "Storm's deployment") for _ in range(WINDOWS)]
+    with experiment(host, case.supervisors, folder, fill="even", apart=case.bounds) as cluster:
+        _begin(cluster, case)
+        before = tuple(_window(cluster, case, say, "Storm's deployment") for _ in range(WINDOWS))
         migrations = _adjust(cluster, say, seconds)
-        after = [_window(cluster, say, "after OTD") for _ in range(WINDOWS)]
-    pairs = {
-        name: (tuple(each[name] for each in before), tuple(each[name] for each in after))
-        for name in ("throughput", "latency")
-    }
-    return Saturated(throughput=pairs["throughput"], latency=pairs["latency"], migrations=migrations)
+        after = tuple(_window(cluster, case, say, "after OTD") for _ in range(WINDOWS))
+    return Saturated(before=before, after=after, migrations=migrations)
 
 
-def _begin(cluster: ServedCluster) -> None:
+def _begin(cluster: ServedCluster, case: Case) -> None:
     apart = cluster.storm.nodes
     assert apart is not None
-    apart.bound([NodeLimits()] * len(NODES))  # JVMs and their jars take long with little of either
-    described = describe(endless(), roles=ROLES[NAME], text=default_text(), conf={**CONF, **SEATS})
-    cluster.run(described, seats={})
+    apart.bound([NodeLimits()] * len(case.bounds))  # JVMs and their jars take long with little of either
+    cluster.run(case.described, seats={})
     cluster.settled_seats()
     time.sleep(WARM_UP)
-    apart.bound([BOUND] * len(NODES))
+    apart.bound(case.bounds)
     time.sleep(SETTLE)
 
 
-def _window(cluster: ServedCluster, say: Callable[[str], None], what: str) -> dict[str, float]:
+def _window(cluster: ServedCluster, case: Case, say: Callable[[str], None], what: str) -> dict[str, float]:
+    storm, begin = cluster.storm, steady()
+    before = processor_time(storm)
     found = window(cluster, SECONDS)
-    say(f"{what}: {found['throughput']:.0f} lines/s, {found['latency']:.0f} ms")
+    used = points_of(before, processor_time(storm), steady() - begin, [each.host for each in case.supervisors])
+    found["usage"] = usage(used, [100 * (each.cores or 1.0) for each in case.bounds])
+    say(f"{what}: {found['throughput']:.0f} lines/s, {found['latency']:.0f} ms, {found['usage']:.0%} of the processors")
     return found
+
+
+def usage(used: tuple[float, ...], capacity: list[float]) -> float:
+    """Average CPU usage of the workers of the nodes, each by what its node has.
+
+    Args:
+        used: Points that the workers of each node used.
+        capacity: Points of each node.
+    """
+    return sum(points / whole for points, whole in zip(used, capacity, strict=True)) / len(capacity)
 
 
 def _adjust(cluster: ServedCluster, say: Callable[[str], None], seconds: float) -> int:
