@@ -149,7 +149,8 @@ def _window(cluster: ServedCluster, case: Case, say: Callable[[str], None], what
     storm, begin = cluster.storm, steady()
     before = processor_time(storm)
     found = window(cluster, SECONDS)
-    used = points_of(before, processor_time(storm), steady() - begin, [each.host for each in case.supervisors])
+    hosts = [each.host for each in storm.supervisors]  # where nodes are apart, these have addresses of their own
+    used = points_of(before, processor_time(storm), steady() - begin, hosts)
     found["usage"] = usage(used, [100 * (each.cores or 1.0) for each in case.bounds])
     say(f"{what}: {found['throughput']:.0f} lines/s, {found['latency']:.0f} ms, {found['usage']:.0%} of the processors")
     return found
