@@ -27,7 +27,7 @@ from headgate_storm.experiments.redeployment.claims import (
 )
 from headgate_storm.experiments.redeployment.degradation import LEVELS, Degradation
 from headgate_storm.experiments.redeployment.run import NODES, Online, Redeployment, topology
-from headgate_storm.experiments.redeployment.saturated import CASES, Saturated, endless, saturated, usage
+from headgate_storm.experiments.redeployment.saturated import BOTTLENECKS, Saturated, endless, saturated, usage
 
 RUN = Degradation(usual=100.0, rates=(100.0, 81.0, 80.0, 60.0, 41.0, 40.0, 20.0, 0.0, 0.0, 178.0))
 
@@ -116,13 +116,13 @@ def test_figures_of_otd_are_compared_window_by_window():
 
 def test_where_nodes_are_not_apart_nothing_is_measured_of_them(monkeypatch, tmp_path):
     monkeypatch.setattr("headgate_storm.experiments.redeployment.saturated.times_problem", lambda: "no namespaces")
-    for case in CASES.values():
+    for case in BOTTLENECKS.values():
         with pytest.raises(EngineError, match="times of nodes do not compare on this machine: no namespaces"):
             saturated(case(), PluginHost(), tmp_path, print)
 
 
 def test_bolt_1_computes_on_nodes_that_differ_and_not_where_the_network_is_the_bottleneck():
-    cases = {name: case() for name, case in CASES.items()}
+    cases = {name: case() for name, case in BOTTLENECKS.items()}
     costs = {
         name: {each["id"]: each["micros"] for each in case.described["components"]} for name, case in cases.items()
     }

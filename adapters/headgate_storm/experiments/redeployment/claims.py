@@ -155,7 +155,7 @@ def compared(case: str, how: str, figure: str, measure: Callable[[str], Saturate
     """A figure of OTD beside that of Storm's deployment, of pairs of windows.
 
     Args:
-        case: One of `headgate_storm.experiments.redeployment.saturated.CASES`.
+        case: One of `headgate_storm.experiments.redeployment.saturated.BOTTLENECKS`.
         how: One of `COMPARED`.
         figure: Its name.
         measure: Makes the run of a case; the real ones by default, each once.
@@ -190,7 +190,7 @@ def saturated_case(case: str) -> Saturated:
     # Nimbus's client and numpy cost 0.5 s, which naming the figures does not need.
     from headgate.cli.host import plugins
     from headgate.cli.output import Progress
-    from headgate_storm.experiments.redeployment.saturated import CASES, saturated
+    from headgate_storm.experiments.redeployment.saturated import BOTTLENECKS, saturated
 
     with tempfile.TemporaryDirectory(prefix="headgate-live-", ignore_cleanup_errors=True) as folder:
-        return saturated(CASES[case](), plugins(), Path(folder), Progress())
+        return saturated(BOTTLENECKS[case](), plugins(), Path(folder), Progress())

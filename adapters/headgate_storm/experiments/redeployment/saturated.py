@@ -44,8 +44,8 @@ UNEVEN = (100.0, 50.0)
 
 
 @attrs.frozen(kw_only=True)
-class Case:
-    """A word count that sends what it bears, and two nodes that are apart.
+class Bottleneck:
+    """A word count that sends what it bears, and two nodes that are apart, one of whose bounds holds it up.
 
     Attributes:
         supervisors: Of the nodes.
@@ -84,14 +84,14 @@ def endless() -> Topology:
     return attrs.evolve(found, components=(attrs.evolve(spout, rate=None), *bolts))
 
 
-def communication() -> Case:
+def communication() -> Bottleneck:
     """The word count on two nodes whose network is the bottleneck (section 5.3.2)."""
     described = describe(endless(), roles=ROLES[NAME], text=default_text(), conf={**CONF, **SEATS})
     bound = NodeLimits(cores=0.75, rate=parse_rate("1mbit"))
-    return Case(supervisors=NODES, bounds=(bound,) * len(NODES), described=FrozenMap(described))
+    return Bottleneck(supervisors=NODES, bounds=(bound,) * len(NODES), described=FrozenMap(described))
 
 
-def computation() -> Case:
+def computation() -> Bottleneck:
     """A word count whose Bolt 1 computes, on two nodes of which one has half of the other's processor (5.3.1).
 
     In the paper keys differ in their cost, here nodes in what they can do: either way Storm's deployment is uneven.
@@ -102,15 +102,15 @@ def computation() -> Case:
     supervisors = tuple(attrs.evolve(each, cpu=cpu) for each, cpu in zip(NODES, UNEVEN, strict=True))
     bounds = tuple(NodeLimits(cores=cpu / 100) for cpu in UNEVEN)
     described = describe(endless(), (profile,), conf=conf)
-    return Case(supervisors=supervisors, bounds=bounds, described=FrozenMap(described))
+    return Bottleneck(supervisors=supervisors, bounds=bounds, described=FrozenMap(described))
 
 
-CASES = FrozenMap({"communication": communication, "computation": computation})
+BOTTLENECKS = FrozenMap({"communication": communication, "computation": computation})
 """Makers of the word counts, by what is the bottleneck."""
 
 
 def saturated(
-    case: Case, host: PluginHost, folder: Path, say: Callable[[str], None], *, seconds: float = ADJUSTING
+    case: Bottleneck, host: PluginHost, folder: Path, say: Callable[[str], None], *, seconds: float = ADJUSTING
 ) -> Saturated:
     """Measure a word count as Storm places it, let OTD adjust it by seats, and measure it again.
 
@@ -134,7 +134,7 @@ def saturated(
     return Saturated(before=before, after=after, migrations=migrations)
 
 
-def _begin(cluster: ServedCluster, case: Case) -> None:
+def _begin(cluster: ServedCluster, case: Bottleneck) -> None:
     apart = cluster.storm.nodes
     assert apart is not None
     apart.bound([NodeLimits()] * len(case.bounds))  # JVMs and their jars take long with little of either
@@ -145,7 +145,7 @@ def _begin(cluster: ServedCluster, case: Case) -> None:
     time.sleep(SETTLE)
 
 
-def _window(cluster: ServedCluster, case: Case, say: Callable[[str], None], what: str) -> dict[str, float]:
+def _window(cluster: ServedCluster, case: Bottleneck, say: Callable[[str], None], what: str) -> dict[str, float]:
     storm, begin = cluster.storm, steady()
     before = processor_time(storm)
     found = window(cluster, SECONDS)
