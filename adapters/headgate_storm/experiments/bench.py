@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 import psutil
 
-from headgate.engines.apart.ability import TIME, bounds, network_problem, times_problem
+from headgate.engines.apart.ability import TIME, bounds, network_problem, require_times
 from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.experiments.figures import Witness
 from headgate.engines.experiments.sizing import fitted, limits
 from headgate.engines.lifetime import lifetime
-from headgate.errors import EngineError
 from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import ServedCluster, experiment
 from headgate_storm.experiments.deputy import NAME, Deputy
@@ -32,7 +31,7 @@ from headgate_storm.workload.describe import describe
 from headgate_storm.workload.find import contents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from headgate.model import Request
     from headgate_storm.local.cluster import LocalStorm
@@ -93,8 +92,7 @@ class StormBench:
         Raises:
             EngineError: Nodes cannot be apart here.
         """
-        if problem := times_problem():
-            raise EngineError(f"times of nodes do not compare on this machine: {problem}")
+        require_times()
         return cls(conf=conf)
 
     def __enter__(self) -> Self:
@@ -164,27 +162,50 @@ class StormBench:
         self._running.close()
 
     def _measured(self, cluster: ServedCluster, asked: Request, seconds: float, *, own: bool) -> Window:
-        apart = cluster.storm.nodes
-        bounded = limits(asked, cores=TIME in bounds())
-        if apart is not None:
-            apart.bound([NodeLimits()] * len(bounded))  # JVMs and their jars take long with little of either
-        for topology in asked.topologies:
-            roles = roles_of(topology)
-            described = describe(topology, asked.profiles, roles=roles, conf=self.conf, **contents(roles))
-            cluster.run(described, shadow=own)
-        time.sleep(WARM_UP)
-        if apart is not None:
-            apart.bound(bounded)
-        time.sleep(SETTLE)
-        hosts = [each.host for each in cluster.storm.supervisors]
-        before, begin = processor_time(cluster.storm), steady()
-        found = window(cluster, seconds)
-        points = points_of(before, processor_time(cluster.storm), steady() - begin, hosts)
+        def start() -> None:
+            for topology in asked.topologies:
+                roles = roles_of(topology)
+                described = describe(topology, asked.profiles, roles=roles, conf=self.conf, **contents(roles))
+                cluster.run(described, shadow=own)
+
+        settle(cluster, limits(asked, cores=TIME in bounds()), start)
+        found, points = watched(cluster, seconds)
         for topology in asked.topologies:
             cluster.end(topology.id)
-        found["apart"] = float(apart is not None and TIME in bounds())
+        found["apart"] = float(cluster.storm.nodes is not None and TIME in bounds())
         capacity = tuple(each.capacity.cpu for each in asked.cluster.nodes)
         return Window(figures=found, points=points, capacity=capacity)
+
+
+def settle(cluster: ServedCluster, bounded: Sequence[NodeLimits], start: Callable[[], None]) -> None:
+    """Start topologies while nodes have no bounds, let workers compile their code, and then bound the nodes.
+
+    Args:
+        cluster: The cluster; where its nodes are not apart, nothing is bounded.
+        bounded: Bounds of each node.
+        start: Submits the topologies.
+    """
+    apart = cluster.storm.nodes
+    if apart is not None:
+        apart.bound([NodeLimits()] * len(bounded))  # JVMs and their jars take long with little of either
+    start()
+    time.sleep(WARM_UP)
+    if apart is not None:
+        apart.bound(bounded)
+    time.sleep(SETTLE)
+
+
+def watched(cluster: ServedCluster, seconds: float) -> tuple[dict[str, float], tuple[float, ...]]:
+    """Measure whatever runs; returns the figures by name, and CPU points that the workers of each node used.
+
+    Args:
+        cluster: The cluster.
+        seconds: Length of the window.
+    """
+    hosts = [each.host for each in cluster.storm.supervisors]
+    before, begin = _processor_time(cluster.storm), steady()
+    found = window(cluster, seconds)
+    return found, _points(before, _processor_time(cluster.storm), steady() - begin, hosts)
 
 
 def window(cluster: ServedCluster, seconds: float) -> dict[str, float]:
@@ -214,12 +235,8 @@ def _look(cluster: ServedCluster) -> Witness:
     )
 
 
-def processor_time(storm: LocalStorm) -> dict[tuple[str, int], float]:
-    """Seconds of processor time of each worker so far, by host and pid.
-
-    Args:
-        storm: The cluster.
-    """
+def _processor_time(storm: LocalStorm) -> dict[tuple[str, int], float]:
+    """Seconds of processor time of each worker so far, by host and pid."""
     found = {}
     for each in storm.workers():
         with contextlib.suppress(psutil.NoSuchProcess):  # it ends
@@ -228,20 +245,13 @@ def processor_time(storm: LocalStorm) -> dict[tuple[str, int], float]:
     return found
 
 
-def points_of(
+def _points(
     before: Mapping[tuple[str, int], float],
     after: Mapping[tuple[str, int], float],
     seconds: float,
     hosts: Sequence[str],
 ) -> tuple[float, ...]:
-    """CPU points that the workers of each host used, of those that ran all the time.
-
-    Args:
-        before: From `processor_time`.
-        after: The same later.
-        seconds: Time between the two.
-        hosts: The hosts.
-    """
+    """CPU points that the workers of each host used, of those that ran all the time."""
     return tuple(
         100 * sum(after[key] - before[key] for key in before.keys() & after.keys() if key[0] == host) / seconds
         for host in hosts

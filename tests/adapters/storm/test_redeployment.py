@@ -115,7 +115,7 @@ def test_figures_of_otd_are_compared_window_by_window():
 
 
 def test_where_nodes_are_not_apart_nothing_is_measured_of_them(monkeypatch, tmp_path):
-    monkeypatch.setattr("headgate_storm.experiments.redeployment.saturated.times_problem", lambda: "no namespaces")
+    monkeypatch.setattr("headgate.engines.apart.ability.times_problem", lambda: "no namespaces")
     for case in BOTTLENECKS.values():
         with pytest.raises(EngineError, match="times of nodes do not compare on this machine: no namespaces"):
             saturated(case(), PluginHost(), tmp_path, print)

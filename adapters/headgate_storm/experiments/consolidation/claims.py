@@ -8,22 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.engines.experiments.interval import interval
-from headgate.model.evidence import Claim
+from headgate_storm.experiments.claims import live_claims
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headgate.model.evidence import Interval
+    from headgate.model.evidence import Claim, Interval
     from headgate_storm.experiments.consolidation.run import Latency, Packed
 
     Measure = Callable[[], Sequence[Packed]]
 
-SAVED = (("linear", 63.9), ("star", 80.1), ("diamond", 57.7))
-"""Shape, and percent of the traffic between nodes that is printed to be saved against Storm's default scheduler."""
-COST = (("linear", 40.2), ("star", 36.4), ("diamond", 33.3), ("url-converter", 30.8), ("twitter-sentiment", 28.57))
-"""Topology, and percent of the cost that is printed to be left when the input falls to a quarter."""
-LATENCY = (("url-converter", 72.7), ("twitter-sentiment", 78.0))
-"""Application, and its latency in percent of that by Storm's default scheduler, as printed."""
+TRAFFIC, PRICE, DELAY = "section 5.5.2", "section 5.5.3, Fig. 5.8", "section 5.5.2, Fig. 5.7"
+SAVED = (("linear", TRAFFIC, 63.9), ("star", TRAFFIC, 80.1), ("diamond", TRAFFIC, 57.7))
+"""Shape, source, and percent of the traffic between nodes that is printed to be saved against Storm's default."""
+COST = (
+    ("linear", PRICE, 40.2),
+    ("star", PRICE, 36.4),
+    ("diamond", PRICE, 33.3),
+    ("url-converter", PRICE, 30.8),
+    ("twitter-sentiment", PRICE, 28.57),
+)
+"""Topology, source, and percent of the cost that is printed to be left when the input falls to a quarter."""
+LATENCY = (("url-converter", DELAY, 72.7), ("twitter-sentiment", DELAY, 78.0))
+"""Application, source, and its latency in percent of that by Storm's default scheduler, as printed."""
 NOTE = (
     "half of the paper's nodes and of its load, on one machine; shares of tuples; the interval is of windows of one "
     "placement, not of placements"
@@ -40,44 +47,13 @@ TIMES = (
 
 def measured_claims() -> tuple[Claim, ...]:
     """The figures: those of the micro-benchmark by one run, those of latency by another."""
-    groups = (
+    own = "Storm's default scheduler"
+    return live_claims(
         (
-            SAVED,
-            "saved",
-            "section 5.5.2",
-            "% of inter-node traffic saved against Storm's default scheduler",
-            saved,
-            NOTE,
-        ),
-        (
-            COST,
-            "cost",
-            "section 5.5.3, Fig. 5.8",
-            "% of its cost at Ps 10000 that remains at Ps 2500",
-            cost_left,
-            COSTS,
-        ),
-        (
-            LATENCY,
-            "latency",
-            "section 5.5.2, Fig. 5.7",
-            "latency in % of that by Storm's default scheduler",
-            latency,
-            TIMES,
-        ),
-    )
-    return tuple(
-        Claim(
-            id=f"{figure}-live-{name}",
-            source=source,
-            statement=f"{statement}, {name}",
-            printed=printed,
-            verify=functools.partial(verify, name),
-            measured=True,
-            note=note,
+            (SAVED, "saved", f"% of inter-node traffic saved against {own}", saved, NOTE),
+            (COST, "cost", "% of its cost at Ps 10000 that remains at Ps 2500", cost_left, COSTS),
+            (LATENCY, "latency", f"latency in % of that by {own}", latency, TIMES),
         )
-        for rows, figure, source, statement, verify, note in groups
-        for name, printed in rows
     )
 
 

@@ -6,12 +6,12 @@ import functools
 from typing import TYPE_CHECKING
 
 from headgate.engines.experiments.interval import interval
-from headgate.model.evidence import Claim
+from headgate_storm.experiments.claims import live_claims
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headgate.model.evidence import Interval
+    from headgate.model.evidence import Claim, Interval
     from headgate_storm.experiments.heterogeneity.run import Borne
 
     Measure = Callable[[], Sequence[Borne]]
@@ -40,20 +40,7 @@ def measured_claims() -> tuple[Claim, ...]:
         (BELOW, "below-best", "throughput below that of the best placement", below_best, BEST),
         (CPU, "cpu", "CPU use of a node off the predicted one at most, percent of the node", off, USED),
     )
-    return tuple(
-        Claim(
-            id=f"{figure}-live-{shape}",
-            source=source,
-            statement=f"{statement}, {shape}",
-            printed=printed,
-            verify=functools.partial(verify, shape),
-            measured=True,
-            less=(rows is CPU) or (rows is BELOW and shape == "star"),
-            note=note,
-        )
-        for rows, figure, statement, verify, note in groups
-        for shape, source, printed in rows
-    )
+    return live_claims(groups, less={"below-best-live-star", *(f"cpu-live-{shape}" for shape, _, _ in CPU)})
 
 
 def gain(shape: str, measure: Measure | None = None) -> Interval:

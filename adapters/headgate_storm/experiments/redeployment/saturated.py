@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,11 @@ import attrs
 
 from headgate.control.guards import Guards
 from headgate.control.loop import Control, Loop
-from headgate.engines.apart.ability import times_problem
+from headgate.engines.apart.ability import require_times
 from headgate.engines.apart.limits import NodeLimits, parse_rate
-from headgate.errors import EngineError
 from headgate.model import FrozenMap, Profile
 from headgate_storm.demo.experiment import experiment
-from headgate_storm.experiments.bench import CONF, SETTLE, WARM_UP, points_of, processor_time, window
+from headgate_storm.experiments.bench import CONF, settle, watched
 from headgate_storm.experiments.redeployment.run import CYCLE, NAME, NODES, SEATS, topology
 from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.workers.clock import steady
@@ -124,33 +122,22 @@ def saturated(
     Raises:
         EngineError: Nodes cannot be apart here, or the cluster or the topology fail.
     """
-    if problem := times_problem():
-        raise EngineError(f"times of nodes do not compare on this machine: {problem}")
+    require_times()
     with experiment(host, case.supervisors, folder, fill="even", apart=case.bounds) as cluster:
-        _begin(cluster, case)
+        settle(cluster, case.bounds, lambda: _submit(cluster, case))
         before = tuple(_window(cluster, case, say, "Storm's deployment") for _ in range(WINDOWS))
         migrations = _adjust(cluster, say, seconds)
         after = tuple(_window(cluster, case, say, "after OTD") for _ in range(WINDOWS))
     return Saturated(before=before, after=after, migrations=migrations)
 
 
-def _begin(cluster: ServedCluster, case: Bottleneck) -> None:
-    apart = cluster.storm.nodes
-    assert apart is not None
-    apart.bound([NodeLimits()] * len(case.bounds))  # JVMs and their jars take long with little of either
+def _submit(cluster: ServedCluster, case: Bottleneck) -> None:
     cluster.run(case.described, seats={})
     cluster.settled_seats()
-    time.sleep(WARM_UP)
-    apart.bound(case.bounds)
-    time.sleep(SETTLE)
 
 
 def _window(cluster: ServedCluster, case: Bottleneck, say: Callable[[str], None], what: str) -> dict[str, float]:
-    storm, begin = cluster.storm, steady()
-    before = processor_time(storm)
-    found = window(cluster, SECONDS)
-    hosts = [each.host for each in storm.supervisors]  # where nodes are apart, these have addresses of their own
-    used = points_of(before, processor_time(storm), steady() - begin, hosts)
+    found, used = watched(cluster, SECONDS)
     found["usage"] = usage(used, [100 * (each.cores or 1.0) for each in case.bounds])
     say(f"{what}: {found['throughput']:.0f} lines/s, {found['latency']:.0f} ms, {found['usage']:.0%} of the processors")
     return found

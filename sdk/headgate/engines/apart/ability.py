@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from headgate.engines.apart.groups import find_groups
 from headgate.engines.apart.netlink import NAMESPACES
+from headgate.errors import EngineError
 
 if TYPE_CHECKING:
     from headgate.engines.apart.groups import Groups
@@ -42,6 +43,16 @@ def times_problem() -> str:
     if problem := network_problem():
         return problem
     return "" if TIME in bounds() else "this machine lets no control group for processor time be made"
+
+
+def require_times() -> None:
+    """Check that times of nodes compare here.
+
+    Raises:
+        EngineError: They do not.
+    """
+    if problem := times_problem():
+        raise EngineError(f"times of nodes do not compare on this machine: {problem}")
 
 
 def bounds(groups: Groups | None = None) -> tuple[str, ...]:
