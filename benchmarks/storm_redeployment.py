@@ -14,7 +14,7 @@ from pathlib import Path
 from headgate import PluginHost
 from headgate.cli.output import Progress, console, table
 from headgate_storm.experiments.redeployment.degradation import LEVELS
-from headgate_storm.experiments.redeployment.run import ROUNDS, Online, Redeployment, run
+from headgate_storm.experiments.redeployment.run import ROUNDS, Online, Redeployment, adjust, run
 
 HEADS = ("way", "tasks", *(f"{level:.0%} less" for level in LEVELS), "throughput", "restarts", "seconds")
 
@@ -31,7 +31,8 @@ def online(found: Online) -> str:
     shares = ", ".join(f"{100 * each:.0f}" for each in found.shares[::5])
     return (
         f"OTD: {found.migrations} migrations; % of the bytes between nodes, each fifth look: {shares}; last "
-        f"{100 * found.shares[-1]:.1f}; {found.slow} of {found.seconds} seconds below 80 % of the usual throughput; "
+        f"{100 * found.shares[-1]:.1f}, of tuples {100 * found.tuples[-1]:.1f}; "
+        f"{found.slow} of {found.seconds} seconds below 80 % of the usual throughput; "
         f"{found.restarted} workers restarted"
     )
 
@@ -43,7 +44,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="adjustments of OTD")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found, otd = run(PluginHost.load(), Path(folder), Progress(), asked.at_once, asked.rounds)
+        found = run(PluginHost.load(), Path(folder), Progress(), asked.at_once)
+        otd = adjust(PluginHost.load(), Path(folder), Progress(), asked.rounds)
     console().print(table("word count on Storm", HEADS, [row(each) for each in found], numbers=HEADS[1:]))
     print(online(otd))
 

@@ -16,6 +16,7 @@ from headgate.engines.lifetime import lifetime
 from headgate.engines.maven import resolve_locked
 from headgate.engines.ports import Ports
 from headgate.engines.process import Daemon, end, end_group, patience
+from headgate.errors import EngineError
 from headgate_spark.yarn.cluster import JAVA, JVM, LOCK
 from headgate_spark.yarn.conf import LOG, xml_text
 
@@ -117,13 +118,18 @@ class Daemons:
 
 def until_it_serves(client: WebHdfs) -> None:
     """Wait until a NameNode serves, and has a DataNode with room."""
-    running = client.daemons.running
-    for _ in patience(lambda: tuple(running.values()), 600, f"no HDFS is up at {HOST}:{client.rpc}"):
-        with contextlib.suppress(OSError, AssertionError):  # it serves some time after it was started
-            if not client.safe_mode():
-                client.write("probe", b"1")  # the first report of the DataNode's room may come later still
-                client.delete("probe")
-                break
+    running, last = client.daemons.running, "it is in its safe mode"
+    try:
+        for _ in patience(lambda: tuple(running.values()), 600, f"no HDFS is up at {HOST}:{client.rpc}"):
+            try:
+                if not client.safe_mode():
+                    client.write("probe", b"1")  # the first report of the DataNode's room may come later still
+                    client.delete("probe")
+                    break
+            except (OSError, AssertionError) as failure:  # it serves some time after it was started
+                last = failure
+    except EngineError as late:
+        raise EngineError(f"{late}: {last}") from None
 
 
 def data_node(ports: Ports, work: Path) -> dict:
@@ -136,6 +142,7 @@ def data_node(ports: Ports, work: Path) -> dict:
         "dfs.datanode.http.address": f"{HOST}:{web}",
         "dfs.datanode.ipc.address": f"{HOST}:{ipc}",
         "dfs.datanode.data.dir": (work / "data").as_uri(),
+        "dfs.blocksize": 2**20,  # what a DataNode has to have free for each file that is written
         "dfs.permissions.enabled": "false",
         "dfs.heartbeat.interval": 1,
         "dfs.namenode.redundancy.considerLoad": "false",  # there is no other DataNode, however busy this one is

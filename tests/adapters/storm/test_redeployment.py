@@ -19,11 +19,12 @@ from headgate_storm.experiments.redeployment.claims import (
     DEGRADED,
     FASTER,
     SATURATED,
+    SHARES,
     compared,
     degraded,
     faster,
     measured_claims,
-    shares,
+    share,
 )
 from headgate_storm.experiments.redeployment.degradation import LEVELS, Degradation
 from headgate_storm.experiments.redeployment.run import NODES, Online, Redeployment, topology
@@ -59,14 +60,18 @@ def test_tasks_that_may_not_move_are_not_drawn():
 
 
 def found():
-    """Runs whose degradation is known, and OTD that ends at a tenth."""
+    """Runs whose degradation is known."""
     rates = {("storm", 0): (0.0, 100.0), ("touched", 1): (40.0, 100.0), ("seats", 1): (100.0, 100.0)}
     rates[("seats", 16)] = (0.0, 40.0, 100.0, 100.0)
-    runs = tuple(
+    return tuple(
         Redeployment(way=way, tasks=tasks, degradation=Degradation(usual=100.0, rates=seen), restarted=0)
         for (way, tasks), seen in rates.items()
     )
-    return runs, Online(shares=(0.5, 0.3, 0.1), migrations=2, slow=0, seconds=9, restarted=0)
+
+
+def online():
+    """OTD that ends at a tenth."""
+    return Online(shares=(0.5, 0.3, 0.1), tuples=(0.5, 0.2, 0.05), migrations=2, slow=0, seconds=9, restarted=0)
 
 
 def test_printed_figures_are_parts_of_the_time_and_ratios_of_the_runs_that_they_name():
@@ -83,7 +88,11 @@ def test_printed_figures_are_parts_of_the_time_and_ratios_of_the_runs_that_they_
     assert ratios == pytest.approx(
         {"throughput-touched": 0.4, "throughput-over-touched": 1 / 0.7 - 1, "throughput-over-storm": 1.0}
     )
-    assert shares(found) == (0.5, 0.3, 0.1)
+
+
+def test_what_goes_between_nodes_is_told_of_bytes_and_of_tuples_before_otd_and_after():
+    found = {name: share(unit, look, online) for name, _, _, unit, look in SHARES}
+    assert found == {"share-live-before": 0.5, "share-live-after": 0.1, "share-live-tuples": 0.05}
 
 
 def windows(**figures):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from headgate.engines.experiments.interval import interval
 from headgate.model import FrozenMap
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headgate.model.evidence import Interval
+    from headgate.plugins.host import PluginHost
     from headgate_storm.experiments.redeployment.run import Online, Redeployment
     from headgate_storm.experiments.redeployment.saturated import Saturated
 
-    Found = tuple[Sequence[Redeployment], Online]
+    Runs = Callable[[], Sequence[Redeployment]]
 
+T = TypeVar("T")
 AT_ONCE = (1, 16)
 """Tasks of a redeployment of which the paper prints figures."""
 RUN = 600.0
@@ -68,6 +70,13 @@ APART = FrozenMap(
         "word count differ in their cost; half the tasks; the interval is of windows of one run",
     }
 )
+SHARES = (
+    ("share-live-before", "bytes between nodes under Storm", 0.5, "shares", 0),
+    ("share-live-after", "bytes between nodes after OTD", 0.06, "shares", -1),
+    ("share-live-tuples", "tuples between nodes after OTD", 0.06, "tuples", -1),
+)
+"""Id, statement, what is printed, the unit as an attribute of a run of OTD, and the look."""
+DEALT = "two nodes of one machine and half the tasks; a spout, which has no seat, in each Worker, and no ackers"
 COMPARED: FrozenMap[str, Callable[[float, float], float]] = FrozenMap(
     {
         "rise": lambda before, after: after / before - 1,
@@ -97,8 +106,8 @@ def measured_claims() -> tuple[Claim, ...]:
     ]
     source = "section 5.3.2, Figure 13 c"
     found += [
-        _claim("share-live-before", source, "part of the bytes between nodes under Storm", 0.5, lambda: shares()[0]),
-        _claim("share-live-after", source, "part of the bytes between nodes after OTD", 0.06, lambda: shares()[-1]),
+        _claim(name, source, f"part of the {what}", printed, functools.partial(share, unit, look), DEALT)
+        for name, what, printed, unit, look in SHARES
     ]
     found += [
         _claim(
@@ -120,7 +129,7 @@ def _claim(
     return Claim(id=name, source=source, statement=statement, printed=printed, verify=verify, measured=True, note=note)
 
 
-def degraded(way: tuple[str, int], level: float, measure: Callable[[], Found] | None = None) -> float:
+def degraded(way: tuple[str, int], level: float, measure: Runs | None = None) -> float:
     """Part of the time of a run in which at least so much of the usual throughput was missing.
 
     Args:
@@ -131,7 +140,7 @@ def degraded(way: tuple[str, int], level: float, measure: Callable[[], Found] | 
     return _run(way, measure).degradation.share(level)
 
 
-def faster(way: tuple[str, int], other: tuple[str, int], measure: Callable[[], Found] | None = None) -> float:
+def faster(way: tuple[str, int], other: tuple[str, int], measure: Runs | None = None) -> float:
     """Relative distance of the throughput of one run from that of another, each beside what was usual before it.
 
     Args:
@@ -142,13 +151,16 @@ def faster(way: tuple[str, int], other: tuple[str, int], measure: Callable[[], F
     return _run(way, measure).degradation.throughput / _run(other, measure).degradation.throughput - 1
 
 
-def shares(measure: Callable[[], Found] | None = None) -> Sequence[float]:
-    """Parts of the bytes that went between nodes, before and after each adjustment of OTD.
+def share(unit: Literal["shares", "tuples"], look: int, measure: Callable[[], Online] | None = None) -> float:
+    """Part of the bytes or tuples that went between nodes in a look.
 
     Args:
-        measure: Makes all runs; the real ones by default, once.
+        unit: Which, as attributes of `headgate_storm.experiments.redeployment.run.Online` have it.
+        look: 0 for the one before any adjustment of OTD, -1 for the last one.
+        measure: Makes the run; the real one by default, once.
     """
-    return (measure or measured)()[1].shares
+    found: Sequence[float] = getattr((measure or adjusted)(), unit)
+    return found[look]
 
 
 def compared(case: str, how: str, figure: str, measure: Callable[[str], Saturated] | None = None) -> Interval:
@@ -163,21 +175,26 @@ def compared(case: str, how: str, figure: str, measure: Callable[[str], Saturate
     return interval([COMPARED[how](*pair) for pair in (measure or saturated_case)(case).pairs(figure)])
 
 
-def _run(way: tuple[str, int], measure: Callable[[], Found] | None) -> Redeployment:
-    runs, _ = (measure or measured)()
-    return next(each for each in runs if (each.way, each.tasks) == way)
+def _run(way: tuple[str, int], measure: Runs | None) -> Redeployment:
+    return next(each for each in (measure or measured)() if (each.way, each.tasks) == way)
 
 
 @functools.cache
-def measured() -> Found:
-    """Make all runs, with their messages on stderr; once."""
+def measured() -> Sequence[Redeployment]:
+    """Make all runs in which tasks are redeployed at random, with their messages on stderr; once."""
     # Nimbus's client and numpy cost 0.5 s, which naming the figures does not need.
-    from headgate.cli.host import plugins
-    from headgate.cli.output import Progress
     from headgate_storm.experiments.redeployment.run import run
 
-    with tempfile.TemporaryDirectory(prefix="headgate-live-", ignore_cleanup_errors=True) as folder:
-        return run(plugins(), Path(folder), Progress(), AT_ONCE)
+    return _alone(lambda host, folder, say: run(host, folder, say, AT_ONCE))
+
+
+@functools.cache
+def adjusted() -> Online:
+    """Let OTD adjust Storm's deployment, with its messages on stderr; once."""
+    # Nimbus's client and numpy cost 0.5 s, which naming the figures does not need.
+    from headgate_storm.experiments.redeployment.run import adjust
+
+    return _alone(adjust)
 
 
 @functools.cache
@@ -188,9 +205,15 @@ def saturated_case(case: str) -> Saturated:
         case: See `compared`.
     """
     # Nimbus's client and numpy cost 0.5 s, which naming the figures does not need.
-    from headgate.cli.host import plugins
-    from headgate.cli.output import Progress
     from headgate_storm.experiments.redeployment.saturated import BOTTLENECKS, saturated
 
+    return _alone(lambda host, folder, say: saturated(BOTTLENECKS[case](), host, folder, say))
+
+
+def _alone(measure: Callable[[PluginHost, Path, Callable[[str], None]], T]) -> T:
+    # The host and its plugins cost 0.2 s, which naming the figures does not need.
+    from headgate.cli.host import plugins
+    from headgate.cli.output import Progress
+
     with tempfile.TemporaryDirectory(prefix="headgate-live-", ignore_cleanup_errors=True) as folder:
-        return saturated(BOTTLENECKS[case](), plugins(), Path(folder), Progress())
+        return measure(plugins(), Path(folder), Progress())

@@ -54,6 +54,12 @@ ROUNDS = 60
 REST = 10
 """Adjustments in a row that move nothing, after which OTD is at rest. With fewer, noise of one look ends it early."""
 SEED = 5
+SPOUTS = 4
+"""Executors of the spout, one a Worker, where OTD adjusts. With one, which has no seat, all lines begin on one node."""
+UNACKED = {"topology.acker.executors": 0}
+"""Ackers are dealt evenly over Workers and have no seats: half of what is sent to them goes between nodes for ever."""
+KINDS = FrozenMap({"seats": (1, SEATS), "otd": (SPOUTS, {**SEATS, **UNACKED})})
+"""Executors of the spout, and settings, of word counts with seats: for redeployments at random, and for OTD."""
 
 
 @attrs.frozen(kw_only=True)
@@ -79,22 +85,28 @@ class Online:
 
     Attributes:
         shares: Part of the bytes that went between nodes, in each look; the first one before any adjustment.
+        tuples: The same of tuples.
         migrations: Tasks that were moved.
         slow: Seconds below 80 % of the usual throughput, of `seconds`.
         restarted: Worker processes that ended.
     """
 
     shares: tuple[float, ...]
+    tuples: tuple[float, ...]
     migrations: int
     slow: int
     seconds: int
     restarted: int
 
 
-def topology() -> Topology:
-    """The word count of section 5.1 at half its size: 6 and 12 tasks in four Workers, and a spout for DRPC's."""
+def topology(spouts: int = 1) -> Topology:
+    """The word count of section 5.1 at half its size: 6 and 12 tasks in four Workers, and a spout for DRPC's.
+
+    Args:
+        spouts: Executors of the spout.
+    """
     components = (
-        Component(id="lines", kind=Kind.SPOUT, rate=LINES, demand=TASK),
+        Component(id="lines", kind=Kind.SPOUT, parallelism=spouts, rate=LINES, demand=TASK),
         Component(id="split", parallelism=6, selectivity=6.0, demand=TASK),
         Component(id="count", parallelism=12, demand=TASK),
     )
@@ -143,21 +155,22 @@ class Redeployments:
         Args:
             rounds: Adjustments at most; it ends when `REST` in a row move nothing.
         """
-        self._end()
-        self._begin("seats")
-        shares = [self._cluster.measure(CYCLE).share]
+        self._begin("otd")
+        looks = [self._cluster.measure(CYCLE)]
         # The paper's algorithm has no least gain but its own threshold.
         guards = Guards(cooldown=0.0, gain=0.0)
         control = Control(scheduler="otd", engine="storm", window=CYCLE, guards=guards)
 
         def keep(seen: Observation) -> None:
-            shares.append(Measured.of(seen).share)
+            looks.append(Measured.of(seen))
+            self._say(f"OTD, look {len(looks)}: {looks[-1].share:.0%} of the bytes between nodes")
 
         loop = Loop(self._cluster.host, control, self._cluster.service.target, keep=keep)
         before, usual = self._pids(), self._usual()
         outcomes, rates = self._adjusted(loop, rounds)
         return Online(
-            shares=tuple(shares),
+            shares=tuple(each.share for each in looks),
+            tuples=tuple(each.tuples_between / each.tuples if each.tuples else 0.0 for each in looks),
             migrations=outcomes.count("executed"),
             slow=reduced(rates, usual),
             seconds=len(rates),
@@ -178,17 +191,18 @@ class Redeployments:
 
     def _begin(self, way: str) -> None:
         """Run the topology as Storm's own scheduler places it, unless what runs is of this way already."""
-        kind = "seats" if way == "seats" else "plain"
+        kind = way if way in KINDS else "plain"
         if self._runs == kind:
             return
         self._end()
-        self._say(f"submitting the word count, {'with seats' if kind == 'seats' else 'as it is'}")
-        conf = SEATS if kind == "seats" else None
-        described = describe(topology(), roles=ROLES[NAME], load=Load(cpu=1.0), text=default_text(), conf=conf)
-        self._cluster.run(described, seats={} if kind == "seats" else None)
+        seated = kind != "plain"
+        self._say(f"submitting the word count, {'with seats' if seated else 'as it is'}")
+        spouts, conf = KINDS.get(kind, (1, None))
+        described = describe(topology(spouts), roles=ROLES[NAME], load=Load(cpu=1.0), text=default_text(), conf=conf)
+        self._cluster.run(described, seats={} if seated else None)
         self._runs = kind
         self._cluster.warm_up()
-        if kind == "seats":
+        if seated:
             self._cluster.settled_seats()
 
     def _end(self) -> None:
@@ -230,25 +244,37 @@ class Redeployments:
             raise EngineError("; ".join(step.message for step in receipt.steps if not step.done))
 
 
-def run(
-    host: PluginHost, folder: Path, say: Callable[[str], None], at_once: Sequence[int], rounds: int = ROUNDS
-) -> tuple[tuple[Redeployment, ...], Online]:
-    """Measure all ways on a cluster of its own, which ends with the call.
+def run(host: PluginHost, folder: Path, say: Callable[[str], None], at_once: Sequence[int]) -> tuple[Redeployment, ...]:
+    """Measure all ways to redeploy tasks at random on a cluster of its own, which ends with the call.
 
     Args:
         host: The plugins.
         folder: Scratch space.
         say: Takes progress messages.
         at_once: Tasks of each redeployment by seats, a run for each.
-        rounds: Adjustments of OTD.
 
     Returns:
-        Storm's command, one task by restarts, the runs by seats; and OTD.
+        Storm's command, one task by restarts, and the runs by seats.
 
     Raises:
         EngineError: The cluster or the topology fail, or a plan cannot be carried out.
     """
     with experiment(host, NODES, folder, fill="even") as cluster:
         ways = Redeployments(cluster, say)
-        found = (ways.storm(), ways.planned("touched", 1), *(ways.planned("seats", tasks) for tasks in at_once))
-        return found, ways.online(rounds)
+        return (ways.storm(), ways.planned("touched", 1), *(ways.planned("seats", tasks) for tasks in at_once))
+
+
+def adjust(host: PluginHost, folder: Path, say: Callable[[str], None], rounds: int = ROUNDS) -> Online:
+    """Let OTD adjust Storm's deployment on a cluster of its own, which ends with the call.
+
+    Args:
+        host: The plugins.
+        folder: Scratch space.
+        say: Takes progress messages.
+        rounds: Adjustments at most.
+
+    Raises:
+        EngineError: The cluster or the topology fail.
+    """
+    with experiment(host, NODES, folder, fill="even") as cluster:
+        return Redeployments(cluster, say).online(rounds)
