@@ -132,7 +132,7 @@ def sweep(
         outcomes = run(asked, output, spark, _teller(), bench)
     cells = summary(outcomes)
     write_text(output / "sweep.html", sweep_page(cells, asked.seconds))
-    emit(unstructure(cells), *([] if as_json else [_table(cells)]), as_json=as_json)
+    emit(unstructure(cells), *([] if as_json else _tables(cells)), as_json=as_json)
     for error in sorted({each.error for each in outcomes if each.error}):
         say(f"failed: {error}")
     if shared(cells):
@@ -195,11 +195,28 @@ def _teller() -> Callable[[int, int], None]:
     return tell
 
 
-def _table(cells: Sequence[Cell]) -> Any:
-    # The reports cost 0.2 s, which a list of commands does not need.
-    from headgate_pipeline.sweeps.charts import PLACE, middle, place, shown
+def _tables(cells: Sequence[Cell]) -> list[Any]:
+    return [
+        _table(workload, [cell for cell in cells if cell.workload == workload])
+        for workload in dict.fromkeys(cell.workload for cell in cells)
+    ]
 
-    names = shown(cells)
-    rows = [(*place(cell), cell.runs, *(middle(cell, name) for name in names)) for cell in cells]
-    columns = (*PLACE, "runs", *names)
-    return text_table("medians over seeds, and their 95 % intervals", columns, rows, numbers=columns[4:])
+
+def _table(workload: str, cells: Sequence[Cell]) -> Any:
+    # The reports cost 0.2 s, which a list of commands does not need.
+    from headgate_pipeline.sweeps.charts import PLACE, alike, brief, middle, place, shown
+
+    names, (_, *settings, scheduler) = shown(cells), PLACE
+    columns = [scheduler, *settings, "runs", *(name.replace("_", " ") for name in names)]
+    rows = []
+    for cell in cells:
+        _, *where, by = place(cell)
+        rows.append((by, *where, cell.runs, *(middle(cell, name, brief) for name in names)))
+    # What is the same in all rows is said once: with ten figures and their intervals there is no room for it.
+    same = [index for index in alike(rows) if index]
+    kept = [index for index in range(len(columns)) if index not in same]
+    said = "".join(f"; {columns[index]}: {rows[0][index]}" for index in same)
+    title = f"{workload}: medians over seeds, and their 95 % intervals{said}"
+    shorter = [[row[index] for index in kept] for row in rows]
+    numbers = [columns[index] for index in kept if index >= len(PLACE)]
+    return text_table(title, [columns[index] for index in kept], shorter, numbers=numbers)

@@ -1,4 +1,4 @@
-"""A sweep as a page: one table, and for each workload and figure a chart of bars, schedulers side by side."""
+"""A sweep as a page: one table, and for each workload and figure a chart of bars, schedulers one below the other."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from headgate.report.html import Panel, Table, page
-from headgate.report.placement import COLOURS, short
+from headgate.report.placement import COLOURS
 from headgate_pipeline.sweeps.experiments import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from headgate_pipeline.sweeps.sweep import Cell
 
@@ -40,9 +40,8 @@ UNITS = {
 APART = "apart"
 """Figure that is 1 where nodes had networks and processor time of their own: a note, and no column."""
 SHARED = "nodes shared this machine's network and cores: bytes compare, times do not"
-WIDTH, HEIGHT, LEFT, TOP, GAP = 520.0, 180.0, 60.0, 24.0, 14.0
-"""Measures of a chart in units of SVG: the whole width, the height of the bars, the room for the axis, and for a title,
-and the space between groups of bars."""
+WIDTH, LINE, LEFT, LENGTH = 560.0, 18.0, 160.0, 320.0
+"""Measures of a chart in units of SVG: the width, the height of a row, the room for names, and the longest bar."""
 
 
 def sweep_page(cells: Sequence[Cell], seconds: float) -> str:
@@ -91,6 +90,17 @@ PLACE = ("workload", "nodes", "network", "scheduler")
 """Columns by which a row is told from others."""
 
 
+def alike(rows: Sequence[Sequence[object]]) -> tuple[int, ...]:
+    """Indices of the columns whose cells are the same in all rows; none if there is one row only.
+
+    Args:
+        rows: Cells of each row.
+    """
+    if len(rows) < 2:
+        return ()
+    return tuple(index for index, values in enumerate(zip(*rows, strict=True)) if len(set(values)) == 1)
+
+
 def place(cell: Cell) -> tuple[str, str, str, str]:
     """Texts of the columns `PLACE`."""
     return cell.workload, nodes_text(cell.nodes), network_text(cell.network), cell.scheduler
@@ -106,27 +116,39 @@ def network_text(network: float) -> str:
     return "own" if network == OWN else f"{network / 1e6:g} Mbit/s"
 
 
-def middle(cell: Cell, name: str) -> str:
+def middle(cell: Cell, name: str, digits: Callable[[float], str] | None = None) -> str:
     """A median in few digits, and its 95 % interval where it has one.
 
     Args:
         cell: A row.
         name: Name of a figure.
+        digits: Text of an amount; by default with four digits or more.
 
     Returns:
         "" if the row lacks the figure.
     """
-    found = cell.intervals.get(name)
+    found, text = cell.intervals.get(name), digits or _digits
     if found is None:
         return ""
     if found.low is None or found.high is None or found.low == found.high:
-        return _digits(found.median)
-    return f"{_digits(found.median)} [{_digits(found.low)}, {_digits(found.high)}]"
+        return text(found.median)
+    return f"{text(found.median)} [{text(found.low)}, {text(found.high)}]"
 
 
 def _digits(value: float) -> str:
     """An amount without an exponent for large ones."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def brief(value: float) -> str:
+    """An amount in at most five characters or so, such as 1,001, 18.4 and 287k.
+
+    Args:
+        value: The amount.
+    """
+    if abs(value) >= 10_000:
+        return f"{value / 1e6:.3g}M" if abs(value) >= 999_500 else f"{value / 1000:.0f}k"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _names(cells: Sequence[Cell]) -> list[str]:
@@ -142,7 +164,7 @@ def _panels(cells: Sequence[Cell]) -> Iterator[Panel]:
 
 
 def bars(cells: Sequence[Cell], name: str) -> str:
-    """SVG chart of one figure: a group of bars for each number of nodes and network, a colour for each scheduler.
+    """SVG chart of one figure: below each number of nodes and network a bar for each scheduler, with its name.
 
     Args:
         cells: Rows of one workload.
@@ -153,47 +175,38 @@ def bars(cells: Sequence[Cell], name: str) -> str:
     # The scale holds the highest whisker; 1 where all bars are zero, so that nothing is divided by it.
     known = [cell.intervals[name] for cell in cells if name in cell.intervals]
     top = max((each.median if each.high is None else each.high for each in known), default=0.0) or 1.0
-    group = (WIDTH - LEFT) / max(len(groups), 1)
-    wide = min(40.0, (group - GAP) / max(len(schedulers), 1))
-    parts = list(_axis(top))
-    for cell in cells:
-        if name in cell.intervals:
-            x = LEFT + groups.index((cell.nodes, cell.network)) * group + schedulers.index(cell.scheduler) * wide
-            parts += _bar(cell, name, x, wide, top, COLOURS[schedulers.index(cell.scheduler) % len(COLOURS)])
-    for index, (nodes, network) in enumerate(groups):
+    parts, y = list[str](), 0.0
+    for nodes, network in groups:
         label = f"{nodes_text(nodes)} nodes" if network == OWN else network_text(network)
-        parts.append(_text(LEFT + index * group, TOP + HEIGHT + 16, label))
-    for index, scheduler in enumerate(schedulers):
-        y = TOP + HEIGHT + 30 + 16 * index
-        parts.append(f'<rect x="{LEFT}" y="{y}" width="11" height="11" fill="{COLOURS[index % len(COLOURS)]}"/>')
-        parts.append(_text(LEFT + 17, y + 10, scheduler))
-    height = TOP + HEIGHT + 40 + 16 * len(schedulers)
+        parts.append(_text(0, y + LINE - 5, label))
+        y += LINE
+        for cell in (each for each in cells if (each.nodes, each.network) == (nodes, network)):
+            colour = COLOURS[schedulers.index(cell.scheduler) % len(COLOURS)]
+            parts += _bar(cell, name, y, top, colour)
+            y += LINE
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" width="{WIDTH:g}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {y:g}" width="{WIDTH:g}" role="img" '
         f'aria-label="{escape(name)}">{"".join(parts)}</svg>'
     )
 
 
-def _axis(top: float) -> Iterator[str]:
-    for share in (0.0, 0.5, 1.0):
-        y = TOP + HEIGHT * (1 - share)
-        yield f'<line class="free" x1="{LEFT}" y1="{y:g}" x2="{WIDTH}" y2="{y:g}" stroke="#8884"/>'
-        amount = top * share
-        yield _text(4, y + 4, f"{amount:.3g}" if top < 1000 else short(amount).strip())
-
-
-def _bar(cell: Cell, name: str, x: float, wide: float, top: float, colour: str) -> Iterator[str]:
-    found = cell.intervals[name]
-    high = HEIGHT * found.median / top
+def _bar(cell: Cell, name: str, y: float, top: float, colour: str) -> Iterator[str]:
+    """A row: the scheduler, and the bar with its whisker, unless it lacks the figure; at its end the median."""
+    yield _text(12, y + LINE - 5, cell.scheduler)
+    found = cell.intervals.get(name)
+    if found is None:
+        return
+    long, centre = LENGTH * found.median / top, y + LINE / 2
     title = escape(f"{cell.scheduler}: {middle(cell, name)}")
     yield (
-        f'<g><title>{title}</title><rect x="{x:g}" y="{TOP + HEIGHT - high:g}" width="{wide - 2:g}" '
-        f'height="{high:g}" fill="{colour}"/></g>'
+        f'<g><title>{title}</title><rect x="{LEFT:g}" y="{y + 1:g}" width="{long:g}" height="{LINE - 3:g}" '
+        f'fill="{colour}"/></g>'
     )
+    end = LEFT + long
     if found.low is not None and found.high is not None and found.low < found.high:
-        low, up = (TOP + HEIGHT * (1 - max(end, 0.0) / top) for end in (found.low, found.high))
-        centre = x + wide / 2 - 1
-        yield f'<line x1="{centre:g}" y1="{low:g}" x2="{centre:g}" y2="{up:g}" stroke="currentColor"/>'
+        low, end = (LEFT + LENGTH * max(each, 0.0) / top for each in (found.low, found.high))
+        yield f'<line x1="{low:g}" y1="{centre:g}" x2="{end:g}" y2="{centre:g}" stroke="currentColor"/>'
+    yield _text(max(end, LEFT + long) + 6, y + LINE - 5, _digits(found.median))
 
 
 def _text(x: float, y: float, text: str) -> str:

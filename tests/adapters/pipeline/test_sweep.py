@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from html import escape
 from random import Random
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -14,12 +15,13 @@ from headgate.cli.main import headgate
 from headgate.engines.experiments.interval import interval
 from headgate.model import FrozenMap
 from headgate.model.evidence import Interval
-from headgate_pipeline.sweeps.charts import SHARED, middle, sweep_page
+from headgate_pipeline.sweeps.charts import LEFT, SHARED, WIDTH, bars, brief, middle, sweep_page
 from headgate_pipeline.sweeps.experiments import Experiment, ExperimentOutcome, Sweep, connected, drawn, sized, try_out
 from headgate_pipeline.sweeps.sweep import RESULTS, summary, sweep
 from plugin_folder import GOOD, install
 from small_requests import word_count
 
+SVG = "{http://www.w3.org/2000/svg}"
 SMALL = Sweep(workloads=("dstorm:linear",), schedulers=("even", "dstorm"), nodes=(0, 4), seeds=2, seconds=30.0)
 
 
@@ -136,6 +138,44 @@ def test_means_are_over_seeds_and_in_the_page(found):
     page = sweep_page(cells, 30.0)
     assert page.count("<svg") >= 4
     assert "8 simulated experiments of 30 s" in page
+
+
+def test_a_bar_names_its_scheduler_and_is_as_long_as_its_median(found):
+    cells = [cell for cell in summary(found) if cell.nodes == 4]
+    chart = ElementTree.fromstring(bars(cells, "throughput"))
+    texts = [each.text for each in chart.iter(f"{SVG}text")]
+    assert texts[0] == "4 nodes"
+    assert texts[1::2] == ["dstorm", "even"]
+    long = [float(each.get("width")) for each in chart.iter(f"{SVG}rect")]
+    assert long[0] / long[1] == pytest.approx(cells[0].means["throughput"] / cells[1].means["throughput"], rel=1e-4)
+    assert all(LEFT + each <= WIDTH for each in long)
+
+
+def test_the_table_of_a_workload_says_once_what_all_its_rows_have(tmp_path):
+    words = ["-w", "dstorm:linear", "-s", "even", "-s", "dstorm", "--nodes", "own,4", "--seeds", "2"]
+    sweep(SMALL, tmp_path)
+    done = CliRunner().invoke(headgate, ["sweep", *words, "--seconds", "30", "--one-process", "-O", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    head, _, *rows = done.stdout.splitlines()
+    assert head.startswith("dstorm:linear: medians over seeds, and their 95 % intervals; network: own; runs: 2")
+    told = [row.split()[:2] for row in rows if row.startswith((" even", " dstorm"))]
+    assert told == [["dstorm", "own"], ["even", "own"], ["dstorm", "4"], ["even", "4"]]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (0.67748, "0.677"),
+        (7.0, "7"),
+        (99.96, "100"),
+        (1001.4, "1,001"),
+        (287_351.0, "287k"),
+        (1.25e6, "1.25M"),
+    ],
+)
+def test_brief_amounts(value, text):
+    assert brief(value) == text
 
 
 def test_the_command_tells_and_writes(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from headgate.engines.experiments.interval import interval
 from headgate.model import FrozenMap
@@ -151,11 +151,11 @@ def faster(way: tuple[str, int], other: tuple[str, int], measure: Runs | None = 
     return _run(way, measure).degradation.throughput / _run(other, measure).degradation.throughput - 1
 
 
-def share(unit: Literal["shares", "tuples"], look: int, measure: Callable[[], Online] | None = None) -> float:
+def share(unit: str, look: int, measure: Callable[[], Online] | None = None) -> float:
     """Part of the bytes or tuples that went between nodes in a look.
 
     Args:
-        unit: Which, as attributes of `headgate_storm.experiments.redeployment.run.Online` have it.
+        unit: `shares` or `tuples`, as `headgate_storm.experiments.redeployment.run.Online` has them.
         look: 0 for the one before any adjustment of OTD, -1 for the last one.
         measure: Makes the run; the real one by default, once.
     """
