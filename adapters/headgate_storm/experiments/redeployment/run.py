@@ -168,7 +168,7 @@ class Redeployments:
         loop = Loop(self._cluster.host, control, self._cluster.service.target, keep=keep)
         before, usual = self._pids(), self._usual()
         outcomes, rates = self._adjusted(loop, rounds)
-        return Online(
+        found = Online(
             shares=tuple(each.share for each in looks),
             tuples=tuple(each.tuples_between / each.tuples if each.tuples else 0.0 for each in looks),
             migrations=outcomes.count("executed"),
@@ -176,6 +176,11 @@ class Redeployments:
             seconds=len(rates),
             restarted=len(before - self._pids()),
         )
+        self._say(
+            f"OTD: {found.migrations} migrations, {found.slow} of {found.seconds} s below 80 % of the usual "
+            f"throughput, {found.restarted} workers restarted"
+        )
+        return found
 
     def _adjusted(self, loop: Loop, rounds: int) -> tuple[list[str], list[float]]:
         """Outcomes of rounds, and tuples in each second meanwhile: reports are kept for minutes alone."""
