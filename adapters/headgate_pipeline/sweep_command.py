@@ -218,5 +218,5 @@ def _table(workload: str, cells: Sequence[Cell]) -> Any:
     said = "".join(f"; {columns[index]}: {rows[0][index]}" for index in same)
     title = f"{workload}: medians over seeds, and their 95 % intervals{said}"
     shorter = [[row[index] for index in kept] for row in rows]
-    numbers = [columns[index] for index in kept if index >= len(PLACE)]
+    numbers = [columns[index] for index in kept if index >= len(PLACE) - 1]
     return text_table(title, [columns[index] for index in kept], shorter, numbers=numbers)
