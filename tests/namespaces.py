@@ -61,6 +61,14 @@ def namespaces_of(pid: int) -> set[str]:
     return {each for each in namespaces() if (name := ClusterName.parse(each)) and name.pid == pid}
 
 
+def racks_of(pid: int) -> set[str]:
+    """Racks that a process made, as the kernel knows their bridges."""
+    with netlink() as system:
+        links = list(system.get_links())
+    told = {link.get_attr("IFLA_IFNAME"): link.get_attr("IFLA_IFALIAS") for link in links}
+    return {rack for each, rack in told.items() if rack and (name := ClusterName.parse(each)) and name.pid == pid}
+
+
 def made_of(name):
     """Namespaces, control groups and interfaces of one cluster: others may run meanwhile."""
     with netlink() as system:

@@ -14,7 +14,7 @@ import attrs
 
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.limits import NodeLimits
-from headgate.engines.experiments.sizing import POINTS, factor, fitted
+from headgate.engines.experiments.sizing import POINTS, factor, fitted, fixed, limits
 from headgate.engines.lifetime import lifetime
 from headgate.engines.redirect import output_to
 from headgate.model import Node
@@ -109,23 +109,24 @@ class SparkBench:
 
     def _at(self, request: Request, asked: Request) -> Standing:
         """A session on a cluster of the request's nodes: the one that stands, or a new one."""
-        if self._standing is None or _alike(asked) != self._standing.nodes:
+        if self._standing is None or fixed(asked) != self._standing.nodes:
             self._end()
             self._standing = self._started(request, asked)
         return self._standing
 
     def _started(self, request: Request, asked: Request) -> Standing:
         specs = workers(request)
+        apart = tuple(NodeLimits(rack=each.rack) for each in limits(asked)) if self.apart else None
         LOG.info("starting a cluster of %d Workers", len(specs))
         enter = self._running.enter_context
         folder = lifetime().scratch("headgate-bench-")
         self._running.callback(shutil.rmtree, folder, ignore_errors=True)
-        cluster = enter(LocalSpark(specs, apart=(NodeLimits(),) * len(specs) if self.apart else None))
+        cluster = enter(LocalSpark(specs, apart=apart))
         enter(own_jvm())
         with output_to(folder / "driver.log"):
             spark = session(cluster.master_url, "headgate sweep", hosts=[each.host for each in cluster.workers])
         self._running.callback(stop_if_alive, spark.stop)
-        return Standing(nodes=_alike(asked), cluster=cluster, spark=spark, folder=folder)
+        return Standing(nodes=fixed(asked), cluster=cluster, spark=spark, folder=folder)
 
     def _end(self) -> None:
         self._standing = None
@@ -144,11 +145,7 @@ def workers(request: Request) -> tuple[WorkerSpec, ...]:
             host=f"127.0.0.{index}",
             cores=max(round(node.capacity.cpu / POINTS), 1),
             machine_type=node.machine_type,
+            rack=node.rack,
         )
         for index, node in enumerate(nodes, start=FIRST)
     )
-
-
-def _alike(asked: Request) -> tuple[Node, ...]:
-    """The nodes without the rates of their networks, which a cluster that stands can change."""
-    return tuple(attrs.evolve(each, bandwidth=None) for each in asked.cluster.nodes)

@@ -16,14 +16,14 @@ import psutil
 from headgate.engines.apart.ability import TIME, bounds, network_problem, require_times
 from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.experiments.figures import Witness
-from headgate.engines.experiments.sizing import fitted, limits
+from headgate.engines.experiments.sizing import fitted, fixed, limits
 from headgate.engines.lifetime import lifetime
+from headgate.model import Node
 from headgate.plugins.host import PluginHost
 from headgate_storm.demo.experiment import ServedCluster, experiment
 from headgate_storm.experiments.deputy import NAME, Deputy
 from headgate_storm.experiments.figures import figures
 from headgate_storm.experiments.supervisors import supervisors
-from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.workers.clock import steady
 from headgate_storm.workers.throughput import spout_tasks
 from headgate_storm.workload.catalogue import roles_of
@@ -80,7 +80,7 @@ class StormBench:
     _deputy: Deputy = attrs.field(factory=Deputy)
     _running: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
     _cluster: ServedCluster | None = None
-    _nodes: tuple[SupervisorSpec, ...] = ()
+    _nodes: tuple[Node, ...] = ()
 
     @classmethod
     def of_times(cls, conf: Mapping[str, Any] = CONF) -> Self:
@@ -145,7 +145,7 @@ class StormBench:
 
     def _at(self, asked: Request) -> ServedCluster:
         """A cluster of the request's nodes, whose networks have its rates: the one that stands, or a new one."""
-        nodes = supervisors(asked)
+        nodes = fixed(asked)
         if self._cluster is None or nodes != self._nodes:
             self._end()
             bounded = limits(asked, cores=TIME in bounds()) if self.apart else None
@@ -153,7 +153,8 @@ class StormBench:
             self._running.callback(shutil.rmtree, folder, ignore_errors=True)
             host = PluginHost.load([OWN]).with_plugin(NAME, self._deputy)
             LOG.info("starting a cluster of %d supervisors", len(nodes))
-            self._cluster = self._running.enter_context(experiment(host, nodes, folder, fill=NAME, apart=bounded))
+            cluster = experiment(host, supervisors(asked), folder, fill=NAME, apart=bounded)
+            self._cluster = self._running.enter_context(cluster)
             self._nodes = nodes
         return self._cluster
 

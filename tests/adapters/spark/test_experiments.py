@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ from headgate_spark.demo.murmur import partition
 from headgate_spark.discovery import shape
 from headgate_spark.events.event import JobStart, QueryProgress, StageShape
 from headgate_spark.experiments.asking import question
-from headgate_spark.experiments.bench import workers
+from headgate_spark.experiments.bench import SparkBench, workers
 from headgate_spark.experiments.figures import Batches, figures
 from headgate_spark.experiments.layers import layers
 from headgate_spark.experiments.query import Burners, query_of
@@ -32,7 +33,8 @@ from headgate_spark.local.cluster import LocalSpark, worker_specs
 from headgate_spark.workload.catalogue import BUILDERS, workloads
 from headgate_spark.workload.nexmark import NexmarkQuery
 from headgate_spark.workload.queries import queries
-from namespaces import namespaces_of
+from headgate_storm.workload.catalogue import unique_visitors
+from namespaces import namespaces_of, racks_of
 from patience import PATIENCE
 from small_requests import component, node, request, topology, word_count
 
@@ -312,6 +314,18 @@ def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, 
         assert plus["bytes_between"] < 0.2 * own["bytes_between"]
     assert (tmp_path / "sweep.html").exists()
     assert not namespaces_of(sweep.pid)
+
+
+@pytest.mark.matrix
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.skipif(bool(network_problem()), reason="needs network namespaces")
+def test_workers_of_an_experiment_are_in_the_racks_of_its_request(java) -> None:
+    apart = [attrs.evolve(node(each, 100.0), rack=rack) for each, rack in (("a", "near"), ("b", "far"))]
+    with SparkBench() as bench:
+        bench.run(request(apart, (unique_visitors(),)), "spark", 0, 3.0)
+        assert racks_of(os.getpid()) == {"near", "far"}
+    assert racks_of(os.getpid()) == set()
 
 
 @pytest.mark.matrix

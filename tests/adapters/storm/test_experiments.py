@@ -13,15 +13,16 @@ from headgate.cli.main import headgate
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.experiments.figures import Witness
 from headgate.engines.experiments.sizing import fitted
-from headgate.model import Observation, Request, Slot, Status
+from headgate.model import Cluster, Observation, Request, Slot, Status
 from headgate.model.metrics import Flow, Metrics, TopologySample
 from headgate.plugins.host import PluginHost
+from headgate_storm.experiments.bench import StormBench
 from headgate_storm.experiments.deputy import Deputy, known
 from headgate_storm.experiments.figures import figures
 from headgate_storm.experiments.supervisors import supervisors
 from headgate_storm.nimbus.snapshot import read_snapshot
 from headgate_storm.workload.catalogue import local_cluster, roles_of, unique_visitors, url_converter, word_count
-from namespaces import namespaces_of
+from namespaces import namespaces_of, racks_of
 from storm_reports import report
 from storm_rounds import component as storm_component
 from storm_rounds import round_text, supervisor
@@ -138,3 +139,18 @@ def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, 
         assert plus["bytes_between"] < 0.2 * own["bytes_between"]
     assert (tmp_path / "sweep.html").exists()
     assert namespaces_of(os.getpid()) == left
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.matrix
+@pytest.mark.skipif(bool(network_problem()), reason="needs network namespaces")
+def test_supervisors_of_an_experiment_are_in_the_racks_of_its_request(java) -> None:
+    racks = zip(local_cluster().nodes, ("near", "near", "far"), strict=True)
+    cluster = Cluster(nodes=tuple(attrs.evolve(each, rack=rack) for each, rack in racks))
+    with StormBench() as bench:
+        found = bench.run(Request(cluster=cluster, topologies=(unique_visitors(),)), "resource-aware", 0, 3.0)
+        assert racks_of(os.getpid()) == {"near", "far"}
+    assert found["nodes"] == 1.0
+    assert racks_of(os.getpid()) == set()

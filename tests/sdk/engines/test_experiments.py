@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from headgate.engines.apart.limits import Rack
 from headgate.engines.experiments.figures import latencies, percentile
 from headgate.engines.experiments.sizing import SHARE, factor, fitted, limits
 from headgate.errors import EngineError
@@ -36,6 +37,13 @@ def test_nodes_have_the_bounds_of_the_request() -> None:
     assert [each.rate for each in limits(small)] == [None] * 3
     fast = fitted(asked([attrs.evolve(each, bandwidth=1e6) for each in UNEQUAL]), 2)
     assert [(each.cores, each.rate) for each in limits(fast, cores=False)] == [(None, 8e6)] * 3
+    assert [each.rack for each in limits(small)] == [None] * 3
+
+
+def test_nodes_are_in_the_racks_of_the_request_whose_links_have_no_bound() -> None:
+    racks = ("near", "near", None)
+    placed = asked([attrs.evolve(each, rack=rack) for each, rack in zip(UNEQUAL, racks, strict=True)])
+    assert [each.rack for each in limits(fitted(placed, 2))] == [Rack("near"), Rack("near"), None]
 
 
 def test_nodes_that_would_be_too_small_are_refused_with_the_numbers() -> None:

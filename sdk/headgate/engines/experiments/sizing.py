@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.engines.apart.limits import LEAST_CORES, NodeLimits
+from headgate.engines.apart.limits import LEAST_CORES, NodeLimits, Rack
 from headgate.errors import EngineError
 from headgate.model import Cluster, Resources
 
@@ -86,7 +86,7 @@ def _fed(part: Component, by: float) -> Component:
 
 
 def limits(request: Request, *, cores: bool = True) -> tuple[NodeLimits, ...]:
-    """Bounds of each node: its processor time, and its bandwidth where it has one.
+    """Bounds of each node: its processor time, its bandwidth where it has one, and its rack, whose link has no bound.
 
     Args:
         request: From `fitted`.
@@ -96,9 +96,19 @@ def limits(request: Request, *, cores: bool = True) -> tuple[NodeLimits, ...]:
         NodeLimits(
             cores=node.capacity.cpu / POINTS if cores else None,
             rate=None if node.bandwidth is None else node.bandwidth * 8,
+            rack=None if node.rack is None else Rack(node.rack),
         )
         for node in request.cluster.nodes
     )
+
+
+def fixed(request: Request) -> tuple[Node, ...]:
+    """The nodes without the rates of their networks, which a cluster that stands can change.
+
+    Args:
+        request: From `fitted`.
+    """
+    return tuple(attrs.evolve(each, bandwidth=None) for each in request.cluster.nodes)
 
 
 def _in_order(request: Request) -> list[Node]:
