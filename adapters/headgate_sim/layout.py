@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from headgate.model import Request, StreamSample, Topology
 
+TUPLE_BYTES = 100.0
+"""Bytes of a tuple of which nothing says how long it is, as real tasks that burn send it. With more, networks are full
+at lower rates."""
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -71,7 +74,8 @@ class TopologyGraph:
         selectivity: float64 (C,).
         links: The streams.
         order: Indices of components such that each comes after all whose output it waits for; none in a cycle.
-        flows: Measured pairs (sender, receiver, tuples/s), counted from `start`; None where nothing was measured.
+        flows: Measured pairs (sender, receiver, tuples/s, bytes/s), counted from `start`, nan where bytes are unknown;
+            None where nothing was measured.
         throughput: Tuples/s that enter it at its nominal load.
     """
 
@@ -83,7 +87,7 @@ class TopologyGraph:
     selectivity: Floats
     links: tuple[StreamLink, ...]
     order: tuple[int, ...]
-    flows: tuple[Ints, Ints, Floats] | None
+    flows: tuple[Ints, Ints, Floats, Floats] | None
     throughput: float
 
     @property
@@ -99,6 +103,7 @@ class Layout:
     Attributes:
         problem: The array view; demands are the measured ones where there are any.
         capacity: float64 (m,), CPU points of each node.
+        bandwidth: float64 (m,), bytes/s that may come to each node, and as many leave it; inf where unknown.
         machine: int64 (m,), index of each node's machine type.
         e: float64 (c, k), percent-seconds of the machine per tuple (Eq. 5 of the heterogeneity paper); nan where
             there is no profile, and the demand of a task at its nominal rate counts.
@@ -108,6 +113,7 @@ class Layout:
 
     problem: Problem
     capacity: Floats
+    bandwidth: Floats
     machine: Ints
     e: Floats
     met: Floats
@@ -127,6 +133,7 @@ class Layout:
         return cls(
             problem=problem,
             capacity=np.array([node.capacity.cpu for node in nodes], dtype=np.float64),
+            bandwidth=np.array([np.inf if node.bandwidth is None else node.bandwidth for node in nodes], np.float64),
             machine=np.array([types.index(node.machine_type or "") for node in nodes], dtype=np.int64),
             e=e,
             met=met,
@@ -153,19 +160,20 @@ def _graphs(request: Request, problem: Problem) -> list[TopologyGraph]:
     for topology in sorted(request.topologies, key=lambda each: each.id):
         stop = start + sum(component.parallelism for component in topology.components)
         pairs = flows.get(topology.id)
-        own = None if pairs is None else (pairs[0] - start, pairs[1] - start, pairs[2])
+        own = None if pairs is None else (pairs[0] - start, pairs[1] - start, *pairs[2:])
         made.append(_graph(topology, start, stop, own, offered.get(topology.id)))
         start = stop
     return made
 
 
-def _measured(problem: Problem) -> dict[str, tuple[Ints, Ints, Floats]]:
+def _measured(problem: Problem) -> dict[str, tuple[Ints, Ints, Floats, Floats]]:
     """Measured pairs of each topology that has any, in tuples/s where they were counted, else in bytes/s."""
     index, found = problem.task_index, defaultdict(list)
     for flow in problem.request.metrics.flows:
         rate = flow.bytes if flow.tuples is None else flow.tuples
         source = index[flow.source]
-        found[problem.tasks[source].topology].append((source, index[flow.target], rate or 0.0))
+        octets = np.nan if flow.bytes is None else flow.bytes
+        found[problem.tasks[source].topology].append((source, index[flow.target], rate or 0.0, octets))
     for stream in problem.request.metrics.streams:
         found[stream.topology] += _pairs(problem, stream)
     return {
@@ -173,22 +181,24 @@ def _measured(problem: Problem) -> dict[str, tuple[Ints, Ints, Floats]]:
             np.array([each[0] for each in pairs], dtype=np.int64),
             np.array([each[1] for each in pairs], dtype=np.int64),
             np.array([each[2] for each in pairs], dtype=np.float64),
+            np.array([each[3] for each in pairs], dtype=np.float64),
         )
         for topology, pairs in found.items()
     }
 
 
-def _pairs(problem: Problem, stream: StreamSample) -> list[tuple[int, int, float]]:
+def _pairs(problem: Problem, stream: StreamSample) -> list[tuple[int, int, float, float]]:
     """An evenly spread stream, pair by pair; a task sends nothing to itself."""
     ends = [problem.components.index((stream.topology, part)) for part in (stream.source, stream.target)]
     senders, receivers = (np.flatnonzero(problem.component == end).tolist() for end in ends)
     rate = (stream.bytes if stream.tuples is None else stream.tuples) or 0.0
-    each = rate / max(len(senders) * len(receivers), 1)
-    return [(source, target, each) for source in senders for target in receivers if source != target]
+    count = max(len(senders) * len(receivers), 1)
+    each, octets = rate / count, np.nan if stream.bytes is None else stream.bytes / count
+    return [(source, target, each, octets) for source in senders for target in receivers if source != target]
 
 
 def _graph(
-    topology: Topology, start: int, stop: int, flows: tuple[Ints, Ints, Floats] | None, offered: float | None
+    topology: Topology, start: int, stop: int, flows: tuple[Ints, Ints, Floats, Floats] | None, offered: float | None
 ) -> TopologyGraph:
     parts = sorted(topology.components, key=lambda each: each.id)
     index = {part.id: number for number, part in enumerate(parts)}
@@ -237,10 +247,12 @@ def _order(components: int, links: tuple[StreamLink, ...]) -> tuple[int, ...]:
         return ()
 
 
-def _entering(emission: Floats, links: tuple[StreamLink, ...], flows: tuple[Ints, Ints, Floats] | None) -> float:
+def _entering(
+    emission: Floats, links: tuple[StreamLink, ...], flows: tuple[Ints, Ints, Floats, Floats] | None
+) -> float:
     """Tuples/s that enter a topology: emitted by spouts, or else by components that receive nothing."""
     if flows is not None:
-        sources, targets, rates = flows
+        sources, targets, rates, _ = flows
         return float(rates[~np.isin(sources, targets)].sum())
     heads = {link.source for link in links} - {link.target for link in links}
     stated = [link.rate for link in links if link.source in heads and link.rate is not None]

@@ -3,8 +3,9 @@
 CPU of a task grows linearly with its rate: `e * rate + met` (heterogeneity paper, Eq. 5) where its component has a
 profile for the machine type, else its demand scaled from its nominal rate. A topology runs at a factor of its nominal
 load, the same for all its spouts, as back-pressure makes it. Topologies that share a saturated node get equal factors
-(max-min fair).
-For one topology the factor is `min over nodes of (capacity - fixed) / slope`.
+(max-min fair). So do those that share the network of a node: what comes to it from others and what leaves it are two
+more capacities, of bytes.
+For one topology the factor is `min over nodes of (capacity - fixed) / slope`, and of `bandwidth / bytes` each way.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headgate_sim.layout import Floats, Ints, summed
+from headgate_sim.layout import TUPLE_BYTES, Floats, Ints, summed
 from headgate_sim.streams import Current, flow_through, pairs
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Share:
         delivered: Part of the tuples that reach the sinks, of those that would if every task ran.
         traffic: Tuples/s between different tasks.
         inter_node: Tuples/s between tasks on different nodes.
+        network: float64 (2, m), bytes/s that leave each node for others, and that come to it; none where no node has a
+            bandwidth.
     """
 
     current: Current
@@ -52,6 +55,7 @@ class Share:
     delivered: float
     traffic: float
     inter_node: float
+    network: Floats
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -102,6 +106,7 @@ class Model:
         """
         self.layout = layout
         self.hop = hop
+        self._bounded = bool(np.isfinite(layout.bandwidth).any() and layout.topologies)
         self._nominal = [flow_through(each, np.arange(each.size, dtype=np.int64)) for each in layout.topologies]
         self._share = lru_cache(maxsize=REMEMBERED * max(len(layout.topologies), 1))(self._compute)
 
@@ -127,7 +132,11 @@ class Model:
         np.add.at(steep, (problem.topology[there], node_of[there]), slope[there])
         base = summed(node_of[there], fixed[there], problem.m)
         runs = np.bincount(problem.topology[there], minlength=len(shares)) > 0
-        factor, limit = fill(steep, layout.capacity - base, np.where(runs, demand, 0.0))
+        free = layout.capacity - base
+        if self._bounded:
+            steep = np.hstack([steep, *(np.array([each.network[way] for each in shares]) for way in (0, 1))])
+            free = np.concatenate([free, layout.bandwidth, layout.bandwidth])
+        factor, limit = fill(steep, free, np.where(runs, demand, 0.0))
         cpu = np.where(there, slope * factor[problem.topology] + fixed, 0.0)
         node_cpu = summed(node_of[there], cpu[there], problem.m)
         entering = np.array([each.throughput for each in layout.topologies])
@@ -158,6 +167,7 @@ class Model:
             delivered=_delivered(graph, current, self._nominal[number]),
             traffic=traffic,
             inter_node=inter,
+            network=_network(graph, current, node_of, worker, layout.problem.m) if self._bounded else np.zeros((2, 0)),
         )
 
     def _latency(self, number: int, share: Share, node_of: Ints, node_cpu: Floats) -> float:
@@ -271,6 +281,14 @@ def _crossing(graph: TopologyGraph, current: Current, node_of: Ints, worker: Int
         total += pair * (every - itself)
         inter += pair * (every - near)
     return total, inter
+
+
+def _network(graph: TopologyGraph, current: Current, node_of: Ints, worker: Ints, m: int) -> Floats:
+    """Bytes/s from each of m nodes to others, and from others to it, shape (2, m)."""
+    senders, receivers, rates, sizes = pairs(graph, current, worker)
+    octets = np.where(np.isnan(sizes), rates * TUPLE_BYTES, sizes)
+    apart = node_of[senders] != node_of[receivers]
+    return np.stack([summed(node_of[ends][apart], octets[apart], m) for ends in (senders, receivers)])
 
 
 def _count(node_of: Ints) -> dict[int, int]:

@@ -83,9 +83,9 @@ def pairs(graph: TopologyGraph, current: Current, worker: Ints) -> Pairs:
     """
     runs = worker >= 0
     if graph.flows is not None:
-        sources, targets, rates = graph.flows
+        sources, targets, rates, sizes = graph.flows
         there = runs[sources] & runs[targets]
-        return sources[there], targets[there], rates[there], np.full(int(there.sum()), np.nan)
+        return sources[there], targets[there], rates[there], sizes[there]
     found = [_of_link(graph, *each, worker) for each in zip(graph.links, current.links, strict=True)]
     if not found:
         none = np.zeros(0, dtype=np.int64)
@@ -165,7 +165,7 @@ def _work(graph: TopologyGraph, received: Floats, emitted: Floats) -> Floats:
 def _measured(graph: TopologyGraph, worker: Ints) -> Current:
     """Measured rates between pairs of tasks that both run: nothing is known of how a missing task changes others."""
     assert graph.flows is not None
-    sources, targets, rates = graph.flows
+    sources, targets, rates, _ = graph.flows
     runs = worker >= 0
     there = rates * (runs[sources] & runs[targets])
     received = summed(targets, there, graph.size)

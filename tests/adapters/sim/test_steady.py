@@ -269,3 +269,52 @@ def test_an_empty_cluster_and_no_topology_are_in_balance():
         nowhere = np.full(problem.n, -1)
         steady = Model(Layout.of(made)).steady(nowhere, nowhere, np.ones(len(made.topologies)))
         assert steady.throughput.sum() == 0
+
+
+def connected(rate, *, size=None, tasks=(1, 1), bandwidths=(1000.0, 1000.0)):
+    """A spout and a bolt, and nodes with networks of so many bytes/s."""
+    made = chain((1.0, 1.0), tasks, rate)
+    streams = tuple(attrs.evolve(each, tuple_bytes=size) for each in made.streams)
+    nodes = [node(name, bandwidth=each) for name, each in zip("abc", bandwidths, strict=False)]
+    return request(nodes, [attrs.evolve(made, streams=streams)])
+
+
+def factor(made, node_of, demand=np.inf):
+    model = Model(Layout.of(made))
+    return model.steady(np.array(node_of), np.array(node_of), np.array([demand])).factor[0]
+
+
+@pytest.mark.parametrize(("size", "most"), [(20.0, 0.5), (None, 0.1)])
+def test_a_full_network_bounds_what_goes_between_nodes_by_the_bytes_of_its_tuples(size, most):
+    made = connected(100.0, size=size)
+    assert factor(made, [0, 1]) == pytest.approx(most)
+    assert factor(made, [0, 1], 0.05) == pytest.approx(0.05)
+    assert factor(made, [0, 0], 3.0) == pytest.approx(3.0), "what stays on a node takes nothing of its network"
+
+
+@pytest.mark.parametrize("bandwidths", [(1000.0, 500.0), (500.0, 1000.0), (500.0, None), (None, 500.0)])
+def test_either_end_of_a_stream_may_be_the_slower_network(bandwidths):
+    assert factor(connected(100.0, size=20.0, bandwidths=bandwidths), [0, 1]) == pytest.approx(0.25)
+
+
+def test_what_comes_from_several_nodes_shares_the_network_of_the_one():
+    made = connected(100.0, size=20.0, tasks=(2, 1), bandwidths=(1000.0, 1000.0, 1000.0))
+    assert factor(made, [1, 2, 0]) == pytest.approx(0.5)
+    both = connected(100.0, size=20.0, tasks=(1, 2), bandwidths=(1000.0, 1000.0, 1000.0))
+    assert factor(both, [0, 1, 2]) == pytest.approx(0.5)
+    assert factor(both, [0, 0, 1]) == pytest.approx(1.0), "half of the tuples stay"
+
+
+def test_topologies_that_share_a_full_network_get_equal_factors():
+    one = connected(100.0, size=20.0)
+    other = attrs.evolve(one.topologies[0], id="u")
+    made = attrs.evolve(one, topologies=(*one.topologies, other))
+    model, node_of = Model(Layout.of(made)), np.array([0, 1, 0, 1])
+    assert model.steady(node_of, node_of, np.ones(2)).factor == pytest.approx([0.25, 0.25])
+    assert model.steady(node_of, node_of, np.array([0.1, 1.0])).factor == pytest.approx([0.1, 0.4])
+
+
+def test_measured_flows_take_the_bytes_that_were_measured():
+    flow = Flow(source="t/c0/0", target="t/c1/0", tuples=100.0, bytes=4000.0)
+    made = attrs.evolve(connected(100.0), metrics=Metrics(flows=(flow,)))
+    assert factor(made, [0, 1]) == pytest.approx(0.25)
