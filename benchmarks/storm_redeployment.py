@@ -2,7 +2,8 @@
 
 Every minute tasks of a running word count are redeployed: by Storm's rebalance command, by restarts of the workers that
 a plan changes, and by seats, so many at once. Then OTD adjusts Storm's deployment, one task a round. `headgate
-reproduce otd --live` has the figures of these that the paper prints; here is all that was measured.
+reproduce otd --live` has the figures of these that the paper prints; here is all that was measured. `--poll 1 10`
+measures instead what it costs that workers ask for their assignment so often, in seconds (Figure 9 d).
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import argparse
 import tempfile
 from pathlib import Path
 
+import attrs
+
 from headgate import PluginHost
 from headgate.cli.output import Progress, console, table
 from headgate_storm.experiments.redeployment.degradation import LEVELS
-from headgate_storm.experiments.redeployment.run import ROUNDS, Online, Redeployment, adjust, run
+from headgate_storm.experiments.redeployment.run import ROUNDS, Online, Redeployment, adjust, polled, run
 
 HEADS = ("way", "tasks", *(f"{level:.0%} less" for level in LEVELS), "throughput", "restarts", "seconds")
 
@@ -42,12 +45,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--at-once", type=int, nargs="*", default=[1, 2, 4, 8, 16], help="tasks of a redeployment")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="adjustments of OTD")
+    parser.add_argument("--poll", type=int, nargs="*", default=[], help="values of task.refresh.poll.secs")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = run(PluginHost.load(), Path(folder), Progress(), asked.at_once)
-        otd = adjust(PluginHost.load(), Path(folder), Progress(), asked.rounds)
+        if asked.poll:
+            found = [
+                attrs.evolve(each, way=f"{each.way}, {seconds} s")
+                for seconds in asked.poll
+                for each in polled(PluginHost.load(), Path(folder), Progress(), seconds)
+            ]
+            otd = None
+        else:
+            found = list(run(PluginHost.load(), Path(folder), Progress(), asked.at_once))
+            otd = adjust(PluginHost.load(), Path(folder), Progress(), asked.rounds)
     console().print(table("word count on Storm", HEADS, [row(each) for each in found], numbers=HEADS[1:]))
-    print(online(otd))
+    if otd is not None:
+        print(online(otd))
 
 
 if __name__ == "__main__":

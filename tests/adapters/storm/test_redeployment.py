@@ -27,9 +27,11 @@ from headgate_storm.experiments.redeployment.claims import (
     share,
 )
 from headgate_storm.experiments.redeployment.degradation import LEVELS, Degradation
-from headgate_storm.experiments.redeployment.run import NODES, Online, Redeployment, topology
+from headgate_storm.experiments.redeployment.run import CYCLE, NODES, Online, Redeployment, adjust, topology
 from headgate_storm.experiments.redeployment.saturated import BOTTLENECKS, Saturated, endless, saturated, usage
 
+ADJUSTMENTS = 6
+"""Rounds of OTD on a real cluster. With more, the test takes longer; with fewer, one look's noise decides."""
 RUN = Degradation(usual=100.0, rates=(100.0, 81.0, 80.0, 60.0, 41.0, 40.0, 20.0, 0.0, 0.0, 178.0))
 
 
@@ -161,3 +163,15 @@ def test_the_paper_s_plugin_has_them_and_every_run_that_they_name_is_made():
         nodes=tuple(Node(id=each.host, capacity=Resources(cpu=400, memory=4096), slots=(1, 2)) for each in NODES)
     )
     assert host.schedule("even", Request(cluster=cluster, topologies=(topology(),))).status == "ok"
+
+
+@pytest.mark.storm
+@pytest.mark.slow
+@pytest.mark.matrix
+def test_otd_brings_tasks_together_while_all_workers_run(java, tmp_path):
+    found = adjust(PluginHost.load(), tmp_path, lambda _message: None, ADJUSTMENTS)
+    assert found.migrations >= 3
+    assert found.restarted == 0
+    assert len(found.shares) == len(found.tuples) == 1 + ADJUSTMENTS
+    assert found.tuples[-1] < found.tuples[0]
+    assert found.slow < found.seconds >= CYCLE * ADJUSTMENTS

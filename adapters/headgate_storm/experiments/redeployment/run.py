@@ -16,6 +16,7 @@ from headgate.model import Component, FrozenMap, Kind, Plan, Resources, Stream, 
 from headgate_storm.demo.experiment import Measured, ServedCluster, experiment
 from headgate_storm.experiments.redeployment.choice import redeployed
 from headgate_storm.experiments.redeployment.degradation import Degradation
+from headgate_storm.intake import POLL
 from headgate_storm.local.cluster import SupervisorSpec
 from headgate_storm.seat_moves import SeatMoves
 from headgate_storm.workers.clock import steady
@@ -53,6 +54,8 @@ ROUNDS = 60
 """Adjustments of OTD; in the paper it converges after 61 (section 5.3.2)."""
 REST = 10
 """Adjustments in a row that move nothing, after which OTD is at rest. With fewer, noise of one look ends it early."""
+MOST = 16
+"""Tasks of a redeployment of Figure 9 d, of the 18 that there are."""
 SEED = 5
 SPOUTS = 4
 """Executors of the spout, one a Worker, where OTD adjusts. With one, which has no seat, all lines begin on one node."""
@@ -267,6 +270,28 @@ def run(host: PluginHost, folder: Path, say: Callable[[str], None], at_once: Seq
     with experiment(host, NODES, folder, fill="even") as cluster:
         ways = Redeployments(cluster, say)
         return (ways.storm(), ways.planned("touched", 1), *(ways.planned("seats", tasks) for tasks in at_once))
+
+
+def polled(host: PluginHost, folder: Path, say: Callable[[str], None], seconds: int) -> tuple[Redeployment, ...]:
+    """Measure restarts and seats where workers ask so often for their assignment, on a cluster that ends with the call.
+
+    That is T_W of the paper. T_S has no counterpart: Nimbus sends an assignment to the supervisors at once.
+
+    Args:
+        host: The plugins.
+        folder: Scratch space.
+        say: Takes progress messages.
+        seconds: Storm's `task.refresh.poll.secs`.
+
+    Returns:
+        One task by restarts, and `MOST` by seats.
+
+    Raises:
+        EngineError: The cluster or the topology fail, or a plan cannot be carried out.
+    """
+    with experiment(host, NODES, folder, fill="even", conf={POLL: seconds}) as cluster:
+        ways = Redeployments(cluster, say)
+        return (ways.planned("touched", 1), ways.planned("seats", MOST))
 
 
 def adjust(host: PluginHost, folder: Path, say: Callable[[str], None], rounds: int = ROUNDS) -> Online:
