@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("headgate.storm.service")
 LONGEST = 200
 """Characters of a cluster's name in a database."""
+MANY = 4096
+"""Workers that have to be able to report at a time, or a warning says how many are. With more, it comes where it helps
+nobody; with fewer, a large cluster meets the limit without one."""
 HOOKS: dict[str, list[Any]] = {
     "topology.auto.task.hooks": ["headgate.storm.monitor.TaskHook"],
     "topology.metrics.reporters": [{"class": "headgate.storm.monitor.QueueReporter"}],
@@ -189,7 +192,7 @@ def _collector(settings: ServiceSettings, stack: contextlib.ExitStack) -> Collec
     if settings.collector is None:
         return None
     workers = places(limit, CLIENTS)
-    if workers < CLIENTS:
+    if workers < MANY:
         LOG.warning("%d workers can report at a time: `ulimit -n` is %d, a descriptor for each", workers, limit)
     token = read_or_make_secret(settings.token_file)
     return stack.enter_context(Collector(*settings.collector, token=token, places=workers))
