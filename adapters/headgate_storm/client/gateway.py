@@ -83,12 +83,14 @@ class NimbusGateway:
         try:
             # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
             from py4j.java_gateway import GatewayParameters, JavaGateway, find_jar_path
+
+            from headgate_storm.client.own_errors import OwnErrors
         except ImportError:
             raise EngineError("py4j, which reaches Nimbus, is not installed: pip install 'headgate[storm]'") from None
         try:
             port, token = self._launch(find_jar_path())
             parameters = GatewayParameters(port=port, auth_token=token, auto_convert=True)
-            self._gateway = JavaGateway(gateway_parameters=parameters)
+            self._gateway = JavaGateway(OwnErrors(gateway_parameters=parameters), gateway_parameters=parameters)
             if self.file:
                 self.conf = {**self.conf, **self.read_conf(self.file)}
             # A Java map that stays in the JVM: every client is made from it.

@@ -102,8 +102,5 @@ class ZooKeeper:
 
 def _kind(error: BaseException) -> str:
     """Class of the Java exception that an error tells of."""
-    # PySpark, where this process has a session, looks at the errors of all gateways in its own JVM, and fails there.
-    while not hasattr(error, "java_exception") and error.__context__ is not None:
-        error = error.__context__
     java = getattr(error, "java_exception", None)
     return str(error) if java is None else str(java.getClass().getSimpleName())

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from py4j import java_gateway
+from pyspark.errors.exceptions.captured import install_exception_handler
 
 from headgate.errors import EngineError
 from headgate_storm.client.gateway import NimbusGateway
+from headgate_storm.client.zookeeper import ZooKeeper
 from storm_words import eventually
 
 if TYPE_CHECKING:
@@ -80,6 +83,18 @@ def test_a_topology_that_is_not_there_is_named(cluster: LocalStorm, ask: str) ->
 def test_what_nimbus_refuses_is_told_in_its_words(cluster: LocalStorm, words: str) -> None:
     with pytest.raises(EngineError, match=r"'words': Invalid component missing .*count,words"):
         cluster.gateway.rebalance(words, executors={"missing": 2})
+
+
+def test_errors_are_its_own_in_a_process_in_which_pyspark_had_a_session(
+    cluster: LocalStorm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_gateway, "get_return_value", java_gateway.get_return_value)  # as it is afterwards
+    install_exception_handler()
+    with pytest.raises(EngineError, match=r"^no topology 'nothing' runs on this cluster$"):
+        cluster.gateway.activate("nothing")
+    servers = f"127.0.0.1:{cluster.client_conf['storm.zookeeper.port']}"
+    with ZooKeeper(cluster.gateway, servers) as zookeeper, pytest.raises(LookupError):
+        zookeeper.read("/headgate-nothing")
 
 
 def stay(cluster: LocalStorm) -> bool:
