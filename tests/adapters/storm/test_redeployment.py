@@ -30,8 +30,9 @@ from headgate_storm.experiments.redeployment.degradation import LEVELS, Degradat
 from headgate_storm.experiments.redeployment.run import CYCLE, NODES, Online, Redeployment, adjust, topology
 from headgate_storm.experiments.redeployment.saturated import BOTTLENECKS, Saturated, endless, saturated, usage
 
-ADJUSTMENTS = 6
-"""Rounds of OTD on a real cluster. With more, the test takes longer; with fewer, one look's noise decides."""
+ADJUSTMENTS = 16
+"""Rounds of OTD on a real cluster, each with one look or two. With more, the test takes longer; with fewer, tasks that belong
+together may not have met yet."""
 RUN = Degradation(usual=100.0, rates=(100.0, 81.0, 80.0, 60.0, 41.0, 40.0, 20.0, 0.0, 0.0, 178.0))
 
 
@@ -172,6 +173,6 @@ def test_otd_brings_tasks_together_while_all_workers_run(java, tmp_path):
     found = adjust(PluginHost.load(), tmp_path, lambda _message: None, ADJUSTMENTS)
     assert found.migrations >= 3
     assert found.restarted == 0
-    assert len(found.shares) == len(found.tuples) == 1 + ADJUSTMENTS
-    assert found.tuples[-1] < found.tuples[0]
+    assert ADJUSTMENTS < len(found.shares) == len(found.tuples) <= 1 + 2 * ADJUSTMENTS
+    assert found.tuples[-1] < found.tuples[0] / 2
     assert found.slow < found.seconds >= CYCLE * ADJUSTMENTS
