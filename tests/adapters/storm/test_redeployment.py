@@ -31,8 +31,8 @@ from headgate_storm.experiments.redeployment.run import CYCLE, NODES, Online, Re
 from headgate_storm.experiments.redeployment.saturated import BOTTLENECKS, Saturated, endless, saturated, usage
 
 ADJUSTMENTS = 16
-"""Rounds of OTD on a real cluster, each with one look or two. With more, the test takes longer; with fewer, tasks that belong
-together may not have met yet."""
+"""Rounds of OTD on a real cluster, each with one look or two. With more, the test takes longer; with fewer, tasks that
+belong together may not have met yet."""
 RUN = Degradation(usual=100.0, rates=(100.0, 81.0, 80.0, 60.0, 41.0, 40.0, 20.0, 0.0, 0.0, 178.0))
 
 
