@@ -84,6 +84,7 @@ class NimbusGateway:
             # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
             from py4j.java_gateway import GatewayParameters, JavaGateway, find_jar_path
 
+            # It imports py4j itself.
             from headgate_storm.client.own_errors import OwnErrors
         except ImportError:
             raise EngineError("py4j, which reaches Nimbus, is not installed: pip install 'headgate[storm]'") from None
