@@ -27,7 +27,7 @@ COMMANDS = {
     "demo-storm": "headgate demo storm",
     "clusters": "python benchmarks/production_clusters.py",
     "reproduce": "headgate reproduce",
-    "gain": "python benchmarks/placement_gain.py --seeds 1",
+    "gain": "python benchmarks/placement_gain.py",
 }
 """The command of each block, as the text above it names it."""
 LAST = {"reproduce"}
