@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from headgate.model import Request, StreamSample, Topology
 
-TUPLE_BYTES = 100.0
-"""Bytes of a tuple of which nothing says how long it is, as real tasks that burn send it. With more, networks are full
-at lower rates."""
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headgate_sim.layout import TUPLE_BYTES, Floats, Ints, summed
+from headgate.engines.experiments.sizing import TUPLE_BYTES
+from headgate_sim.layout import Floats, Ints, summed
 from headgate_sim.streams import Current, flow_through, pairs
 
 if TYPE_CHECKING:

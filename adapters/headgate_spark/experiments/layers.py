@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from headgate.engines.experiments.sizing import TUPLE_BYTES
 from headgate.errors import EngineError
 from headgate.model import Component, Kind
 from headgate.model.rates import component_rates, depths, stream_rates
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 SECONDS_PER_POINT = 0.01
 """Seconds of processor time in a second that one point stands for: 100 points are one core."""
-TUPLE_BYTES = 100.0
-"""Payload of a stream that does not state the size of its tuples. With more, shuffling them costs more than a small
-component declares."""
 
 
 @attrs.frozen(kw_only=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headgate.engines.experiments.sizing import TUPLE_BYTES
 from headgate.model import Kind
 from headgate.model.rates import stream_rates
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 MICROS_PER_POINT = 10_000
 """Microseconds of processor time in a second that one point stands for: 100 points are one core."""
-TUPLE_BYTES = 100.0
-"""Payload of a stream that does not state the size of its tuples. With more, serialising them costs more
-than a small component declares."""
 FIELDS = {
     "text": "line",
     "page-views": "page",
