@@ -28,7 +28,6 @@ final class Ledger implements AutoCloseable {
     private final CuratorFramework zookeeper;
     private final String topologies;
     private final String topology;
-    private String told;
 
     /**
      * Reach the ZooKeeper of a worker's Storm.
@@ -105,11 +104,7 @@ final class Ledger implements AutoCloseable {
 
     /** Say what the seats of a worker are, for as long as it lives. */
     void tell(String worker, Map<String, Object> seats) throws Exception {
-        String text = JSONValue.toJSONString(seats);
-        if (!text.equals(told)) {
-            put(path("workers", worker), text);
-            told = text;
-        }
+        put(path("workers", worker), JSONValue.toJSONString(seats));
     }
 
     private void put(String path, String text) throws Exception {
@@ -127,11 +122,6 @@ final class Ledger implements AutoCloseable {
         } catch (KeeperException.NoNodeException gone) {
             create(path, text, CreateMode.EPHEMERAL);
         }
-    }
-
-    /** Say it again next time: the session may have ended, and with it what was said. */
-    void forget() {
-        told = null;
     }
 
     /** What each worker said last, by its name. */

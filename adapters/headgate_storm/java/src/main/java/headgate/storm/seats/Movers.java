@@ -51,6 +51,8 @@ final class Movers implements AutoCloseable {
     /** Since when a seat waits for a state, by task. */
     private final Map<Integer, Long> waiting = new HashMap<>();
     private final ScheduledExecutorService thread;
+    /** What was said of the seats; null if it has to be said again, for the session may have ended, and with it what was said. */
+    private Map<SeatHandover, SeatStatus> told;
     private int looks;
 
     Movers(SeatWorker worker, Map<String, Object> conf, WorkerTopologyContext context) {
@@ -135,7 +137,7 @@ final class Movers implements AutoCloseable {
     private void look() throws Exception {
         boolean plenty = ++looks % PLENTY == 0;
         if (plenty) {
-            ledger.forget();
+            told = null;
             for (String each : worker.seating.components().keySet()) {
                 learn(each, ledger.page(each, null));
             }
@@ -210,11 +212,14 @@ final class Movers implements AutoCloseable {
     /** Do what is to be done before a move is entered. */
     private void ready(SeatHandover seat, LedgerPage page, Entry entry) {
         int wanted = page.wanted(seat.index);
+        if (wanted == Message.NOBODY) {
+            return;
+        }
         boolean tried = page.tried(seat.index);
         String order = seat.task + "@" + entry.epoch;
         if (wanted == seat.task && tried && preparing.add(order)) {
             seat.prepare(why -> later("enter an owner", () -> prepared(seat, entry.epoch + 1, why)));
-        } else if (wanted != Message.NOBODY && !tried && entry.seat == seat.task && preparing.add(order)) {
+        } else if (!tried && entry.seat == seat.task && preparing.add(order)) {
             seat.attempt(why -> later("say whether a state can be had", () -> attempted(seat, entry.epoch + 1, why)));
         }
     }
@@ -240,13 +245,19 @@ final class Movers implements AutoCloseable {
     }
 
     private void tell() throws Exception {
+        Map<SeatHandover, SeatStatus> now = new HashMap<>();
+        seats.values().forEach(seat -> now.put(seat, seat.status()));
+        if (now.equals(told)) { // the same objects: a seat makes another only if something has changed
+            return;
+        }
         Map<String, Object> rows = new TreeMap<>();
-        seats.forEach((task, seat) -> {
+        now.forEach((seat, status) -> {
             List<Object> row = new ArrayList<>(List.of(seat.component, seat.index));
-            row.addAll(seat.status().told());
-            rows.put(String.valueOf(task), row);
+            row.addAll(status.told());
+            rows.put(String.valueOf(seat.task), row);
         });
         ledger.tell(name, Map.of(SEATS, rows));
+        told = now;
     }
 
     private static String host() {

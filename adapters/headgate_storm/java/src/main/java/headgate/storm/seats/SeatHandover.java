@@ -12,8 +12,6 @@ import org.apache.storm.tuple.TupleImpl;
 final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     /** With more, what is due waits longer while tuples come without a break; with less, each tuple costs more. */
     private static final int LOOK = 256;
-    /** The same while none comes, once a millisecond by default; an idle task costs an eighth more with 1. */
-    private static final int IDLE = 8;
 
     final int task;
     final String component;
@@ -28,7 +26,6 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     private final Queue<Runnable> orders = new ConcurrentLinkedQueue<>();
     private volatile SeatStatus status = SeatStatus.NONE;
     private int tuples;
-    private int idles;
     private boolean prepared;
     private long gaveAt;
     private long pauseMicros = -1;
@@ -94,10 +91,7 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     /** While there is nothing to execute; on the executor's thread. */
     @Override
     public void idle() {
-        emission.poll();
-        if (!orders.isEmpty() || !seat.awake() || (++idles & IDLE - 1) == 0) {
-            look();
-        }
+        look();
     }
 
     private void look() {
