@@ -12,21 +12,27 @@ if TYPE_CHECKING:
     from headgate_storm.client.gateway import NimbusGateway
 
 T = TypeVar("T")
-SESSION_MS = 20_000
-"""Milliseconds of silence after which ZooKeeper ends the session. With less, a busy machine loses it."""
+SESSION = 20.0
+"""Seconds of silence after which ZooKeeper ends the session. With less, a busy machine loses it."""
+PATIENCE = 1.5
+"""Times a session's silence in which a call is tried again. With more, a ZooKeeper that hangs holds its caller for longer
+than the one silence that may follow; with less, one that was gone for a session is not waited for."""
+PAUSE_MS = 100
+"""Milliseconds from one try to the next. With less, a ZooKeeper that starts has more to refuse."""
 
 
 class ZooKeeper:
     """A connection from `start` to `stop`, or in a `with` block; it ends with the JVM of its gateway, too."""
 
-    def __init__(self, gateway: NimbusGateway, servers: str) -> None:
+    def __init__(self, gateway: NimbusGateway, servers: str, *, session: float = SESSION) -> None:
         """Take the way; nothing is connected yet.
 
         Args:
             gateway: Its JVM has Storm's own client.
             servers: HOST:PORT of each server, with commas between.
+            session: Seconds of silence after which the session ends; a call takes at most two and a half times as many.
         """
-        self.servers = servers
+        self.servers, self._session_ms = servers, round(1_000 * session)
         self._gateway = gateway
         self._client: Any = None
 
@@ -39,8 +45,9 @@ class ZooKeeper:
     def start(self) -> Self:
         """Connect; whether a server is there is found out by the first call."""
         curator = self._gateway.jvm.org.apache.storm.shade.org.apache.curator
-        retry = curator.retry.RetryNTimes(20, 100)
-        self._client = curator.framework.CuratorFrameworkFactory.newClient(self.servers, SESSION_MS, SESSION_MS, retry)
+        session = self._session_ms
+        retry = curator.retry.RetryUntilElapsed(round(PATIENCE * session), PAUSE_MS)
+        self._client = curator.framework.CuratorFrameworkFactory.newClient(self.servers, session, session, retry)
         self._client.start()
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections import Counter
 from pathlib import Path
@@ -95,6 +96,16 @@ def test_errors_are_its_own_in_a_process_in_which_pyspark_had_a_session(
     servers = f"127.0.0.1:{cluster.client_conf['storm.zookeeper.port']}"
     with ZooKeeper(cluster.gateway, servers) as zookeeper, pytest.raises(LookupError):
         zookeeper.read("/headgate-nothing")
+
+
+def test_a_zookeeper_that_hangs_is_told_while_a_session_would_end(cluster: LocalStorm) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:  # the kernel accepts, and nobody answers
+        servers = f"127.0.0.1:{mute.getsockname()[1]}"
+        begin = time.monotonic()
+        with ZooKeeper(cluster.gateway, servers, session=1) as zookeeper, pytest.raises(EngineError) as told:
+            zookeeper.read("/headgate")
+    assert str(told.value).startswith(f"the ledger of seats cannot be reached at ZooKeeper {servers}: ")
+    assert time.monotonic() - begin < 12  # 2.5 s on an idle machine; twenty tries took more than twenty
 
 
 def stay(cluster: LocalStorm) -> bool:
