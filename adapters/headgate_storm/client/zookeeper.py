@@ -15,8 +15,8 @@ T = TypeVar("T")
 SESSION = 20.0
 """Seconds of silence after which ZooKeeper ends the session. With less, a busy machine loses it."""
 PATIENCE = 1.5
-"""Times a session's silence in which a call is tried again. With more, a ZooKeeper that hangs holds its caller for longer
-than the one silence that may follow; with less, one that was gone for a session is not waited for."""
+"""Sessions' silences in which a call is tried again; one more may follow. With more, a ZooKeeper that hangs holds its
+caller for longer; with less, one that was gone for a session is not waited for."""
 PAUSE_MS = 100
 """Milliseconds from one try to the next. With less, a ZooKeeper that starts has more to refuse."""
 
