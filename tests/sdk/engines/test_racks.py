@@ -171,6 +171,9 @@ def test_a_rack_has_a_name_and_one_rate_with_which_something_runs():
         racks_of([NodeLimits(rack=FIRST), NodeLimits(rack=Rack("rack-1"))])
     with pytest.raises(EngineError, match="a link of a of 10 bit/s: at least 64000 are needed"):
         Rack("a", 10.0)
+    assert len(Rack(254 * "a").name) == 254
+    with pytest.raises(EngineError, match=r"^a{20}\.\.\. is a rack's name of 255 bytes: at most 254 are kept$"):
+        Rack(255 * "a")
     with pytest.raises(EngineError, match="a rack without a name"):
         Rack("")
 

@@ -18,6 +18,8 @@ LEAST_RATE = 64e3
 """Bits per second; with less no daemon's heartbeats come in time."""
 LEAST_CORES = 0.05
 """Cores; with less a JVM does not start within minutes."""
+LONGEST = 254
+"""Bytes of a rack's name: Linux keeps no more as the alias of an interface, in which it is found again."""
 
 
 @attrs.frozen
@@ -36,6 +38,8 @@ class Rack:
         """Check the bound."""
         if not self.name:
             raise EngineError("a rack without a name: schedulers know it by one")
+        if (size := len(self.name.encode())) > LONGEST:
+            raise EngineError(f"{self.name[:20]}... is a rack's name of {size} bytes: at most {LONGEST} are kept")
         _check_rate(f"a link of {self.name}", self.rate)
 
 
