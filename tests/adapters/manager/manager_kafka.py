@@ -19,7 +19,9 @@ SILENT.propagate = False
 
 def send(broker, topic, values, **more):
     """Put values, documents or bytes, into a topic; they are there when this returns."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5}, logger=SILENT)
+    # without idempotence a batch that is tried again, as the topic is made, comes after the next one
+    conf = {"bootstrap.servers": broker.bootstrap, "linger.ms": 5, "enable.idempotence": True}
+    producer = Producer(conf, logger=SILENT)
     failed = []
     for value in values:
         raw = value if isinstance(value, bytes | None) else json.dumps(value).encode()
