@@ -78,10 +78,11 @@ PARTS = {
 
 
 def lay_out(folder: Path, part: Part) -> None:
-    """Packages in `src`, the tests, and mutmut's configuration."""
+    """Packages in `src`, the tests, the documents that some of them read, and mutmut's configuration."""
     for root in ("sdk", "plugins", "adapters", "schemas"):
         shutil.copytree(ROOT / root, folder / "src", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "tests", folder / "tests", dirs_exist_ok=True)
+    for root in ("tests", "docs"):
+        shutil.copytree(ROOT / root, folder / root, dirs_exist_ok=True)
     shutil.rmtree(folder / "mutants" / "tests", ignore_errors=True)
     # Python forgets a folder of its path that is not there when it starts, and would import the code that is installed
     (folder / "mutants" / "src").mkdir(parents=True, exist_ok=True)
@@ -95,6 +96,7 @@ pytest_add_cli_args = ["-m", "not ({NEEDLESS})", "-p", "no:cacheprovider", "-o",
 process_isolation = "forkserver"
 forkserver_warmup = "import"
 preload_modules_file = "preload.txt"
+also_copy = ["docs"]
 use_git_change_detection = false
 on_dependency_change = "ignore"
 timeout_multiplier = 3.0
