@@ -36,7 +36,7 @@ def told(make):
     def prepare():
         with one_process(make.__name__):
             try:
-                return "" if make() else "a JVM ended without writing it"
+                return "" if make() else "its JVM ended without writing it, or its time was over"
             except EngineError as error:
                 return str(error)
 

@@ -83,6 +83,5 @@ def test_the_table_says_what_was_not_searched(monkeypatch):
     done = CliRunner().invoke(headgate, ["compare", "dstorm:linear", "-s", "optimal"])
     assert done.exit_code == 0
     assert "ok, not searched" in done.stdout
-    assert "between" in done.stdout  # "nodes" is on a line of its own where a busy machine "ended early", too
     assert "no plan has less" not in done.stdout
     assert "different tasks, and no search for better" in done.stderr
