@@ -139,10 +139,8 @@ def run_command(
     # numpy and cattrs cost 0.3 s, which a list of commands, which imports this module, does not need.
     from headgate_pipeline.remote import working_copy
     from headgate_pipeline.reporting.thresholds import USUAL, Threshold
-    from headgate_pipeline.run import PipelineJob, run
-    from headgate_pipeline.session import LOCAL, SessionConfig, session
+    from headgate_pipeline.run import PipelineJob
 
-    streams = follow is not None or available
     for_folders = {"--follow": follow is not None, "--available": available, "--compact": compact}
     for_folders |= {"--keep-samples": keep_samples is not None, "--master": place["master"] is not None}
     _refuse_url(samples, output, [option for option, given in for_folders.items() if given])
@@ -160,15 +158,31 @@ def run_command(
             may_wait=follow is not None,
             names=(samples, output),
         )
-        if streams:
-            with session(SessionConfig(**place | {"master": place["master"] or LOCAL}), results) as spark:
-                broken = _stream(spark, job, follow, as_json=as_json)
+        if follow is not None or available:
+            broken = _streamed(job, follow, place, as_json=as_json)
         else:
-            done = run(job, _opener(place, backend, results), say)
-            _show(*done, as_json=as_json)
-            broken = bool(done[2].breaches)
+            broken = _once(job, _opener(place, backend, results), as_json=as_json)
     if broken:
         raise SystemExit(1)
+
+
+def _once(job: PipelineJob, opener: Opener, *, as_json: bool) -> bool:
+    """Run once; whether a threshold is broken."""
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
+    from headgate_pipeline.run import run
+
+    update, knowledge, report = run(job, opener, say)
+    _show(update, knowledge, report, as_json=as_json)
+    return bool(report.breaches)
+
+
+def _streamed(job: PipelineJob, interval: float | None, place: Mapping[str, Any], *, as_json: bool) -> bool:
+    """Run as a stream in a session of its own; whether a threshold is broken."""
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
+    from headgate_pipeline.session import LOCAL, SessionConfig, session
+
+    with session(SessionConfig(**{**place, "master": place["master"] or LOCAL}), job.output) as spark:
+        return _stream(spark, job, interval, as_json=as_json)
 
 
 def _refuse_url(samples: str, output: str, given: Sequence[str]) -> None:

@@ -108,9 +108,7 @@ def sweep(
     results.jsonl, one experiment a line, and sweep.html with one table and the charts.
     """
     # The reports and the plugins' host cost 0.3 s, which a list of commands, which imports this module, does not need.
-    from headgate.documents import unstructure, write_text
     from headgate.plugins.bench import BENCH, bench_of
-    from headgate_pipeline.sweeps.charts import SHARED, shared, sweep_page
     from headgate_pipeline.sweeps.experiments import Sweep
     from headgate_pipeline.sweeps.sweep import summary
     from headgate_pipeline.sweeps.sweep import sweep as run
@@ -130,15 +128,24 @@ def sweep(
         bench = stack.enter_context(bench_of(plugins(), engine))
         spark = None if one_process or real else _spark(stack, place, output)
         outcomes = run(asked, output, spark, _teller(), bench)
-    cells = summary(outcomes)
-    write_text(output / "sweep.html", sweep_page(cells, asked.seconds))
-    emit(unstructure(cells), *([] if as_json else _tables(cells)), as_json=as_json)
-    for error in sorted({each.error for each in outcomes if each.error}):
+    _report(summary(outcomes), asked.seconds, output / "sweep.html", as_json=as_json)
+    errors = sorted({each.error for each in outcomes if each.error})
+    for error in errors:
         say(f"failed: {error}")
+    context.exit(1 if errors else 0)
+
+
+def _report(cells: Sequence[Cell], seconds: float, page: Path, *, as_json: bool) -> None:
+    """Show the tables, and write the page with the charts."""
+    # The reports cost 0.2 s, which a list of commands does not need.
+    from headgate.documents import unstructure, write_text
+    from headgate_pipeline.sweeps.charts import SHARED, shared, sweep_page
+
+    write_text(page, sweep_page(cells, seconds))
+    emit(unstructure(cells), *([] if as_json else _tables(cells)), as_json=as_json)
     if shared(cells):
         say(SHARED)
-    say(f"wrote {output / 'sweep.html'}")
-    context.exit(1 if any(each.error for each in outcomes) else 0)
+    say(f"wrote {page}")
 
 
 class Default(NamedTuple):

@@ -166,15 +166,22 @@ def serve(
         host.schedule(scheduler, Request(), options)  # the first plan of a process imports half of it: not in a round
         # Last, for its endpoint file lets Nimbus in: all that a round needs is there.
         bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port))
-        intake, seats = None, None
-        if settings.nimbus is not None:
-            nimbus = NimbusConnection(settings.nimbus)
-            stack.callback(nimbus.stop)
-            intake = _intake(settings, rounds, collector, nimbus)
-            seats = SeatMoves(nimbus, settings.at_once)
-            stack.callback(seats.stop)
+        intake, seats = _actions(settings, rounds, collector, stack)
         target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience, intake=intake, seats=seats)
         yield Service(target=target, collector=collector, bridge=bridge, settings=settings, samples=samples)
+
+
+def _actions(
+    settings: ServiceSettings, rounds: Rounds, collector: Collector | None, stack: contextlib.ExitStack
+) -> tuple[StormIntake | None, SeatMoves | None]:
+    """What pauses topologies and what moves tasks with seats; none of both where Nimbus is not reached."""
+    if settings.nimbus is None:
+        return None, None
+    nimbus = NimbusConnection(settings.nimbus)
+    stack.callback(nimbus.stop)
+    seats = SeatMoves(nimbus, settings.at_once)
+    stack.callback(seats.stop)
+    return _intake(settings, rounds, collector, nimbus), seats
 
 
 def _intake(

@@ -108,13 +108,7 @@ def storm(
     from headgate_storm.install.installation import Installation
     from headgate_storm.service import ServiceSettings
 
-    if samples is not None and collector is None:
-        raise click.UsageError("--samples keeps what workers report: give --collector HOST:PORT as well")
-    if settings.get("drain") is not None and (home is None or collector is None):
-        raise click.UsageError(
-            "--drain pauses topologies until workers report that they are empty: "
-            "give --home and --collector HOST:PORT as well"
-        )
+    _refuse_halves(samples, collector, home, drain=settings.get("drain") is not None)
     host = plugins(context)
     host.options(scheduler, options)
     control = make(Control, settings, engine="storm", scheduler=scheduler, options=options)
@@ -134,6 +128,17 @@ def storm(
     with isolated(host, wanted=control.isolation != "thread") as apart:
         bad = _serve(apart, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
     context.exit(1 if bad else 0)
+
+
+def _refuse_halves(samples: Path | None, collector: tuple[str, int] | None, home: Path | None, *, drain: bool) -> None:
+    """Refuse options whose other half is missing."""
+    if samples is not None and collector is None:
+        raise click.UsageError("--samples keeps what workers report: give --collector HOST:PORT as well")
+    if drain and (home is None or collector is None):
+        raise click.UsageError(
+            "--drain pauses topologies until workers report that they are empty: "
+            "give --home and --collector HOST:PORT as well"
+        )
 
 
 def _serve(

@@ -77,10 +77,7 @@ def command(
     again. Where the scheduler raises, its traceback is shown.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headgate.documents import unstructure
-    from headgate.testing.conform import conform
     from headgate.testing.engine_trial import EngineTrial
-    from headgate.testing.rules import RULES
 
     if explain is not None:
         _explain(explain, as_json=as_json)
@@ -97,6 +94,18 @@ def command(
         )
         context.exit(_engine(host, trial, as_json=as_json))
     host.options(name, options)  # a name or an option that there is not is refused before anything is said
+    context.exit(_scheduler(host, name, seed, options, save, as_json=as_json))
+
+
+def _scheduler(
+    host: PluginHost, name: str, seed: int, options: dict[str, Any], save: Path | None, *, as_json: bool
+) -> int:
+    """Show the report of a scheduler; the exit code."""
+    # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
+    from headgate.documents import unstructure
+    from headgate.testing.conform import conform
+    from headgate.testing.rules import RULES
+
     with steps(name, len(RULES), "rules") as tell:
         found = conform(name, seed=seed, host=host, options=options, tell=tell)
     rows = [(MARK[row.status], row.rule, row.requests or "", row.detail) for row in found.rows]
@@ -104,7 +113,7 @@ def command(
     emit(unstructure(found), report, as_json=as_json)
     for line in _failures(found, options, save):
         say(line)
-    context.exit(0 if found.passed else 1)
+    return 0 if found.passed else 1
 
 
 def _engine(host: PluginHost, trial: EngineTrial, *, as_json: bool) -> int:

@@ -104,17 +104,23 @@ def run_scheduler(
         problem.lend(lent)
         call = SchedulerCall(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
         answer = _ask_here(call, cancellation)
-    reasons = answer.reasons
     if answer.changed:
         problem = Problem.of(restore(parse(before), Request))
-    elif not reasons:
-        problem, reasons = _judge(name, request, answer.plan, problem)
-    plan: Plan = answer.plan
-    if reasons:
-        plan = Plan(status=Status.HELD, reasons=reasons, assignment=_live(problem))
-    elif answer.early and not any(each.code == ENDED_EARLY for each in plan.reasons):
-        plan = attrs.evolve(plan, reasons=(*plan.reasons, _ended_early(name)))
+    problem, plan = _accept(name, request, answer, problem)
     return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
+
+
+def _accept(name: str, request: Request, answer: Answer, problem: Problem) -> tuple[Problem, Plan]:
+    """Problem on which a plan is scored, and the plan of an answer if it keeps every rule, else a HELD one."""
+    reasons = answer.reasons
+    if not reasons:
+        problem, reasons = _judge(name, request, answer.plan, problem)
+    if reasons:
+        return problem, Plan(status=Status.HELD, reasons=reasons, assignment=_live(problem))
+    plan: Plan = answer.plan
+    if answer.early and not any(each.code == ENDED_EARLY for each in plan.reasons):
+        plan = attrs.evolve(plan, reasons=(*plan.reasons, _ended_early(name)))
+    return problem, plan
 
 
 def _ask_here(call: SchedulerCall, cancellation: Cancellation | None) -> Answer:
