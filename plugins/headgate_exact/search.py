@@ -11,6 +11,7 @@ import numpy as np
 
 from headgate.model import ENDED_EARLY, NOT_SEARCHED, Bound, Reason, Slot, Status
 from headgate.problem import Problem
+from headgate.toolbox.cancel import offer
 from headgate.toolbox.limited import plan_within_limit
 from headgate_exact.placement import CLASSES, place
 from headgate_exact.solver import Budget
@@ -50,12 +51,22 @@ def search(request: Request, options: Options, ask: Ask | None = None) -> Plan:
     names = (FOR_THROUGHPUT if by_profiles else FOR_TRAFFIC) if options.ask and options.measured else ()
     asked = {name: ask(name, ASKED * request.limits.deadline) for name in names} if ask is not None else {}
     others = {name: plan for name, plan in asked.items() if plan is not None}
+    _offer(others, by_profiles=by_profiles)
     if by_profiles:
         plan = most_throughput(request, options, budget, others)
     else:
         plan = least_traffic(Problem.of(request, measured=options.measured), options, budget, others)
     proven = plan.bound is not None and plan.bound.proven
     return attrs.evolve(plan, reasons=(*plan.reasons, _cut_short())) if budget.cut and not proven else plan
+
+
+def _offer(others: Mapping[str, Plan], *, by_profiles: bool) -> None:
+    """Offer the best plan from which the search starts: a machine that is busy may leave no time to make another."""
+    whole = [plan for plan in others.values() if plan.status is Status.OK]
+    if whole and by_profiles:
+        offer(max(whole, key=lambda plan: plan.scores.throughput or 0.0))
+    elif whole:
+        offer(min(whole, key=_order))
 
 
 def _cut_short() -> Reason:
@@ -82,6 +93,8 @@ def least_traffic(problem: Problem, options: Options, budget: Budget, others: Ma
     sound = _is_sound(problem)
     known = [problem.node_of(plan.assignment) for plan in others.values() if plan.status is Status.OK]
     greedy = known[0] if known else start(problem)
+    if not known and _holds(problem, greedy):
+        offer(plan_within_limit(problem, greedy, "a packing, made before the search"))
     starts = [each for each in (*known, *[problem.current] * sound, greedy) if _holds(problem, each)]
     found = place(problem, starts, options, budget)
     if found.infeasible and sound:

@@ -19,6 +19,7 @@ from headgate.model import Bound, Reason, Status
 from headgate.model.rescale import rescaled
 from headgate.problem import Problem
 from headgate.problem.profiles import FULL, counts_of
+from headgate.toolbox.cancel import offer
 from headgate.toolbox.instance_counts import InstanceCounts
 from headgate_exact.any_number import AnyNumber, Highest, highest_of_any
 from headgate_exact.feasibility import UNITS, Counts, at_most, by_columns, by_counts, columns_of, most, rate_of, takes
@@ -63,6 +64,8 @@ def most_throughput(request: Request, options: Options, budget: Budget, others: 
     starts = [each for plan in others.values() for each in [_counts_of(instances, plan)] if each is not None]
     starts += [each for each in [_start(instances, limit, options)] if each is not None]
     best = max(starts, key=lambda each: rate_of(instances, each), default=None)
+    if best is not None and not others:
+        offer(instances.plan(best, rate_of(instances, best), "the numbers from which the search starts"))
     highest = highest_of_any(any_number, limit, best)
     if highest.shares is not None:
         best = _rounded(instances, highest.shares, best)

@@ -205,8 +205,9 @@ class SchedulerSpec:
         are broken by id, randomness comes from `request.seed` alone. There is no I/O, no clock, no change of an
         argument. A task that cannot be placed is a status with reasons (`Problem.plan` makes them), never an
         exception. Planning ends within `request.limits.deadline` seconds, or the host holds the running
-        assignment; a search that says how it is ended (`headgate.toolbox.cancel.on_cancel`) is asked for its best
-        plan so far before that, and only such a plan may differ from run to run. At most
+        assignment, or takes a plan that the scheduler has offered (`headgate.toolbox.cancel.offer`); a search that
+        says how it is ended (`headgate.toolbox.cancel.on_cancel`) is asked for its best plan so far before that, and
+        only such plans may differ from run to run. At most
         `request.limits.max_moves` running tasks move; without `request.limits.restarts` none does, and no task joins
         a worker that runs, for either would restart its process (`Room` and `Problem.plan` know), but for topologies
         whose tasks move live.

@@ -74,7 +74,8 @@ def run_scheduler(
     An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
     What it prints goes to stderr, so that data on stdout stays data. A search that says how it is ended
     (`headgate.toolbox.cancel`) is asked for its best plan so far when `ASKED` of the deadline is over, and with a
-    `cancellation` by Ctrl-C too; the plan then says so (`ENDED_EARLY`). Without `takes_problem` it is given no arrays.
+    `cancellation` by Ctrl-C too; the plan then says so (`ENDED_EARLY`), as does one that was offered and stands where
+    the answer is late. Without `takes_problem` it is given no arrays.
 
     Args:
         name: Name of the scheduler.
@@ -251,6 +252,9 @@ def attempt(call: SchedulerCall, cancel: Cancellation, *, mind: bool) -> tuple[A
         _run(thread, outcome, min(deadline, threading.TIMEOUT_MAX), cancel, mind=mind)
     if not outcome.done.is_set():
         thread.name = lost
+        if cancel.offered is not None:
+            cancel.overtaken = True
+            return cancel.offered, ()
     reasons = _failures(name, outcome, deadline)  # before the value: it may come just now
     return outcome.value, reasons
 
@@ -295,7 +299,7 @@ def _run(
             raise
         answered()
         cancellation.request()
-        if not done.wait(min(seconds, GRACE)):
+        if not done.wait(min(seconds, GRACE)) and cancellation.offered is None:
             raise
 
 

@@ -72,10 +72,10 @@ def _answer(host: PluginHost, name: str, request: Request, options: dict[str, An
         LOG.removeHandler(kept)
     answers.write(as_line({"step": "decided"}))
     if reasons:
-        said = {"reasons": [unstructure(each) for each in reasons], "unfit": abandoned(), "traceback": kept.text}
+        said = {"reasons": [unstructure(each) for each in reasons], "traceback": kept.text}
     else:
         said = _what(name, request, plan, early=cancel.ended)
-    answers.write(as_line(said))
+    answers.write(as_line({**said, "unfit": abandoned()}))
 
 
 class _Kept(logging.Handler):

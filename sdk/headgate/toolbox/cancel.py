@@ -8,6 +8,8 @@ from contextvars import ContextVar
 
 import attrs
 
+from headgate.model import Plan
+
 
 @attrs.define
 class Cancellation:
@@ -18,17 +20,21 @@ class Cancellation:
         inner: Cancellation of another scheduler's run for which the search waits, None if there is none.
         requested: Whether the search is to end, or is to end as soon as it has a callback.
         lacking: Whether a plan of another scheduler, for which the search waited, came too late or was cut short.
+        offered: Plan that stands where the deadline comes before the answer, None until the scheduler offers one.
+        overtaken: Whether it came so, and the offered plan stands.
     """
 
     callback: Callable[[], None] | None = None
     requested: bool = False
     inner: Cancellation | None = None
     lacking: bool = False
+    offered: Plan | None = None
+    overtaken: bool = False
 
     @property
     def ended(self) -> bool:
-        """True if a search was asked to end, and had said how, or if one was that it waited for."""
-        return self.lacking or (self.requested and self.callback is not None)
+        """True if a search was asked to end, and had said how, if one was that it waited for, or if it was late."""
+        return self.lacking or self.overtaken or (self.requested and self.callback is not None)
 
     def request(self) -> None:
         """End the search now, or when it begins; a callback that raises is left to the deadline."""
@@ -56,6 +62,20 @@ def on_cancel(callback: Callable[[], None]) -> None:
         # The request may have come between the start of the thread and this line.
         if cancellation.requested:
             callback()
+
+
+def offer(plan: Plan) -> None:
+    """Offer, from within a scheduler, a plan that stands if the deadline comes before the answer.
+
+    It is for what a search has before it begins: on a machine that is busy, asking the search for its best plan may not
+    leave the time to make one.
+
+    Args:
+        plan: The best plan so far, checked as an answer is; a later offer takes its place.
+    """
+    cancellation = _CANCELLATION.get()
+    if cancellation is not None:
+        cancellation.offered = plan
 
 
 def attach(cancellation: Cancellation | None) -> None:

@@ -25,7 +25,7 @@ import os, re, signal, sys, threading, time
 import attrs
 from headgate.hooks import Description, hookimpl
 from headgate.model import Plan
-from headgate.toolbox.cancel import on_cancel
+from headgate.toolbox.cancel import offer, on_cancel
 
 def writes(descriptor):
     try:
@@ -67,6 +67,7 @@ BEASTS = {
     "scribbles": "[os.write(each, b'scribble\\n') for each in range(3, 9) if writes(each)]; time.sleep(3600)",
     "asks": "return ask('even', 5.0)",
     "searches": f"enough = threading.Event(); on_cancel(enough.set); enough.wait(); {PLAN}",
+    "offers": "offer(problem.plan([0] * problem.n)); time.sleep(3600)",
     "changes": f"request.assignment.__init__({{}}); {PLAN}",
 }
 NAMES = {name: f"apart-{name}" for name in BEASTS}
@@ -151,6 +152,14 @@ def test_what_it_prints_is_no_data(host, capfd):
 def test_a_search_is_ended_near_its_deadline(host):
     plan = host.schedule("apart-searches", attrs.evolve(REQUEST, limits=Limits(deadline=3.0)))
     assert (plan.status, [reason.code for reason in plan.reasons]) == (Status.OK, [ENDED_EARLY])
+
+
+def test_a_plan_that_was_offered_stands_and_the_process_that_is_late_is_not_asked_again(host):
+    asked = attrs.evolve(REQUEST, limits=Limits(deadline=1.0))
+    for plan in (host.schedule("apart-offers", asked) for _ in range(2)):
+        assert (plan.status, [reason.code for reason in plan.reasons]) == (Status.OK, [ENDED_EARLY])
+        (waiting,) = host.processes._idle["apart-offers"]
+        assert waiting._step == "asked"  # another one, which was asked nothing yet
 
 
 def test_one_that_is_not_prepared_is_held(host, monkeypatch):

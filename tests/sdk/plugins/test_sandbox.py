@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from functools import cache
+from functools import cache, partial
 
 import attrs
 import pytest
@@ -34,7 +34,7 @@ from headgate.plugins.sandbox import ABANDONED, ASKED
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
 from headgate.testing import FirstFit, make_cases
-from headgate.toolbox.cancel import Cancellation, on_cancel
+from headgate.toolbox.cancel import Cancellation, offer, on_cancel
 from patience import PATIENCE
 from small_requests import component, node, topology, word_count
 from small_requests import request as asked_for
@@ -252,6 +252,57 @@ def test_a_search_is_asked_for_its_best_plan_at_its_share_of_the_deadline(early)
     assert (plan.label, [reason.code for reason in plan.reasons]) == ("ok, ended early", [ENDED_EARLY])
     assert EARLY * 20.0 - 0.1 <= float(plan.explanation) < 20.0
     assert 0.5 < ASKED < 0.95  # not long before the deadline, and not too late
+
+
+@pytest.fixture
+def goes_on():
+    """A wait beyond the deadline, which ends with the test."""
+    over = threading.Event()
+    yield partial(over.wait, PATIENCE)
+    over.set()
+
+
+@pytest.mark.parametrize("nodes", [(1,), (0, 1)])
+def test_a_plan_that_was_offered_last_stands_where_the_answer_is_late(nodes, goes_on):
+    def act(request):
+        """Offers a plan on one node after the other."""
+        problem = Problem.of(request)
+        for at in nodes:
+            offer(problem.plan([at] * problem.n))
+        goes_on()
+
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=1.0))
+    plan = PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked)
+    assert {slot.node for slot in plan.assignment.values()} == {asked.cluster.nodes[1].id}
+    assert plan.reasons[-1].code == ENDED_EARLY
+
+
+def test_a_plan_that_was_offered_is_checked_as_an_answer_is(goes_on):
+    def act(_request):
+        """Offers what is no plan."""
+        offer("no plan")
+        goes_on()
+
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=1.0))
+    plan = PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked)
+    assert (plan.status, plan.reasons[0].code) == (Status.HELD, "type")
+
+
+def test_ctrl_c_takes_a_plan_that_was_offered_by_one_that_does_not_hear_it(monkeypatch, goes_on):
+    monkeypatch.setattr("headgate.plugins.sandbox.GRACE", 0.1)
+
+    def act(request):
+        """Offers a plan, is interrupted, and goes on."""
+        on_cancel(lambda: None)
+        offer(FirstFit().headgate_schedule(Problem.of(request)))
+        os.kill(os.getpid(), signal.SIGINT)
+        goes_on()
+
+    try:
+        plan = interrupted(act, Cancellation())
+    except KeyboardInterrupt:  # would end all tests
+        pytest.fail("the interruption was not heard")
+    assert (plan.status, [reason.code for reason in plan.reasons]) == (Status.OK, [ENDED_EARLY])
 
 
 class Asking(Scheduler):
