@@ -174,7 +174,7 @@ def serve(
 def _actions(
     settings: ServiceSettings, rounds: Rounds, collector: Collector | None, stack: contextlib.ExitStack
 ) -> tuple[StormIntake | None, SeatMoves | None]:
-    """What pauses topologies and what moves tasks with seats; none of both where Nimbus is not reached."""
+    """Pauses of topologies, and moves of tasks with seats; none of both where Nimbus is not reached."""
     if settings.nimbus is None:
         return None, None
     nimbus = NimbusConnection(settings.nimbus)
