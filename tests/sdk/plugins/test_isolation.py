@@ -75,7 +75,8 @@ NAMES = {name: f"apart-{name}" for name in BEASTS}
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("plugins")
+    folder = tmp_path_factory.mktemp("plugins") / "apart"
+    folder.mkdir()
     sources = {NAMES[name]: HEAD.replace("PREPARE", "pass").replace("BODY", body) for name, body in BEASTS.items()}
     sources["apart-slow"] = HEAD.replace("PREPARE", "time.sleep(3600)").replace("BODY", PLAN)
     install(folder, "apart", sources)
@@ -110,7 +111,7 @@ HELD = {
     "sleeps": ("deadline", "has no plan after 0.5 s (limits.deadline); "),
     "leaves": ("crashed", "ended its process (exit code 7)"),
     "crashes": ("crashed", "ended its process (signal SIGSEGV)"),
-    "raises": ("raised", "raised RuntimeError: broken (plugins0/apart_"),
+    "raises": ("raised", "raised RuntimeError: broken (apart/apart_"),
     "searched": ("raised", f"raised RuntimeError: {THRESHOLDS}"),
     "nothing": ("type", "a Plan is expected, not NoneType"),
     "unwritable": ("answer", "answered a plan that cannot be written"),
