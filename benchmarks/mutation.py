@@ -38,10 +38,19 @@ EQUAL = (
 PRELOADED = ("pytest", "numpy", "attrs", "cattrs", "jsonschema", "click", "rich")
 """Imported once for all mutants. Nothing of Headgate is: what runs as it is imported has to be mutated as well. Nothing
 that has a pytest plugin is either: pytest warns that it cannot rewrite it, and warnings are errors."""
+IMPORTED = "addopts=--import-mode=importlib"
+"""Setting of pytest by which tests are imported, and nothing else is added."""
 ABORTED = 255
 """Exit code of a worker whose tests could not even begin: a mutant may cause that, most of them do not."""
 EVIDENCE = ("*/claims.py", "*/workloads.py", "*/improvements.py", "*/evidence/*", "*/plugin.py")
 """Figures of papers, requests to try, and descriptions: no algorithms."""
+UNSEEN = 33
+"""Exit code of mutants that no test reaches in the process of the tests."""
+ELSEWHERE = {
+    "headgate.plugins.worker.": ("__main__.", "tests/sdk/plugins/test_isolation.py"),
+    "headgate.plugins.prints.": ("headgate.plugins.prints.", "tests/sdk/cli/test_streams.py"),
+}
+"""Modules that run in processes which tests start, where mutmut does not see them, their names there, and the tests."""
 KILLED = {1, 3, 24, -24, 36, 152, 255, -9, -11}
 """Exit codes of a worker whose tests failed, ran out of time, or crashed."""
 
@@ -61,7 +70,10 @@ def package(name: str, *code: str, tests: str) -> Part:
 
 ROOMS = ("model", "documents", "problem", "toolbox", "plugins", "control")
 PARTS = {
-    "core": Part(tuple(f"src/headgate/{each}/*" for each in ROOMS), tuple(f"tests/sdk/{each}" for each in ROOMS)),
+    "core": Part(
+        tuple(f"src/headgate/{each}/*" for each in ROOMS),
+        (*(f"tests/sdk/{each}" for each in ROOMS), "tests/sdk/test_api.py"),
+    ),
     "baselines": package("headgate_baselines", tests="tests/plugins/baselines"),
     "dstorm": package("headgate_dstorm", tests="tests/plugins/dstorm"),
     "exact": package("headgate_exact", tests="tests/plugins/exact"),
@@ -92,7 +104,7 @@ source_paths = ["src"]
 only_mutate = {json.dumps(part.code)}
 do_not_mutate = {json.dumps(EVIDENCE)}
 pytest_add_cli_args_test_selection = {json.dumps(part.tests)}
-pytest_add_cli_args = ["-m", "not ({NEEDLESS})", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
+pytest_add_cli_args = ["-m", "not ({NEEDLESS})", "-p", "no:cacheprovider", "-o", "{IMPORTED}"]
 process_isolation = "forkserver"
 forkserver_warmup = "import"
 preload_modules_file = "preload.txt"
@@ -140,7 +152,20 @@ def run(folder: Path, part: Part, sample: int, seed: int, children: int) -> dict
         sys.exit(f"most tests could not begin:\n{words(done)}")
     if None in found.values():
         sys.exit(f"mutmut did not end:\n{words(done)}")
-    return found
+    return {name: tried_elsewhere(folder, name) if code == UNSEEN else code for name, code in found.items()}
+
+
+def tried_elsewhere(folder: Path, name: str) -> int:
+    """Exit code of the tests that start the process in which a mutant runs."""
+    module = next((each for each in ELSEWHERE if name.startswith(each)), None)
+    if module is None:
+        return UNSEEN
+    there, tests = ELSEWHERE[module]
+    mutant = there + name.removeprefix(module)
+    environment = {**os.environ, "PYTHONPATH": str(folder / "mutants" / "src"), "MUTANT_UNDER_TEST": mutant}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o", IMPORTED, tests]
+    done = subprocess.run(command, cwd=folder / "mutants", env=environment, capture_output=True, check=False)
+    return done.returncode
 
 
 def difference(folder: Path, name: str) -> list[str]:

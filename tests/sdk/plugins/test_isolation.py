@@ -25,6 +25,7 @@ import os, re, signal, sys, threading, time
 import attrs
 from headgate.hooks import Description, hookimpl
 from headgate.model import Plan
+from headgate.problem import Problem
 from headgate.toolbox.cancel import offer, on_cancel
 
 def writes(descriptor):
@@ -79,6 +80,9 @@ def host(tmp_path_factory):
     folder.mkdir()
     sources = {NAMES[name]: HEAD.replace("PREPARE", "pass").replace("BODY", body) for name, body in BEASTS.items()}
     sources["apart-slow"] = HEAD.replace("PREPARE", "time.sleep(3600)").replace("BODY", PLAN)
+    sources["apart-ready"] = HEAD.replace("PREPARE", "self.plan = Problem.plan").replace(
+        "BODY", "return self.plan(problem, [0] * problem.n)"
+    )
     install(folder, "apart", sources)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
@@ -161,6 +165,10 @@ def test_a_plan_that_was_offered_stands_and_the_process_that_is_late_is_not_aske
         assert (plan.status, [reason.code for reason in plan.reasons]) == (Status.OK, [ENDED_EARLY])
         (waiting,) = host.processes._idle["apart-offers"]
         assert waiting._step == "asked"  # another one, which was asked nothing yet
+
+
+def test_one_that_has_to_be_prepared_is(host):
+    assert host.schedule("apart-ready", REQUEST).status is Status.OK
 
 
 def test_one_that_is_not_prepared_is_held(host, monkeypatch):
