@@ -10,6 +10,7 @@ from headgate.model import (
     Component,
     ConstraintKind,
     Kind,
+    Limits,
     Node,
     Request,
     Resources,
@@ -21,6 +22,7 @@ from headgate.model import (
 from headgate.testing.constraints import broken_constraints
 from headgate_storm.nimbus.constraints import constraints_of
 from headgate_storm.nimbus.mistakes import mistakes_of
+from patience import PATIENCE
 
 PAIRS = [["spout", "b0"], ["b2", "spout"], ["b1", "b2"], ["b1", "b0"], ["b1", "spout"]]
 PARTS = frozenset({"spout", "b0", "b1", "b2", "b3"})
@@ -131,7 +133,7 @@ def solver_case(bolts, limit):
     nodes = tuple(
         Node(id=f"s{number}", capacity=Resources(cpu=120.0, memory=1200.0), slots=(0, 1)) for number in range(4)
     )
-    return Request(cluster=Cluster(nodes=nodes), topologies=(topology,))
+    return Request(cluster=Cluster(nodes=nodes), topologies=(topology,), limits=Limits(deadline=PATIENCE))
 
 
 @pytest.mark.parametrize("scheduler", ["resource-aware", "dstorm", "dstorm-plus", "even", "otd", "hetero"])

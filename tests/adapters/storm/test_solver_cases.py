@@ -52,6 +52,8 @@ def headgate(jvm: Any, cluster: Any, scheduler: str, folder: Path) -> None:
     with Bridge(rounds.answer, folder / "endpoint.json"):
         nimbus.schedule(cluster.getTopologies(), cluster)
     nimbus.cleanup()
+    said = list(cluster.getStatusMap().values())
+    assert not any("does not answer" in each for each in said), said  # else Storm's own scheduler placed them
 
 
 @pytest.mark.parametrize("name", map(case, CASES))
