@@ -16,7 +16,7 @@ from headgate.control.round import Outcome, Round
 from headgate.documents import dumps, loads, restore
 from headgate.documents.schema import schema_of
 from headgate.errors import DocumentError
-from headgate.hooks import hookimpl
+from headgate.hooks import Description, hookimpl
 from headgate.model import FrozenMap, Limits, Metrics, Observation, Plan, TaskSample
 from headgate.plugins.host import PluginHost
 from headgate.testing import FirstFit
@@ -164,6 +164,36 @@ def test_an_engine_is_asked_what_it_keeps_only_where_nothing_moves():
     host = PluginHost().with_plugin("memory", Dealer()).with_plugin("judge", Judge([0, 1]))
     assert Loop(host, Control(scheduler="judge", engine="memory"), target).round().outcome == "executed"
     assert "keeps" not in target.calls
+
+
+@attrs.frozen(kw_only=True)
+class Place:
+    """Options of a scheduler: the node of all tasks."""
+
+    node: int = 0
+
+
+class OneNode:
+    """Places all tasks on the node that its options name."""
+
+    @hookimpl
+    def headgate_describe(self):
+        return Description(summary="All on one node.", options=Place)
+
+    @hookimpl
+    def headgate_schedule(self, problem, options):
+        return problem.plan([options.node] * problem.n)
+
+
+@pytest.mark.parametrize(("options", "node"), [({}, "a"), ({"node": 1}, "b")])
+def test_options_of_the_scheduler_arrive(options, node):
+    target = machine()
+    host = PluginHost().with_plugin("memory", Engine()).with_plugin("one", OneNode())
+    control = Control(
+        scheduler="one", engine="memory", options=FrozenMap(options), guards=Guards(cooldown=0.0, gain=-1.0)
+    )
+    done = Loop(host, control, target).round()
+    assert {slot.node for slot in done.plan.assignment.values()} == {node}
 
 
 class FullDisk:

@@ -60,6 +60,19 @@ def test_sums_equal_those_over_every_pair(instance):
 
 
 @given(instances())
+def test_what_a_task_exchanges_with_each_node_is_the_sum_over_the_others(instance):
+    n, uniform, flows, node_of = instance
+    traffic = build(n, uniform, flows)
+    table = pairs(traffic)
+    for task in range(n):
+        asked = [
+            sum(table[task, each] + table[each, task] for each in range(n) if each != task and node_of[each] == node)
+            for node in range(NODES)
+        ]
+        assert traffic.of_task(task, node_of, NODES).tolist() == asked
+
+
+@given(instances())
 def test_units_are_the_rates_within_half_a_unit_a_pair(instance):
     n, uniform, flows, _ = instance
     traffic = build(n, uniform, flows)
