@@ -31,6 +31,13 @@ def test_a_set_weighs_what_its_tasks_exchange_and_exceed(seed):
         assert (excess == 0) == (held and workers.needed(chosen.tolist())[0] <= problem.slots[at])
 
 
+@pytest.mark.parametrize(("sizes", "small"), [(20, True), (21, False)])
+def test_heaps_of_too_many_sizes_are_not_weighed(sizes, small):
+    heaps = [component(f"c{number:02}", heap=1.0 + number) for number in range(sizes)]
+    asked = request([node("a")], [topology("t", *heaps, worker_heap=1000.0)])
+    assert (NodeCosts.of(Problem.of(asked)) is not None) == small  # 2**20 combinations
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_what_is_found_is_feasible_and_costs_no_more_than_a_start(seed):
     problem = Problem.of(tight_heaps(seed) if seed % 2 else random_request(seed))
