@@ -160,7 +160,7 @@ def test_a_search_is_ended_near_its_deadline(host):
 
 
 def test_a_plan_that_was_offered_stands_and_the_process_that_is_late_is_not_asked_again(host):
-    asked = attrs.evolve(REQUEST, limits=Limits(deadline=1.0))
+    asked = attrs.evolve(REQUEST, limits=Limits(deadline=3.0))
     for plan in (host.schedule("apart-offers", asked) for _ in range(2)):
         assert (plan.status, [reason.code for reason in plan.reasons]) == (Status.OK, [ENDED_EARLY])
         (waiting,) = host.processes._idle["apart-offers"]

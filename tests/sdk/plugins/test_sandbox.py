@@ -271,7 +271,7 @@ def test_a_plan_that_was_offered_last_stands_where_the_answer_is_late(nodes, goe
             offer(problem.plan([at] * problem.n))
         goes_on()
 
-    asked = attrs.evolve(word_count(), limits=Limits(deadline=1.0))
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=3.0))
     plan = PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked)
     assert {slot.node for slot in plan.assignment.values()} == {asked.cluster.nodes[1].id}
     assert plan.reasons[-1].code == ENDED_EARLY
@@ -283,7 +283,7 @@ def test_a_plan_that_was_offered_is_checked_as_an_answer_is(goes_on):
         offer("no plan")
         goes_on()
 
-    asked = attrs.evolve(word_count(), limits=Limits(deadline=1.0))
+    asked = attrs.evolve(word_count(), limits=Limits(deadline=3.0))
     plan = PluginHost().with_plugin("act", Scheduler(act)).schedule("act", asked)
     assert (plan.status, plan.reasons[0].code) == (Status.HELD, "type")
 
