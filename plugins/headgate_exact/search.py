@@ -51,7 +51,8 @@ def search(request: Request, options: Options, ask: Ask | None = None) -> Plan:
     names = (FOR_THROUGHPUT if by_profiles else FOR_TRAFFIC) if options.ask and options.measured else ()
     asked = {name: ask(name, ASKED * request.limits.deadline) for name in names} if ask is not None else {}
     others = {name: plan for name, plan in asked.items() if plan is not None}
-    _offer(others, by_profiles=by_profiles)
+    if (Problem.of(request).current < 0).any():  # else what runs is held, which may be better than where others start
+        _offer(others, by_profiles=by_profiles)
     if by_profiles:
         plan = most_throughput(request, options, budget, others)
     else:
@@ -93,7 +94,7 @@ def least_traffic(problem: Problem, options: Options, budget: Budget, others: Ma
     sound = _is_sound(problem)
     known = [problem.node_of(plan.assignment) for plan in others.values() if plan.status is Status.OK]
     greedy = known[0] if known else start(problem)
-    if not known and _holds(problem, greedy):
+    if not known and (problem.current < 0).any() and _holds(problem, greedy):
         offer(plan_within_limit(problem, greedy, "a packing, made before the search"))
     starts = [each for each in (*known, *[problem.current] * sound, greedy) if _holds(problem, each)]
     found = place(problem, starts, options, budget)

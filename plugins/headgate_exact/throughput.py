@@ -64,7 +64,7 @@ def most_throughput(request: Request, options: Options, budget: Budget, others: 
     starts = [each for plan in others.values() for each in [_counts_of(instances, plan)] if each is not None]
     starts += [each for each in [_start(instances, limit, options)] if each is not None]
     best = max(starts, key=lambda each: rate_of(instances, each), default=None)
-    if best is not None and not others:
+    if best is not None and not others and not request.assignment:
         offer(instances.plan(best, rate_of(instances, best), "the numbers from which the search starts"))
     highest = highest_of_any(any_number, limit, best)
     if highest.shares is not None:

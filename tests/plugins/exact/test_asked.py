@@ -6,12 +6,14 @@ import attrs
 import pytest
 
 from headgate.model import NOT_SEARCHED
+from headgate.model.rescale import rescaled
 from headgate.plugins.host import PluginHost
 from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headgate_exact import placement
 from headgate_exact.options import Options
 from headgate_exact.search import search
 from hetero_cases import profiled
+from small_requests import word_count
 
 TRAFFIC, THROUGHPUT = micro_benchmark("linear", BenchmarkSetting(cs=40)), profiled([[0.1, 0.2]])
 
@@ -26,10 +28,25 @@ def asked(request, **options):
 @pytest.mark.parametrize(
     ("request_", "names"), [(TRAFFIC, ["dstorm-plus", "dstorm"]), (THROUGHPUT, ["hetero-plus", "hetero"])]
 )
-def test_the_schedulers_of_its_objective_are_asked_for_a_third_of_the_deadline_each(request_, names):
+def test_the_schedulers_of_its_objective_are_asked_for_three_tenths_of_the_deadline_each(request_, names):
     limits = attrs.evolve(request_.limits, deadline=100.0)
     heard = asked(attrs.evolve(request_, limits=limits))
     assert heard == [(name, pytest.approx(30.0)) for name in names]
+
+
+@pytest.mark.parametrize("request_", [word_count(), THROUGHPUT])
+@pytest.mark.parametrize("others", [(), ("dstorm", "hetero")])
+def test_a_plan_is_offered_only_where_some_task_runs_nowhere(request_, others, monkeypatch):
+    offered = []
+    for module in ("search", "throughput"):
+        monkeypatch.setattr(f"headgate_exact.{module}.offer", offered.append)
+    host = PluginHost.load(("optimal", *others))
+    patient = attrs.evolve(request_, limits=attrs.evolve(request_.limits, deadline=60.0))
+    plan = host.schedule("optimal", patient, Options(effort=0.005))
+    assert len(offered) == 1
+    running = attrs.evolve(rescaled(patient, plan), assignment=plan.assignment)
+    host.schedule("optimal", running, Options(effort=0.005))
+    assert len(offered) == 1
 
 
 @pytest.mark.parametrize("options", [{"ask": False}, {"measured": False}])
