@@ -85,7 +85,9 @@ def all_reports(collector: Collector, own: dict[tuple[int, int], int]) -> tuple[
     reports = collector.recent(3600)
     flows = flows_between(reports, {*LINES, *COUNTS, SINK})
     acked = sum(row.acked for report in reports for row in report.tasks)
-    return reports if sum(flows.values()) >= sum(own.values()) and acked >= 2 * TUPLES else None
+    received = sum(row.received for report in reports for row in report.tasks if row.task in (*COUNTS, SINK))
+    whole = min(sum(flows.values()), received) >= sum(own.values()) and acked >= 2 * TUPLES
+    return reports if whole else None  # workers report a second after each other
 
 
 def flows_between(reports: tuple[Report, ...], tasks: set[int]) -> Counter[tuple[int, int]]:

@@ -96,8 +96,10 @@ def test_reports_are_what_the_topology_counted_across_moves(seat_storm: LocalSto
 
 def whole(collector: Collector, tuples: int) -> tuple[Report, ...] | None:
     reports = collector.recent(3600)
-    acked = sum(row.acked for report in reports for row in report.tasks)
-    return reports if sum(flows(reports).values()) >= tuples and acked >= 2 * TUPLES else None
+    rows = [row for report in reports for row in report.tasks]
+    received = sum(row.received for row in rows if SEATS[row.task] in (*COUNTS, SINK))
+    all_done = received >= 4 * TUPLES and sum(row.acked for row in rows) >= 2 * TUPLES
+    return reports if all_done and sum(flows(reports).values()) >= tuples else None
 
 
 def check_tasks(reports: tuple[Report, ...], own: dict[tuple[int, int], int]) -> None:
