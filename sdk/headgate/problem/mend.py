@@ -8,7 +8,6 @@ import numpy as np
 
 from headgate.model import ConstraintKind
 from headgate.problem.broken import breaks_on_nodes
-from headgate.problem.peers import peer_traffic
 from headgate.problem.room import Room
 from headgate.problem.soften import soften
 
@@ -160,7 +159,7 @@ class _Mending:
 
     def _best(self, task: int, fits: Flags) -> int:
         """Of some nodes the one whose tasks the task exchanges most with; the lowest of equals."""
-        units = peer_traffic(self.problem, self.room.node_of, task)
+        units = self.problem.traffic.of_task(task, self.room.node_of, self.problem.m)
         return int(np.where(fits, units, -1).argmax())
 
     def _exchange(self, task: int) -> bool:
@@ -241,7 +240,7 @@ class _Mending:
         """Nodes to try for a task, the best one last: where it is wanted, where its own component is, by traffic."""
         fits = self.room.fits(task)
         nodes = np.flatnonzero(fits)
-        units = peer_traffic(self.problem, self.room.node_of, task)[nodes]
+        units = self.problem.traffic.of_task(task, self.room.node_of, self.problem.m)[nodes]
         own = (self.problem.component == self.problem.component[task]) & (self.room.node_of >= 0)
         beside = np.isin(nodes, self.room.node_of[own])
         ways: list[int] = nodes[np.lexsort((-nodes, units, beside, nodes == self.wanted[task]))].tolist()

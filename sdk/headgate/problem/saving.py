@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.problem.peers import peer_traffic
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -105,4 +103,5 @@ class _Saving:
 
     def _peers(self, task: int) -> NDArray[np.int64]:
         self._left -= 1
-        return peer_traffic(self._placement.problem, self._placement.room.node_of, task)
+        problem, node_of = self._placement.problem, self._placement.room.node_of
+        return problem.traffic.of_task(task, node_of, problem.m)

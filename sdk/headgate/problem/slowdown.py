@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from headgate.model import FrozenMap, Reason
 from headgate.problem.batches import Batch
 from headgate.problem.broken import breaks_on_nodes
-from headgate.problem.peers import peer_traffic
 from headgate.problem.room import Room
 from headgate.problem.saving import save_traffic
 from headgate.problem.timed import TimedPlacement
@@ -248,7 +247,7 @@ class _Balancing:
         if not open_to.any():
             return None
         open_to &= room.fits(task)
-        peers = peer_traffic(self._problem, room.node_of, task)
+        peers = self._problem.traffic.of_task(task, room.node_of, self._problem.m)
         left = self._batch.waves([each for each in on[node] if each != task], node)
         runs = int(self._problem.current[task])
         nodes = np.flatnonzero(open_to).tolist()

@@ -8,7 +8,6 @@ import attrs
 import numpy as np
 
 from headgate.problem.constraints import DomainCounts
-from headgate.problem.peers import peer_traffic
 from headgate.problem.room import Room
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class _Softening:
             return False
         self.room.remove(task)
         fits = np.flatnonzero(self.room.fits(task))
-        units = peer_traffic(self.problem, self.room.node_of, task)
+        units = self.problem.traffic.of_task(task, self.room.node_of, self.problem.m)
         there = min(fits.tolist(), key=lambda node: (cost[node], -units[node], node), default=here)
         if cost[there] >= cost[here]:
             there = here

@@ -149,18 +149,21 @@ class Traffic:
             node_of: Node index of each task, shape (n,), -1 for a task without one.
             m: Number of nodes.
         """
-        others = node_of.copy()
-        others[task] = -1
         found, blocks = np.zeros(m, dtype=np.int64), self.blocks
-        sends = np.flatnonzero((blocks.source_start <= task) & (task < blocks.source_stop)).tolist()
-        takes = np.flatnonzero((blocks.target_start <= task) & (task < blocks.target_stop)).tolist()
-        for each in sends:
-            found += blocks.rate[each] * _count(others[blocks.target_start[each] : blocks.target_stop[each]], m)
-        for each in takes:
-            found += blocks.rate[each] * _count(others[blocks.source_start[each] : blocks.source_stop[each]], m)
-        row = slice(self.symmetric.indptr[task], self.symmetric.indptr[task + 1])
-        node = others[self.symmetric.indices[row]]
-        np.add.at(found, node[node >= 0], self.symmetric.rate[row][node >= 0])
+        sends = (blocks.source_start <= task) & (task < blocks.source_stop)
+        receives = (blocks.target_start <= task) & (task < blocks.target_stop)
+        for mine, first, last in (
+            (sends, blocks.target_start, blocks.target_stop),
+            (receives, blocks.source_start, blocks.source_stop),
+        ):
+            for at in np.flatnonzero(mine).tolist():
+                peers, rate = slice(int(first[at]), int(last[at])), int(blocks.rate[at])
+                found += rate * _count(node_of[peers], m)
+                if peers.start <= task < peers.stop and node_of[task] >= 0:
+                    found[node_of[task]] -= rate  # no task sends to itself
+        row = slice(int(self.symmetric.indptr[task]), int(self.symmetric.indptr[task + 1]))
+        nodes = node_of[self.symmetric.indices[row]]
+        np.add.at(found, nodes[nodes >= 0], self.symmetric.rate[row][nodes >= 0])
         return found
 
     def _together(self, node_of: NDArray[np.int64]) -> int:

@@ -30,7 +30,8 @@ from headgate.model.constraint import COUNTED
 from headgate.plugins.host import PluginHost
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
-from headgate.problem.peers import peer_traffic
+from headgate.problem.saving import _Saving
+from headgate.problem.timed import TimedPlacement
 from headgate.testing.strategies import requests
 from small_requests import component, node, request, topology
 
@@ -257,8 +258,8 @@ def test_traffic_is_saved_beside_a_pinned_task_that_overloads_its_node():
 
 
 def test_each_look_for_traffic_to_save_is_counted(monkeypatch):
-    looks = []
-    monkeypatch.setattr("headgate.problem.saving.peer_traffic", lambda *args: looks.append(1) or peer_traffic(*args))
+    looks, look = [], _Saving._peers
+    monkeypatch.setattr(_Saving, "_peers", lambda *args: looks.append(1) or look(*args))
     saved = talking(0).plan([0] * 16).scores.inter_node
     assert 40 < len(looks) < 10_000
     for most in (0, 40):
@@ -266,6 +267,23 @@ def test_each_look_for_traffic_to_save_is_counted(monkeypatch):
         monkeypatch.setattr("headgate.problem.slowdown.LOOKS", most)
         assert talking(0).plan([0] * 16).scores.inter_node > saved
         assert len(looks) <= most
+
+
+@given(questions(), st.data(), st.none() | st.floats(1.0, 1e6))
+def test_what_each_node_takes_after_moves_is_what_it_would_take_at_once(question, data, bandwidth):
+    problem, node_of = question
+    nodes = tuple(attrs.evolve(each, bandwidth=bandwidth) for each in problem.request.cluster.nodes)
+    problem = Problem.of(attrs.evolve(problem.request, cluster=attrs.evolve(problem.request.cluster, nodes=nodes)))
+    assume(problem.batches)
+    (batch,) = problem.batches
+    free = np.flatnonzero(problem.fixed < 0).tolist()
+    where = np.where(problem.fixed >= 0, problem.fixed, np.array(node_of, dtype=np.int64))
+    placement = TimedPlacement(problem, batch, where)
+    for task in data.draw(st.lists(st.sampled_from(free), max_size=4)) if free else ():
+        where[task] = data.draw(st.integers(0, problem.m - 1))
+        placement.move(task, int(where[task]))
+    for found, asked in zip(placement.times, TimedPlacement(problem, batch, where).times, strict=True):
+        assert found == pytest.approx(asked)
 
 
 def test_the_check_names_the_seconds_of_a_plan_that_is_too_slow():
