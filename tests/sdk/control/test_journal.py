@@ -54,6 +54,7 @@ def test_a_journal_puts_full_files_aside_and_is_read_back_in_order(tmp_path):
         journal.append({"number": number, "text": "x" * 20})  # two a file
     assert sorted(each.name for each in tmp_path.iterdir()) == [place.name, *(f"{place.name}.{n}" for n in (1, 2, 3))]
     assert [each["number"] for each in read_journal(place)] == list(range(22, 30))
+    assert all(len(each.read_text().splitlines()) == 2 for each in tmp_path.iterdir())
     FileJournal(place, largest=60, files=3).append({"number": 30})
     assert [each["number"] for each in read_journal(place)] == [*range(24, 31)]
 

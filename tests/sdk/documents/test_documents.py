@@ -125,6 +125,16 @@ def test_a_document_at_fault_is_refused_at_the_place(text, where):
     assert len(str(caught.value)) < 600
 
 
+def test_a_file_that_is_no_text_is_refused_with_its_name_and_the_reason(tmp_path):
+    with pytest.raises(DocumentError) as told:
+        loads(document().encode("utf-16"), Request)
+    file = tmp_path / "request.json"
+    file.write_bytes(document().encode("utf-16"))
+    with pytest.raises(DocumentError) as caught:
+        read(file, Request)
+    assert (caught.value.message, caught.value.source) == (told.value.message, str(file))
+
+
 def test_the_unspoilt_document_is_fine():
     assert Problem.of(loads(document(), Request)).n == 3
 

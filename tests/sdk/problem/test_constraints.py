@@ -239,6 +239,7 @@ class TestReasons:
     def test_labels_that_no_node_has(self):
         reason = all_on_the_first(asked(on("only_on", ("db",), disk="nvme"))).reasons[0]
         assert "db only on disk=nvme; without this constraint t/db/0 fits on n0" in reason.message
+        assert (reason.code, reason.subject, reason.need, reason.have) == ("constraint", "t/db/0", 1.0, 0.0)
 
     def test_a_set_that_no_node_holds(self):
         reason = Problem.of(asked(TOGETHER, cpu=250.0)).plan([0, 1, 2, 0, 1]).reasons[0]
@@ -248,6 +249,7 @@ class TestReasons:
         rules = on("only_on", ("db",), disk="nvme"), on("only_on", ("db",), rack="none")
         reason = all_on_the_first(asked(*rules)).reasons[0]
         assert "db only on disk=nvme; db only on rack=none; to relax one is not enough" in reason.message
+        assert (reason.code, reason.subject, reason.need, reason.have) == ("constraint", "t/db/0", 1.0, 0.0)
 
     @pytest.mark.parametrize("scheduler", ["even", "dstorm", "resource-aware"])
     def test_a_slot_that_others_have_for_their_constraint_is_not_called_room(self, scheduler):

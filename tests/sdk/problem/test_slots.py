@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import Limits, Reason
+from headgate.model import Constraint, ConstraintKind, Limits, Reason, Scope
 from headgate.problem import Problem
 from headgate.problem.slots import assign_slots
 from headgate.testing.strategies import requests
@@ -169,3 +169,12 @@ def test_no_worker_begins_for_tasks_that_move_while_theirs_run():
     assert len(set(assign_slots(Problem.of(made), here, numbers)[0].values())) == 3
     live = attrs.evolve(made, topologies=tuple(attrs.evolve(each, live=True) for each in made.topologies))
     assert set(map(str, assign_slots(Problem.of(live), here, numbers)[0].values())) == {"a:6700"}
+
+
+def test_constraints_within_workers_that_slots_do_not_suffice_for_are_a_reason_with_the_numbers():
+    alone = Constraint(kind=ConstraintKind.AT_MOST, components=("c",), scope=Scope.WORKER, limit=1)
+    made = request([node("a", slots=2)], [topology("t", component("c", 3), constraints=(alone,))])
+    slots, (reason,) = assign_slots(Problem.of(made), np.zeros(3, dtype=np.int64))
+    assert len(slots) == 2
+    message = "node a has 2 slots: constraints within workers leave 1 of its tasks without one; add slots"
+    assert reason == Reason(code="constraint", subject="a", message=message, resource="slots", need=3.0, have=2)

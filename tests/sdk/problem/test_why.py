@@ -138,11 +138,28 @@ def test_a_sentence_tells_what_all_other_nodes_are_short_of():
     asked = request([node("a"), node("b", cpu=10.0), node("c", slots=0)], [topology("t", component("s", 1, 50.0))])
     plan = PluginHost.load().schedule("even", asked)
     found = explain(asked, plan, "t/s/0")
+    assert found.scheduler == "even"
     assert found.sentence == "t/s/0 is on a: no other node can take it (cpu: 1, slots: 1)"
     short = row(found, "b").reasons[0]
     assert (short.resource, short.need, short.have) == ("cpu", 50.0, 10.0)
     assert row(found, "c").slot is None
     assert (found.best, found.break_even) == (None, None)
+
+
+def test_a_node_that_is_full_without_the_task_is_short_of_what_it_needs_there_and_not_of_all_that_runs():
+    parts = (component("s", 1, 50.0), component("x", 2, 60.0))
+    asked = request([node("a"), node("b", cpu=200.0)], [topology("t", *parts)], {"t/s/0": "a", "t/x/0": "b"})
+    plan = Problem.of(asked).plan([1, 0, 1])
+    (short,) = row(explain(asked, plan, "t/s/0"), "a").reasons
+    assert (short.code, short.resource, short.need, short.have) == ("capacity", "cpu", 110.0, 100.0)
+
+
+def test_a_move_beyond_the_limit_is_a_reason_with_both_numbers():
+    running = {"t/s/0": "a", "t/s/1": "a"}
+    asked = request([node("a"), node("b")], [topology("t", component("s", 2, 50.0))], running, max_moves=1)
+    plan = Problem.of(asked).plan([1, 0])
+    (late,) = row(explain(asked, plan, "t/s/1"), "b").reasons
+    assert (late.code, late.subject, late.need, late.have) == ("move-limit", "b", 2.0, 1.0)
 
 
 def test_a_task_without_a_slot_has_rows_too():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from headgate.model import Kind, Stream
 from headgate.problem import Problem
 from headgate.problem.workers import Workers
-from headgate.toolbox.annealing import anneal_chains
+from headgate.toolbox.annealing import _Chains, anneal_chains
 from headgate.toolbox.node_costs import NodeCosts
 from random_requests import random_request
 from small_requests import component, node, request, topology
@@ -67,6 +70,45 @@ def test_it_passes_through_what_no_node_holds():
     start = np.array([0, 0, 0, 1])
     found = anneal_chains(problem, [start], node_cost=0, steps=60, seed=0)
     assert problem.traffic.inter_node(start) > 0 == problem.traffic.inter_node(found)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_chains_weigh_step_by_step_is_what_they_weigh_at_once(seed):
+    problem = Problem.of(tight_heaps(seed) if seed % 2 else random_request(seed))
+    costs = NodeCosts.of(problem)
+    start = np.where(problem.fixed >= 0, problem.fixed, -1)
+    chains = _Chains(problem, costs, [start], 5, np.random.default_rng(seed))
+    chains.cool(40, bool)
+    stays = ~costs.movable
+    assert (chains.at[:, stays] == start[stays]).all()
+    local, excess, used = chains.local.copy(), chains.excess.copy(), chains.used.copy()
+    chains._weigh_all(problem.m)
+    assert (local == chains.local).all()
+    assert excess == pytest.approx(chains.excess)
+    assert (used == chains.used).all()
+
+
+def test_annealing_ends_after_two_in_vain_that_follow_each_other():
+    parts = [component("a", cpu=25.0), component("b", cpu=25.0, kind=Kind.SPOUT, rate=100.0)]
+    asked = request([node("x"), node("y")], [topology("t", *parts, streams=(Stream(source="b", target="a"),))])
+    problem, asks = Problem.of(asked), Counter()
+    for start in ((0, 1), (0, 0)):
+        ended = functools.partial(asks.update, [start])  # says None: go on
+        found = anneal_chains(problem, [np.array(start)], node_cost=0, steps=30, seed=0, ended=ended)
+        assert found[0] == found[1]
+    # one that finds something and two in vain, or two in vain: it asks at every step, and between two annealings
+    assert asks == {(0, 1): 3 * 30 + 2, (0, 0): 2 * 30 + 1}
+
+
+def test_nodes_that_are_used_cost_and_tasks_that_may_not_move_stay():
+    """No task exchanges anything with another: all go to the node of the one that stays, which has room for them."""
+    parts = [component("a", cpu=10.0, movable=False), component("b", 8, cpu=10.0)]
+    asked = request([node(name) for name in "uvwxyz"], [topology("t", *parts)], {"t/a/0": "z"})
+    problem = Problem.of(asked)
+    start = np.array([5, 0, 0, 1, 1, 2, 2, 3, 4])
+    for seed in range(5):
+        found = anneal_chains(problem, [start], node_cost=100, steps=200, seed=seed)
+        assert found.tolist() == [5] * 9
 
 
 def test_a_large_problem_is_left_to_others():

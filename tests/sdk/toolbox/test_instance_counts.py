@@ -113,7 +113,9 @@ def test_where_nothing_has_a_profile_there_is_nothing_to_choose():
     assert (found.names(), found.need.shape, found.given.tolist()) == ((), (0, 1), [])
     plan = found.others("as before")
     assert attrs.evolve(plan, reasons=()) == Problem.of(asked).plan([0, 1], "as before")
-    assert [reason.code for reason in plan.reasons] == ["no-profiles"]
+    message = "no component of the request has a profile, and the scheduler plans by profiles"
+    lacking = {"code": "no-profiles", "subject": "profiles", "resource": "profiles", "need": 1.0, "have": 0.0}
+    assert plan.reasons == (Reason(message=message, **lacking),)
 
 
 def test_a_plan_has_the_counts_that_were_chosen_and_keeps_what_runs_where_it_can():
@@ -215,7 +217,9 @@ def test_fixed_costs_beyond_a_machine_and_tasks_without_a_profile_are_refused_wi
     asked = profiled([[0.1, 0.1]], 0.0, rate=1.0)
     half = attrs.evolve(asked, profiles=asked.profiles[:1])
     lost = InstanceCounts.of(half).plan(np.array([[0, 1]]), 1.0)
-    assert (lost.status, lost.reasons[0].code) == (Status.INFEASIBLE, "profile")
+    lacking = lost.reasons[0]
+    assert (lost.status, lacking.code, lacking.subject) == (Status.INFEASIBLE, "profile", "t/c0")
+    assert (lacking.resource, lacking.need, lacking.have) == ("profiles", 1.0, 0.0)
     assert "t/c0 has no profile for node m1-000, which a task of it may not leave" in lost.reasons[0].message
 
 
