@@ -107,6 +107,14 @@ def test_a_batch_is_the_slowest_node_of_each_stage_after_the_other():
     assert batch.seconds(np.array([1, 1, 1, 1, 1])) == 3 + 4
 
 
+def test_tasks_of_other_topologies_are_in_no_stage():
+    parts = chain(component("a", 2, cpu=100.0), component("b", 1, cpu=100.0))
+    other = topology("s", component("k", 3, cpu=300.0))
+    (batch,) = Problem.of(request([node("x", 100.0)], [other, parts])).batches
+    assert [each.tolist() for each in batch.stages] == [[3, 4], [5]]
+    assert batch.seconds(np.zeros(6, dtype=np.int64)) == 2 + 1
+
+
 def test_a_batch_holds_what_arrives_in_its_interval():
     parts = chain(component("a", 2, cpu=50.0))
     metrics = Metrics(topologies=(TopologySample(topology="t", interval=10.0),))
@@ -282,6 +290,7 @@ def test_what_each_node_takes_after_moves_is_what_it_would_take_at_once(question
     for task in data.draw(st.lists(st.sampled_from(free), max_size=4)) if free else ():
         where[task] = data.draw(st.integers(0, problem.m - 1))
         placement.move(task, int(where[task]))
+    assert placement.room.free == pytest.approx(problem.capacity - problem.used(where))
     for found, asked in zip(placement.times, TimedPlacement(problem, batch, where).times, strict=True):
         assert found == pytest.approx(asked)
 
