@@ -143,7 +143,6 @@ class _SchedulerProcess:
 
     def end(self) -> None:
         """End the process and what it started; idempotent."""
-        self.fit = False
         with contextlib.suppress(ProcessLookupError):
             if self._process.returncode is None:
                 os.killpg(self._process.pid, signal.SIGKILL)

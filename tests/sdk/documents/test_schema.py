@@ -15,6 +15,7 @@ from headgate.documents.schema import schema_id, schema_of
 def test_schemas_are_draft_7_with_a_stable_id_and_refuse_unknown_keys(kind):
     schema = schema_of(kind)
     jsonschema.Draft7Validator.check_schema(schema)
+    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
     assert schema["$id"] == schema_id(kind) == f"https://headgate.dev/schemas/v1/{kind.__name__.lower()}.json"
     parts = [schema, *schema["definitions"].values()]
     assert all(part["additionalProperties"] is False for part in parts)

@@ -170,6 +170,7 @@ class TestFailures:
             host.observe("bad", object(), 1.0)
         (record,) = caplog.records
         assert record.exc_info[1].args == ("broken",)
+        assert record.getMessage().startswith("bad: headgate_observe raised RuntimeError: broken")
 
 
 def bad_in(function):
