@@ -61,8 +61,11 @@ def test_profiles_stand_in_for_what_was_measured_of_a_component_whose_id_has_a_s
     assert {each.task: each.cpu for each in priced.metrics.tasks} == {"t/a/b/0": None, "t/a/0": 9.0}
 
 
-@pytest.mark.parametrize("counts", [{"t/c": 0}, {"t/nobody": 1}, {"t/c": 10**9}])
-def test_numbers_that_cannot_be_are_held(counts):
+@pytest.mark.parametrize(
+    ("counts", "where"),
+    [({"t/c": 0}, "/parallelism/t~1c"), ({"t/nobody": 1}, "/parallelism/t~1nobody"), ({"t/c": 10**9}, None)],
+)
+def test_numbers_that_cannot_be_are_held(counts, where):
     class Lies(Chooses):
         @hookimpl
         def headgate_schedule(self, request):
@@ -71,8 +74,9 @@ def test_numbers_that_cannot_be_are_held(counts):
     asked = request([node("a")], [topology("t", component("c"))])
     plan = PluginHost().with_plugin("x", Lies(counts, None)).schedule("x", asked)
     assert plan.status is Status.HELD
-    with pytest.raises(DocumentError):
+    with pytest.raises(DocumentError) as refused:
         rescaled(asked, Plan(parallelism=FrozenMap(counts)))
+    assert where is None or refused.value.pointer == where
 
 
 def test_profiles_are_what_a_plan_with_an_input_rate_is_checked_on():

@@ -38,6 +38,7 @@ BROKEN = {
     "missing": ("import a_module_that_is_not_there", "ModuleNotFoundError"),
     "nameless": ("", "AttributeError"),
     "garbled": ("def", "SyntaxError"),
+    "unmade": ("class Plugin: pass\nplugin = Plugin", "names the class Plugin, an object of it is needed"),
 }
 
 

@@ -145,7 +145,10 @@ def test_only_tasks_of_a_live_topology_move_where_no_worker_may_restart():
     order = [1, 0, 0, 0, 1]
     plan = Problem.of(free).plan(order)
     assert plan.moves
-    assert {reason.code for reason in check_plan(Problem.of(running), plan)} == {"fixed", "restart"}
+    found = check_plan(Problem.of(running), plan)
+    assert {reason.code for reason in found} == {"fixed", "restart"}
+    for reason in (each for each in found if each.code == "restart"):
+        assert reason.message.startswith(f"the worker in {reason.subject} would restart: ")
     assert check_plan(Problem.of(live), plan) == ()
     assert Problem.of(live).plan(order).assignment == plan.assignment
     assert not Problem.of(running).plan(order).moves

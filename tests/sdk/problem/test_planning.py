@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from headgate.control.loop import judge
@@ -85,3 +87,11 @@ def test_the_loop_carries_out_a_plan_that_starves_on_purpose():
     assert judge(starving(starved()), (), shadow=False) == (None, "")
     assert judge(starving(), (), shadow=False)[0] == "held"
     assert judge(starving(starved(), decision=(-1, -1)), (), shadow=False)[0] == "held"
+
+
+def test_decisions_of_another_number_of_tasks_are_refused_with_both_numbers():
+    problem = Problem.of(word_count())
+    with pytest.raises(ValueError, match=re.escape("node_of has shape (2,), the problem has 5 tasks")):
+        problem.plan([0, 0])
+    with pytest.raises(ValueError, match=re.escape("worker_of has shape (2,), the problem has 5 tasks")):
+        problem.plan([0, 0, 0, 0, 0], worker_of=[0, 0])
