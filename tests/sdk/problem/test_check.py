@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.model import FrozenMap, Move, MoveKind, Resources
+from headgate.model import FrozenMap, Move, MoveKind, Plan, Resources
 from headgate.model.validate import check_request
 from headgate.problem import Problem
 from headgate.problem.check import check_plan
@@ -128,6 +128,13 @@ def test_what_profiles_say_is_over_by_more_than_rounding_is_found(excess, expect
     asked = profiled([[0.1 * (1 + excess)]])
     plan = attrs.evolve(Problem.of(asked).plan([0]), input_rate=1000.0)
     assert [reason.code for reason in check_plan(Problem.of(asked), plan)] == expected
+
+
+def test_an_overloaded_node_is_named_with_the_resource_and_both_amounts():
+    asked = request([node("a")], [topology("t", component("c", 3, cpu=40.0))])
+    plan = Plan(assignment=FrozenMap(dict.fromkeys((f"t/c/{index}" for index in range(3)), at("a"))))
+    over = [each for each in check_plan(Problem.of(asked), plan) if each.code == "capacity"]
+    assert [(each.subject, each.resource, each.need, each.have) for each in over] == [("a", "cpu", 120.0, 100.0)]
 
 
 def test_amounts_at_the_limit_are_taken():

@@ -31,6 +31,7 @@ def test_a_whole_decision_is_an_ok_plan_with_its_scores():
         ([node("a", 70.0), node("b", 80.0)], component("c", 1, cpu=100.0), ("capacity", "cpu", 100.0, 80.0)),
         ([node("a")], component("c", 1, heap=300.0), ("heap", "heap", 300.0, 200.0)),
         ([node("a", slots=0)], component("c"), ("slots", "slots", 1.0, 0.0)),
+        ([node("a", slots=0)], component("c", cpu=100.0), ("slots", "slots", 1.0, 0.0)),  # all that the node has
         ([], component("c"), ("nodes", "nodes", 1.0, 0.0)),
         ([node("a")], component("c"), ("declined", None, None, None)),
     ],
