@@ -107,7 +107,7 @@ class SchedulerProcesses:
 
 
 class _SchedulerProcess:
-    """One process; `fit` while it can be asked again."""
+    """One process; `fit` unless an answer, or the lack of one, says that it cannot be asked again."""
 
     def __init__(self, name: str) -> None:
         self.name, self.fit = name, True
