@@ -33,6 +33,7 @@ nodes = ApartNodes.make([NodeLimits(rate=2e7)])
 print(nodes.network.name.bridge, nodes.hosts[0], flush=True)
 time.sleep(600)
 """
+SWEEP = "from headgate.engines.apart.sweep import sweep; sweep()"
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +184,18 @@ def test_what_a_killed_owner_left_is_removed_by_the_next_start(able):
     assert not left & {*find_groups().names()}
     with netlink() as system:
         assert not system.link_lookup(ifname=bridge)
+
+
+def test_what_several_killed_owners_left_is_removed_though_several_remove_it_at_once(able):
+    owners = [owner() for _ in range(3)]
+    left = {each for each in namespaces() if each.startswith(tuple(bridge[:-2] for _, bridge, _ in owners))}
+    assert len(left) == len(owners)
+    for process, _, _ in owners:
+        end(process)
+    sweeps = [subprocess.Popen([sys.executable, "-c", SWEEP]) for _ in range(4)]
+    assert [each.wait(PATIENCE) for each in sweeps] == [0] * len(sweeps)
+    assert not left & {*namespaces()}
+    assert not left & {*find_groups().names()}
 
 
 def test_nodes_in_which_a_process_lives_stay_when_their_owner_is_gone(able):

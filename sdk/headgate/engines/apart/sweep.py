@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +28,10 @@ def sweep() -> tuple[str, ...]:
     with netlink() as system:
         names = {*namespaces(), *interfaces(system), *groups.names()}
     clusters = {found for each in names if (found := ClusterName.parse(each))}
-    left = sorted(each for each in clusters if not each.owned and not _lives(each, names, groups))
+    left = [each for each in clusters if not each.owned and not _lives(each, names, groups)]
     for each in left:
         remove(each, groups)
-    return tuple(each.bridge for each in left)
+    return tuple(sorted(each.bridge for each in left))
 
 
 def end_nodes(bridge: str) -> None:
@@ -66,7 +67,11 @@ def _lives(cluster: ClusterName, names: Iterable[str], groups: Groups) -> bool:
 
 
 def _inodes(nodes: Iterable[str]) -> set[int]:
-    return {(NAMESPACES / each).stat().st_ino for each in nodes if (NAMESPACES / each).exists()}
+    found: set[int] = set()
+    for each in nodes:
+        with contextlib.suppress(FileNotFoundError):  # another process may sweep, too
+            found.add((NAMESPACES / each).stat().st_ino)
+    return found
 
 
 def _inodes_of_processes() -> set[int]:
