@@ -102,14 +102,15 @@ def down(*, as_json: bool) -> None:
 def add(cores: int, *, as_json: bool) -> None:
     """Add a Worker to the cluster that `up` started, on the next free address."""
     # 0.2 s that a list of commands does not need.
-    from headgate_spark.local.state import note
+    from headgate_spark.local.state import SparkState, note
 
-    cluster = _running_state().cluster()
-    spec = cluster.add_worker(cores)
-    state = note(cluster)
-    state.write()
-    # Written first: from then on `headgate spark down` ends the Worker, and the reaper of this process need not.
-    state.release()
+    with SparkState.alone():
+        cluster = _running_state().cluster()
+        spec = cluster.add_worker(cores)
+        state = note(cluster)
+        state.write()
+        # Written first: from then on `headgate spark down` ends the Worker, and the reaper of this process need not.
+        state.release()
     click.echo(f"added the Worker on {spec.host}", err=True)
     _show(state.describe(), as_json=as_json)
 
@@ -127,12 +128,13 @@ def add(cores: int, *, as_json: bool) -> None:
 def drain(host: str, *, timeout: float, as_json: bool) -> None:
     """Decommission the Worker on HOST: its executors end their tasks, then it goes."""
     # 0.2 s that a list of commands does not need.
-    from headgate_spark.local.state import note
+    from headgate_spark.local.state import SparkState, note
 
-    cluster = _running_state().cluster()
-    in_order = cluster.drain_worker(host, timeout=timeout)
-    state = note(cluster)
-    state.write()
+    with SparkState.alone():
+        cluster = _running_state().cluster()
+        in_order = cluster.drain_worker(host, timeout=timeout)
+        state = note(cluster)
+        state.write()
     how = "went by themselves" if in_order else f"were killed after {timeout:g} s"
     click.echo(f"drained the Worker on {host}; its executors {how}", err=True)
     _show(state.describe(), as_json=as_json)

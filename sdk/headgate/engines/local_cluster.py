@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 import attrs
+from filelock import FileLock, Timeout
 
 from headgate.engines.apart.nodes import ApartNodes
 from headgate.engines.apart.sweep import end_nodes
@@ -69,13 +70,41 @@ class ClusterState:
 
     @classmethod
     def read(cls) -> Self | None:
-        """The cluster of the state file, None if there is no file or none of its processes is left."""
+        """The cluster of the state file, None if there is no file or none of its processes is left.
+
+        Raises:
+            EngineError: Another version of Headgate wrote it.
+        """
         try:
             document = json.loads(cls._file().read_text())
+            daemons = tuple(Daemon(**each | {"log": Path(each["log"])}) for each in document.pop("daemons"))
+            state = cls(daemons=daemons, **document)
         except FileNotFoundError:
             return None
-        daemons = tuple(Daemon(**each | {"log": Path(each["log"])}) for each in document.pop("daemons"))
-        return cls(daemons=daemons, **document) if any(each.members() for each in daemons) else None
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            message = f"{cls._file()} is of another version of Headgate ({error}): end the cluster with that one"
+            raise EngineError(message) from error
+        return state if any(each.members() for each in daemons) else None
+
+    @classmethod
+    @contextlib.contextmanager
+    def alone(cls) -> Iterator[None]:
+        """Keep other commands from changing the cluster in the block; the lock of one that dies is gone.
+
+        Raises:
+            EngineError: Another command changes it now.
+        """
+        cls.folder().parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(cls.folder().with_suffix(".lock"), timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            message = f"another command starts, changes or ends the local {cls.title}: wait until it has ended"
+            raise EngineError(message) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def write(self) -> None:
         """Write the state file, all or nothing."""
@@ -98,14 +127,14 @@ class ClusterState:
             note: What the state file shall say of it once it runs.
 
         Raises:
-            EngineError: One runs already, or it does not start.
+            EngineError: One runs already, another command changes it, or it does not start.
         """
-        if running := cls.read():
-            down = f"headgate {cls.engine} down"
-            raise EngineError(f"a local {cls.title} runs at {running.where}: run `{down}` first")
-        shutil.rmtree(cls.folder(), ignore_errors=True)
-        cls.folder().mkdir(parents=True)
-        with handled():
+        with cls.alone(), handled():
+            if running := cls.read():
+                down = f"headgate {cls.engine} down"
+                raise EngineError(f"a local {cls.title} runs at {running.where}: run `{down}` first")
+            shutil.rmtree(cls.folder(), ignore_errors=True)
+            cls.folder().mkdir(parents=True)
             cluster = make(cls.folder()).start()
             try:
                 state = note(cluster)
@@ -123,9 +152,12 @@ class ClusterState:
         """End the processes of the state file, and remove it; returns what ran, None if nothing did.
 
         What nodes that are apart left, those of earlier clusters too, is removed with it.
+
+        Raises:
+            EngineError: Another command changes it, or another version of Headgate started it.
         """
-        running = cls.read()
-        with held():
+        with cls.alone(), held():
+            running = cls.read()
             if running:
                 end(running.daemons, grace=cls.grace)
                 for group in running._groups():  # noqa: SLF001 - its own

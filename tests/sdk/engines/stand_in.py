@@ -54,6 +54,7 @@ class Cluster(LocalCluster):
 @attrs.frozen(kw_only=True)
 class State(ClusterState):
     engine = "stand-in"
+    title = "stand-in"
 
     @property
     def where(self):
