@@ -82,8 +82,8 @@ class ClusterState:
         except FileNotFoundError:
             return None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            message = f"{cls._file()} is of another version of Headgate ({error}): end the cluster with that one"
-            raise EngineError(message) from error
+            way = "end the cluster with that one, or remove the file if none runs"
+            raise EngineError(f"{cls._file()} is of another version of Headgate ({error}): {way}") from error
         return state if any(each.members() for each in daemons) else None
 
     @classmethod
