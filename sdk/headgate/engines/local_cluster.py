@@ -92,15 +92,17 @@ class ClusterState:
         """Keep other commands from changing the cluster in the block; the lock of one that dies is gone.
 
         Raises:
-            EngineError: Another command changes it now.
+            EngineError: Another command changes it now, or the folder cannot be written.
         """
-        cls.folder().parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(cls.folder().with_suffix(".lock"), timeout=0)
         try:
+            cls.folder().parent.mkdir(parents=True, exist_ok=True)
             lock.acquire()
         except Timeout:
             message = f"another command starts, changes or ends the local {cls.title}: wait until it has ended"
             raise EngineError(message) from None
+        except OSError as error:
+            raise EngineError(f"{cls.folder().parent} cannot be written ({error}): set XDG_CACHE_HOME") from error
         try:
             yield
         finally:

@@ -49,6 +49,14 @@ def test_while_one_command_changes_it_no_other_does(folder):
     assert State.end() is None
 
 
+def test_a_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
+    taken = tmp_path / "taken"
+    taken.touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(taken))
+    with pytest.raises(EngineError, match=f"{State.folder().parent} cannot be written .*: set XDG_CACHE_HOME"):
+        State.end()
+
+
 OTHERS = ("", "[]", "{}", '{"daemons": 1}', '{"daemons": [], "colour": 1}', '{"daemons": [{}]}')
 
 
