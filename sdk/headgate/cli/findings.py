@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
 from headgate.cli.defaults import BROKEN
 from headgate.engines.apart.ability import bounds, network_problem
+from headgate.engines.cache import cache_folder
 from headgate.hooks import Finding
 from headgate.plugins.collect import needs_of
 from headgate.plugins.loading import SHADOWED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from headgate.plugins.host import PluginHost
     from headgate.plugins.loading import Loaded, Quarantined
@@ -32,6 +35,7 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
         _python(),
         *needs_of(host),
         Finding.of_package("hypothesis", TESTS),
+        _cache(cache_folder()),
         _apart(),
         *(
             Finding(subject=f"plugin {plugin.name}", status="ok", detail=_loaded(plugin))
@@ -52,6 +56,15 @@ def file_finding(meta: Mapping[str, Any]) -> tuple[Finding, ...]:
         return ()
     fix = "mend it, or go to another folder: but for help and this command, all that reads it is refused"
     return (Finding(subject="headgate.toml", status="broken", detail=str(error), fix=fix),)
+
+
+def _cache(folder: Path) -> Finding:
+    """Look at whether the cache folder, or the nearest one above it that is there, can be written."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return Finding(subject="cache folder", status="ok", detail=str(folder))
+    fix = "set XDG_CACHE_HOME, or make it writable: engines' releases, jars and local clusters are kept there"
+    return Finding(subject="cache folder", status="missing", detail=f"{there} cannot be written", fix=fix)
 
 
 def _apart() -> Finding:

@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -47,10 +47,20 @@ LIMIT = 8.0
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Errors of a write to standard output that say that it takes no more."""
 
+SYSTEM = (
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR),
+    *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE),
+)
+"""Errors by which the system refuses a file or a folder: no fault of the code that asks for it."""
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
 EPILOG = "Exit codes: 0 done, 1 infeasible or findings, 2 wrong use or input, 3 plugin failed, 4 engine out of reach."
+
+
+class _RefusedError(HeadgateError):
+    exit_code = 2
 
 
 class Commands(click.Group):
@@ -98,6 +108,23 @@ class Commands(click.Group):
             raise click.UsageError(f"No such command {name!r}{known_names(name, self.list_commands(ctx))}", ctx)
         ctx.meta[WORDS] = tuple(args)
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Invoke the command; where the system refuses a file, its name and the reason are all that a user needs.
+
+        Args:
+            ctx: Context of the group.
+
+        Raises:
+            HeadgateError: The system refuses a file or a folder.
+        """
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.errno not in SYSTEM or error.filename is None:
+                raise
+            LOG.debug("where the system refuses %s", error.filename, exc_info=error)
+            raise _RefusedError(f"{error.filename}: {error.strerror} (headgate -vv shows where)") from error
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

@@ -25,6 +25,14 @@ def test_missing_java_is_no_fault_but_named_with_its_fix(tmp_path, monkeypatch):
     assert "Install" in java.fix
 
 
+def test_a_cache_folder_that_cannot_be_written_is_no_fault_but_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "deep" / "down"))
+    assert findings()["cache folder"].status == "ok"
+    (tmp_path / "deep").touch()
+    cache = findings()["cache folder"]
+    assert (cache.status, cache.detail) == ("missing", f"{tmp_path / 'deep'} cannot be written")
+
+
 def test_what_is_set_aside_is_broken_and_says_how_to_go_on():
     aside = Quarantined(name="acme", origin="acme:plugin of acme", reason="cannot be imported: ImportError: x")
     found = examine(PluginHost(Registry(ready=(aside,))), (aside,))

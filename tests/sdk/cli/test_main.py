@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import array
+import errno
 import fcntl
 import json
 import os
@@ -89,6 +90,7 @@ def test_wrong_use_is_exit_code_2_and_a_message(words):
         (OptionError("x"), 2),
         (PluginError("x"), 3),
         (EngineError("x"), 4),
+        (PermissionError(errno.EACCES, "Permission denied", "/there"), 2),
         (click.UsageError("x"), 2),
         (KeyboardInterrupt(), 130),
         (click.Abort(), 130),
@@ -107,6 +109,21 @@ def test_an_error_is_a_message_and_its_exit_code(monkeypatch, capsys, error, cod
     printed = capsys.readouterr()
     assert printed.out.strip() == ""
     assert "Traceback" not in printed.err
+
+
+@pytest.mark.parametrize(("words", "told"), [((), 0), (("-vv",), 1)])
+def test_what_the_system_refuses_is_named_and_its_place_is_told_who_asks(monkeypatch, capsys, words, told):
+    @click.command("fail")
+    def fail():
+        raise OSError(errno.ENOSPC, "No space left on device", "/there")
+
+    monkeypatch.setitem(headgate.commands, "fail", fail)
+    monkeypatch.setattr(sys, "argv", ["headgate", *words, "fail"])
+    with pytest.raises(SystemExit):
+        main()
+    printed = capsys.readouterr().err
+    assert printed.endswith("headgate: /there: No space left on device (headgate -vv shows where)\n")
+    assert printed.count("Traceback") == told
 
 
 def unread(pipe):
