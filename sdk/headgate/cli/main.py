@@ -137,12 +137,19 @@ def headgate(context: click.Context, /, *, verbose: int, log_level: str | None, 
     """Plan, compare and run schedulers for stream processing."""
     named = log_level or ("", "info", "debug")[min(verbose, 2)]
     show_logs(named, tracebacks=traceback)
-    if (file := find_file(Path.cwd())) is not None:
+    if (file := find_file(_here())) is not None:
         # What reads files costs 0.1 s, and most folders have none.
         from headgate.cli.defaults import take
 
         LOG.info("options are those of %s", file)
         take(context, file, context.meta[WORDS])
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise _RefusedError(f"this folder is not there any more ({error.strerror}): go to another one") from error
 
 
 def find_file(folder: Path) -> Path | None:

@@ -126,6 +126,14 @@ def test_what_the_system_refuses_is_named_and_its_place_is_told_who_asks(monkeyp
     assert printed.count("Traceback") == told
 
 
+def test_a_folder_that_is_there_no_more_is_named(tmp_path):
+    gone = ("sh", "-c", f"mkdir gone && cd gone && rmdir ../gone && exec {HEADGATE} workloads")
+    done = subprocess.run(gone, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.endswith("this folder is not there any more (No such file or directory): go to another one\n")
+    assert "Traceback" not in done.stderr
+
+
 def unread(pipe):
     """Bytes in a pipe that the other end has not read yet."""
     left = array.array("i", [0])
