@@ -47,7 +47,7 @@ LIMIT = 8.0
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Errors of a write to standard output that say that it takes no more."""
 
-SYSTEM = (
+REFUSED = (
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR),
     *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE),
 )
@@ -121,7 +121,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except OSError as error:
-            if error.errno not in SYSTEM or error.filename is None:
+            if error.errno not in REFUSED or error.filename is None:
                 raise
             LOG.debug("where the system refuses %s", error.filename, exc_info=error)
             raise _RefusedError(f"{error.filename}: {error.strerror} (headgate -vv shows where)") from error
