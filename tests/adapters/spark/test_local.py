@@ -185,6 +185,17 @@ def test_prepare_says_whether_there_is_an_archive(java: None) -> None:
     assert json.loads(CliRunner().invoke(commands, ["prepare", "--json"]).stdout)["archive"] is True
 
 
+@pytest.mark.parametrize("command", [["up"], ["add"], ["drain", "127.0.0.2"], ["down"]])
+def test_while_one_command_changes_the_cluster_no_other_does(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with SparkState.alone():
+        error = CliRunner().invoke(commands, command).exception
+    assert isinstance(error, EngineError)
+    assert "another command starts, changes or ends the local Spark cluster: wait" in str(error)
+
+
 @pytest.mark.parametrize("cores", ["", "4,", "0", "a,b", "-1"])
 def test_a_list_of_cores_that_is_none_is_refused(cores: str) -> None:
     result = CliRunner().invoke(commands, ["up", "--workers", cores])
