@@ -339,10 +339,11 @@ class TestOnACluster:
             wait_for("a worker of the small one", lambda: names_at_work(cluster) == {cluster.name, "fits"})
             rounds = len(journal(tmp_path))
             wait_for("five more rounds with it", lambda: len(journal(tmp_path)) >= rounds + 5)
-        assert cluster.storm.gateway.assignment("large").slots == {}
-        assert names_at_work(cluster) == {cluster.name, "fits"}
-        for name in ("large", "fits"):
-            cluster.storm.gateway.kill(name, wait=0)
+            # While it is served: of what nobody answers for, Storm's own scheduler starts all that it can.
+            assert cluster.storm.gateway.assignment("large").slots == {}
+            assert names_at_work(cluster) == {cluster.name, "fits"}
+            for name in ("large", "fits"):
+                cluster.storm.gateway.kill(name, wait=0)
         assert cluster.state() == before, cluster.story()
 
     @pytest.mark.matrix  # test_local.py has a standby that leads
