@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import NamedTuple
 
+import psutil
+
 from headgate.engines.apart.groups import find_groups
 from headgate.engines.apart.names import ClusterName
 from headgate.engines.apart.netlink import interfaces, namespaces, netlink
@@ -76,6 +78,14 @@ def made_of(name):
     return [each for each in names if ClusterName.parse(each) == name]
 
 
+def children_of(process):
+    """What a process has started, and that in turn, and still runs."""
+    try:
+        return psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
 @contextlib.contextmanager
 def programs(nodes):
     """A function that starts Python on a node; what it started has ended after the block."""
@@ -98,6 +108,10 @@ def programs(nodes):
         yield start
     finally:
         for process in started:
+            # Its children first: they hold its output open.
+            for each in children_of(process):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    each.kill()
             process.kill()
             process.communicate()
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from headgate.engines.apart.ability import bounds, network_problem
-from headgate.engines.apart.groups import find_groups
+from headgate.engines.apart.groups import Groups, find_groups
 from headgate.engines.apart.limits import NodeLimits, parse_cores, parse_rate
 from headgate.engines.apart.names import ClusterName
 from headgate.engines.apart.netlink import NAMESPACES, namespaces, netlink
@@ -127,6 +127,24 @@ def test_a_node_that_is_cut_off_is_not_reached_until_it_is_joined(two, run):
     assert (int(sent) > 0, error) == (True, "")
 
 
+def test_what_a_process_starts_before_it_is_in_its_group_is_put_there_too(two, run, monkeypatch):
+    waits = "import time; time.sleep(600)"
+    fork = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {waits!r}])"
+    other = run(two.hosts[0], waits)
+    join, children = Groups.join, []
+
+    def late(groups, name, pid):
+        while not children:
+            children.extend(psutil.Process(pid).children())
+        join(groups, name, pid)
+
+    monkeypatch.setattr(Groups, "join", late)
+    parent = run(two.hosts[1], fork)
+    groups = find_groups()
+    assert groups.common(two.name(2)) == {parent.pid, children[0].pid}
+    assert groups.common(two.name(1)) == {other.pid}
+
+
 def test_processes_and_their_children_get_no_more_than_their_node(two, run):
     burn = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
     parent = run(two.hosts[0], burn)
@@ -143,6 +161,42 @@ def test_processes_and_their_children_get_no_more_than_their_node(two, run):
     child.kill()
     greedy, _ = run(two.hosts[0], "x = bytearray(2**30); print(len(x))").communicate(timeout=PATIENCE)
     assert greedy == ""
+
+
+def memory_bounds(groups, name):
+    """What the kernel says that a node may take: memory, and swap or both together."""
+    swap = "memory.swap.max" if groups.unified else "memory.memsw.limit_in_bytes"
+    memory = "memory.max" if groups.unified else "memory.limit_in_bytes"
+    return [(groups.memory / name / each).read_text().strip() for each in (memory, swap)]
+
+
+def test_a_node_has_no_swap_beside_its_memory(two):
+    groups, name = find_groups(), two.name(1)
+    unbounded = memory_bounds(groups, two.name(2))
+
+    def told(memory_mb):
+        size = str(memory_mb * 2**20)
+        return [size, "0" if groups.unified else size]
+
+    assert memory_bounds(groups, name) == told(300)
+    for memory_mb in (500, 200):
+        groups.limit_memory(name, memory_mb)
+        assert memory_bounds(groups, name) == told(memory_mb)
+    groups.limit_memory(name, None)
+    assert memory_bounds(groups, name) == unbounded
+
+
+def test_in_control_groups_of_version_2_a_node_has_no_swap_either(tmp_path):
+    groups = Groups(cpu=tmp_path, memory=tmp_path, unified=True)
+    groups.make("without-swap")
+    groups.limit_memory("without-swap", 300)
+    assert [each.name for each in (tmp_path / "without-swap").iterdir()] == ["memory.max"]
+    groups.make("node")
+    (tmp_path / "node" / "memory.swap.max").write_text("max")
+    groups.limit_memory("node", 300)
+    assert memory_bounds(groups, "node") == [str(300 * 2**20), "0"]
+    groups.limit_memory("node", None)
+    assert memory_bounds(groups, "node") == ["max", "max"]
 
 
 def test_nothing_is_left_and_nothing_of_anybody_else_is_touched(able):

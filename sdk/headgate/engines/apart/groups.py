@@ -89,6 +89,8 @@ class Groups:
     def limit_memory(self, name: str, memory_mb: float | None) -> None:
         """Set the memory of a node from now on; a process that takes more is killed by the system.
 
+        What a node has is memory, not swap: where the machine has some, the processes of a bounded node get none of it.
+
         Args:
             name: Name of the node.
             memory_mb: MB, None for no bound.
@@ -100,9 +102,16 @@ class Groups:
             if memory_mb is None:
                 return
             raise EngineError("this machine has no control group for memory")
-        file = self.memory / name / ("memory.max" if self.unified else "memory.limit_in_bytes")
-        unbounded = "max" if self.unified else "-1"
-        file.write_text(unbounded if memory_mb is None else str(round(memory_mb * 2**20)))
+        folder = self.memory / name
+        size = None if memory_mb is None else str(round(memory_mb * 2**20))
+        if self.unified:
+            _write_if_there(folder / "memory.swap.max", "max" if size is None else "0")
+            (folder / "memory.max").write_text(size or "max")
+        else:
+            # memory and swap together may at no time be bounded below memory
+            _write_if_there(folder / "memory.memsw.limit_in_bytes", "-1")
+            (folder / "memory.limit_in_bytes").write_text(size or "-1")
+            _write_if_there(folder / "memory.memsw.limit_in_bytes", size or "-1")
 
     def members(self, name: str) -> tuple[int, ...]:
         """Pids of the processes in a node's groups.
@@ -110,11 +119,20 @@ class Groups:
         Args:
             name: Name of the node.
         """
-        pids: set[int] = set()
-        for folder in self.folders:
-            with contextlib.suppress(FileNotFoundError):
-                pids.update(map(int, (folder / name / "cgroup.procs").read_text().split()))
-        return tuple(sorted(pids))
+        return tuple(sorted(frozenset().union(*self._pids(name))))
+
+    def common(self, name: str) -> frozenset[int]:
+        """Pids of the processes that are in each of a node's groups: what they start is in each of them too.
+
+        Args:
+            name: Name of the node.
+        """
+        first, *others = self._pids(name) or (frozenset(),)
+        return first.intersection(*others)
+
+    def _pids(self, name: str) -> list[frozenset[int]]:
+        """Pids in a node's groups, a set for each of them."""
+        return [_members(folder / name / "cgroup.procs") for folder in self.folders]
 
     def remove(self, name: str) -> None:
         """Remove a node's groups, which have no process left, or soon none.
@@ -162,6 +180,19 @@ def _unified(root: Path) -> Groups:
         passed = []
     there = _writable(root)
     return Groups(cpu=there if "cpu" in passed else None, memory=there if "memory" in passed else None, unified=True)
+
+
+def _members(file: Path) -> frozenset[int]:
+    try:
+        return frozenset(map(int, file.read_text().split()))
+    except FileNotFoundError:
+        return frozenset()
+
+
+def _write_if_there(file: Path, value: str) -> None:
+    """Write a file that only kernels with swap accounting have."""
+    if file.exists():
+        file.write_text(value)
 
 
 def _writable(folder: Path) -> Path | None:

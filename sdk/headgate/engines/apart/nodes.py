@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.groups import Groups, find_groups
+from headgate.engines.apart.inhabitants import inhabitants
 from headgate.engines.apart.limits import NodeLimits
 from headgate.engines.apart.names import ClusterName
 from headgate.engines.apart.netlink import NAMESPACES
@@ -117,7 +118,20 @@ class ApartNodes:
         with held():
             pid = within(name, spawn)
             self._groups.join(name, pid)
+            self._gather(name)
         return pid
+
+    def _gather(self, name: str) -> None:
+        """Put what a process started before it was in its node's groups into them too, and what that started."""
+        tried: frozenset[int] = frozenset()
+        while True:
+            inside = self._groups.common(name)  # first: what these start from now on is inside, however late it is seen
+            outside = inhabitants(name) - inside - tried
+            if not outside:
+                return
+            for pid in outside:
+                self._groups.join(name, pid)
+            tried |= outside
 
     def limit(self) -> None:
         """Bound the processor time of each node from now on."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-import psutil
 
 from headgate.engines.apart.ability import network_problem
 from headgate.engines.apart.groups import Groups, find_groups
+from headgate.engines.apart.inhabitants import inhabitants
 from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.netlink import NAMESPACES, interfaces, namespaces, netlink
+from headgate.engines.apart.netlink import interfaces, namespaces, netlink
 from headgate.engines.apart.network import remove_network
 
 if TYPE_CHECKING:
@@ -63,22 +60,4 @@ def remove(name: ClusterName, groups: Groups) -> None:
 def _lives(cluster: ClusterName, names: Iterable[str], groups: Groups) -> bool:
     """Check whether a process is in a node of a cluster, by its control groups and its network namespaces."""
     nodes = [each for each in names if ClusterName.parse(each) == cluster]
-    return any(groups.members(each) for each in nodes) or bool(_inodes(nodes) & _inodes_of_processes())
-
-
-def _inodes(nodes: Iterable[str]) -> set[int]:
-    found: set[int] = set()
-    for each in nodes:
-        with contextlib.suppress(FileNotFoundError):  # another process may sweep, too
-            found.add((NAMESPACES / each).stat().st_ino)
-    return found
-
-
-def _inodes_of_processes() -> set[int]:
-    found: set[int] = set()
-    for pid in psutil.pids():
-        try:
-            found.add(Path(f"/proc/{pid}/ns/net").stat().st_ino)
-        except OSError:
-            continue
-    return found - {Path("/proc/self/ns/net").stat().st_ino}
+    return any(groups.members(each) for each in nodes) or any(inhabitants(each) for each in nodes)
