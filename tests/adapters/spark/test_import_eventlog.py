@@ -36,6 +36,8 @@ def slow(index, rows):
     time.sleep(3.0 if index == 3 else 0.1)
     return ((row % 5, 1) for row in rows)
 
+# The first tasks wait for Python's workers to start, on a busy machine longer than the slow one sleeps.
+context.range(1000, numSlices=4).map(lambda row: (row, 1)).reduceByKey(lambda a, b: a + b, 2).collect()
 context.setJobGroup("nightly", "")
 for _ in range(3):
     context.range(1000, numSlices=4).mapPartitionsWithIndex(slow).reduceByKey(lambda a, b: a + b, 2).collect()
