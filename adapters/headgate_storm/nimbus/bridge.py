@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("headgate.storm.bridge")
 HOST = "127.0.0.1"
 """The bridge listens here alone: a round names every host of the cluster, and an answer moves its executors."""
-BOUNDS = Bounds(line=64 * 2**20, peers=16, strangers=64, seconds=2.0)
+BOUNDS = Bounds(line=64 * 2**20, peers=16, strangers=64, seconds=10.0)
 """A round of 10,000 executors has 0.4 MB; with longer lines a caller could take more memory. Nimbus has one connection
-at a time, and proves itself within milliseconds: with more strangers, or more time, they hold more descriptors."""
+at a time: with more strangers they hold more descriptors. With more time a silent one keeps its place for longer; with
+less, a Nimbus that stands still while its heap is collected, or has no processor, is taken for a stranger."""
 PLANNING = 2
 """Rounds at a time that are planned. With more, each round of a scheduler that hangs costs a thread."""
 LONGEST_CALL = 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from typing import TYPE_CHECKING
 
 from headgate_storm.peers.proof import make_nonce, prove
@@ -16,8 +17,8 @@ class NoProofError(Exception):
     """The listener does not know the token."""
 
 
-def exchange(caller: socket.socket, token: str, place: str, name: str) -> None:
-    """Ask the listener for its proof, look at it, and prove this side."""
+def exchange(caller: socket.socket, token: str, place: str, name: str, pause: float = 0.0) -> None:
+    """Ask the listener for its proof, look at it, and prove this side after a pause."""
     nonce = make_nonce()
     caller.sendall(f"headgate1 {name} {nonce}\n".encode())
     said = read_line(caller)
@@ -25,6 +26,7 @@ def exchange(caller: socket.socket, token: str, place: str, name: str) -> None:
     nonces = (nonce, other)
     if proof != prove(token, "listener", place, name, nonces):
         raise NoProofError
+    time.sleep(pause)
     caller.sendall(prove(token, "caller", place, name, nonces).encode() + b"\n")
 
 
@@ -39,10 +41,10 @@ def read_line(caller: socket.socket) -> str:
     return line[:-1].decode()
 
 
-def ask(endpoint: Endpoint, text: str, seconds: float = PATIENCE) -> str:
-    """Ask a round as Nimbus does, each on a connection of its own."""
+def ask(endpoint: Endpoint, text: str, seconds: float = PATIENCE, pause: float = 0.0) -> str:
+    """Ask a round as Nimbus does, each on a connection of its own; in the middle of the proofs it stands still."""
     with socket.create_connection(("127.0.0.1", endpoint.port), timeout=seconds) as caller:
-        exchange(caller, endpoint.token, str(endpoint.port), "nimbus")
+        exchange(caller, endpoint.token, str(endpoint.port), "nimbus", pause)
         escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
         caller.sendall(f"c\nt\nanswer\ns{escaped}\ne\n".encode())
         reply = read_line(caller)

@@ -9,7 +9,7 @@ import pytest
 from headgate.engines.maven import resolve
 from headgate.plugins.host import PluginHost
 from headgate_storm.client.clusterconf import NAMES, read_request
-from headgate_storm.nimbus.bridge import Bridge
+from headgate_storm.nimbus.bridge import Bridge, Callers
 from headgate_storm.nimbus.rounds import Rounds
 from headgate_storm.release.artefacts import SERVER_TESTS
 from storm_jvm import running
@@ -65,12 +65,13 @@ def test_a_production_cluster_passes_the_bridge_both_ways_unchanged(jvm, tmp_pat
     scheduler.prepare(
         {**conf, "headgate.timeout.ms": 900 * PATIENCE}, jvm.org.apache.storm.metric.StormMetricsRegistry()
     )
-    with Bridge(answer, endpoint):
+    with Bridge(answer, endpoint) as bridge:
         for _ in range(2):
             scheduler.schedule(cluster.getTopologies(), cluster)
     scheduler.cleanup()
 
     request = read_request(resolve(SERVER_TESTS), name)
+    assert bridge.callers == Callers(answered=2), cluster.getStatusMap()
     (asked, plan), *more = seen
     assert not more  # in the second round every executor had a slot
     assert shapes(asked.nodes) == shapes(request.cluster.nodes)

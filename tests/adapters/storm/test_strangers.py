@@ -101,6 +101,12 @@ def test_a_stranger_is_given_seconds(service: Service) -> None:
     assert BOUNDS.seconds / 2 < time.monotonic() - begin < 4 * BOUNDS.seconds
 
 
+def test_nimbus_that_stands_still_for_seconds_is_no_stranger(service: Service) -> None:
+    # as while its heap is collected, or on a machine that gives it no processor
+    assert ask(service.endpoint, "late", pause=BOUNDS.seconds / 2) == "LATE"
+    assert BOUNDS.seconds >= 10
+
+
 def hung_up(caller: socket.socket) -> bool:
     try:
         return caller.recv(1) == b""
