@@ -89,7 +89,7 @@ class Groups:
     def limit_memory(self, name: str, memory_mb: float | None) -> None:
         """Set the memory of a node from now on; a process that takes more is killed by the system.
 
-        What a node has is memory, not swap: of the machine's, a bounded node gets none where the kernel accounts for swap.
+        A bounded node gets none of the machine's swap, where the kernel accounts for it.
 
         Args:
             name: Name of the node.
