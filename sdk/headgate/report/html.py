@@ -30,7 +30,7 @@ p { max-width: 46rem; } p.soft { color: var(--soft); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; background: var(--card); }
 caption { text-align: left; color: var(--soft); padding: .3rem 0; }
-th, td { padding: .35rem .7rem; white-space: nowrap; border-bottom: 1px solid var(--line); text-align: right; }
+th, td { padding: .35rem .5rem; white-space: nowrap; border-bottom: 1px solid var(--line); text-align: right; }
 th:first-child, td:first-child { text-align: left; }
 figure { margin: .5rem 0 1.5rem; overflow-x: auto; } figcaption { color: var(--soft); }
 svg { max-width: 100%; height: auto; }
