@@ -1,4 +1,4 @@
-"""Puts Headgate's Java classes for Storm into the wheel, where there is a JDK and Storm's jars can be had."""
+"""Puts Headworks's Java classes for Storm into the wheel, where there is a JDK and Storm's jars can be had."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PLACE = "headgate_storm/headgate-storm.jar"
+PLACE = "headworks_storm/headworks-storm.jar"
 
 
 class JarHook(BuildHookInterface[Any]):
@@ -26,7 +26,7 @@ class JarHook(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path[:0] = [str(Path(self.root, folder)) for folder in ("sdk", "adapters")]
-        from headgate.errors import EngineError
+        from headworks.errors import EngineError
 
         self._folder = tempfile.TemporaryDirectory()
         try:
@@ -43,9 +43,9 @@ class JarHook(BuildHookInterface[Any]):
 
     @staticmethod
     def _compile(jar: Path) -> Path:
-        from headgate.engines.java import find_java
-        from headgate.errors import EngineError
-        from headgate_storm.release.jar import compile_classes
+        from headworks.engines.java import find_java
+        from headworks.errors import EngineError
+        from headworks_storm.release.jar import compile_classes
 
         java = find_java()
         if java.compiler is None:

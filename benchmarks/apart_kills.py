@@ -19,19 +19,19 @@ import time
 
 import psutil
 
-from headgate.cli.output import Progress
-from headgate.engines.apart.groups import find_groups
-from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.netlink import interfaces, namespaces, netlink
-from headgate.engines.apart.sweep import sweep
+from headworks.cli.output import Progress
+from headworks.engines.apart.groups import find_groups
+from headworks.engines.apart.names import ClusterName
+from headworks.engines.apart.netlink import interfaces, namespaces, netlink
+from headworks.engines.apart.sweep import sweep
 
-MARK = "HEADGATE_APART_KILLS"
+MARK = "HEADWORKS_APART_KILLS"
 SECONDS = 15.0
 """Seconds in which what a killed process started has to end."""
 OWNER = """
 import time
-from headgate.engines.apart.limits import NodeLimits
-from headgate_storm.local.cluster import THREE, LocalStorm
+from headworks.engines.apart.limits import NodeLimits
+from headworks_storm.local.cluster import THREE, LocalStorm
 with LocalStorm(THREE, apart=(NodeLimits(cores=0.4, rate=20e6),) * 3):
     print("up", flush=True)
     time.sleep(600)

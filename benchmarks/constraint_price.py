@@ -16,14 +16,14 @@ from operator import le
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from headgate import PluginHost
-from headgate.api import limited
-from headgate.cli.output import console, table
-from headgate.engines.maven import resolve
-from headgate.problem import check, constrained, planning, problem, score
-from headgate.problem.room import Room
-from headgate_storm.client.clusterconf import NAMES, read_request
-from headgate_storm.release.artefacts import SERVER_TESTS
+from headworks import PluginHost
+from headworks.api import limited
+from headworks.cli.output import console, table
+from headworks.engines.maven import resolve
+from headworks.problem import check, constrained, planning, problem, score
+from headworks.problem.room import Room
+from headworks_storm.client.clusterconf import NAMES, read_request
+from headworks_storm.release.artefacts import SERVER_TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from headgate.model import Request
+    from headworks.model import Request
 
 SCHEDULERS = ("resource-aware", "even", "dstorm", "dstorm-plus", "otd")
 COLUMNS = ("cluster", "scheduler", "CPU s without", "CPU s with", "ratio", "from", "to")
@@ -90,7 +90,7 @@ class Plain:
 
 @contextlib.contextmanager
 def without() -> Iterator[None]:
-    """Headgate without constraints."""
+    """Headworks without constraints."""
     nothing: tuple[()] = ()
     parts: list[tuple[Any, str, Any]] = [
         (constrained, "constraints_of", lambda _: None),

@@ -1,7 +1,7 @@
 """Random requests with placement constraints: plans of the built-in schedulers that break a hard one.
 
 `python benchmarks/constraints.py FIRST LAST [SCHEDULER ...]` asks each scheduler for a plan of each seed's request. The
-count shares nothing with the check of the host (`headgate.testing.constraints`).
+count shares nothing with the check of the host (`headworks.testing.constraints`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections import Counter
 
 import attrs
 
-from headgate import PluginHost
-from headgate.model import Status
-from headgate.model.rescale import rescaled
-from headgate.testing.build import SeededDice, build_request, constrained
-from headgate.testing.constraints import broken_constraints
+from headworks import PluginHost
+from headworks.model import Status
+from headworks.model.rescale import rescaled
+from headworks.testing.build import SeededDice, build_request, constrained
+from headworks.testing.constraints import broken_constraints
 
 DEADLINE = 60.0
 """Seconds for a plan: it is constraints that are judged here, and not the speed of a machine that is busy."""

@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from headgate.model import (
+from headworks.model import (
     Cluster,
     Component,
     Flow,
@@ -30,10 +30,10 @@ from headgate.model import (
     TaskSample,
     Topology,
 )
-from headgate.problem import Problem
-from headgate_dstorm.algorithm1 import place_literally
-from headgate_dstorm.fast import place
-from headgate_dstorm.options import Options
+from headworks.problem import Problem
+from headworks_dstorm.algorithm1 import place_literally
+from headworks_dstorm.fast import place
+from headworks_dstorm.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

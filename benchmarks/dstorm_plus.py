@@ -17,14 +17,14 @@ from dstorm_engines import build
 from rich.console import Console
 from rich.table import Table
 
-from headgate.problem import Problem
-from headgate_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
-from headgate_dstorm.fast import place
-from headgate_dstorm.options import PlusOptions
-from headgate_dstorm.plus.anneal import anneal
-from headgate_dstorm.plus.exchange import Exchange
-from headgate_dstorm.plus.fill import fill
-from headgate_dstorm.plus.starts import improve
+from headworks.problem import Problem
+from headworks_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
+from headworks_dstorm.fast import place
+from headworks_dstorm.options import PlusOptions
+from headworks_dstorm.plus.anneal import anneal
+from headworks_dstorm.plus.exchange import Exchange
+from headworks_dstorm.plus.fill import fill
+from headworks_dstorm.plus.starts import improve
 
 SETTINGS = (
     *(BenchmarkSetting(cs=cs) for cs in (10, 20, 30, 40)),

@@ -15,24 +15,24 @@ import attrs
 from rich.console import Console
 from rich.table import Table
 
-from headgate.model import Limits
-from headgate.problem import Problem
-from headgate_dstorm.evidence.workloads import SHAPES, BenchmarkSetting
-from headgate_dstorm.evidence.workloads import micro_benchmark as dstorm_benchmark
-from headgate_dstorm.fast import place
-from headgate_dstorm.options import Options as DStormOptions
-from headgate_exact.options import Options
-from headgate_exact.search import search
-from headgate_hetero.options import Options as HeteroOptions
-from headgate_hetero.options import PlusOptions
-from headgate_hetero.planning import as_printed
-from headgate_hetero.plus.improve import improved
-from headgate_hetero.workloads import SCENARIOS, micro_benchmark
+from headworks.model import Limits
+from headworks.problem import Problem
+from headworks_dstorm.evidence.workloads import SHAPES, BenchmarkSetting
+from headworks_dstorm.evidence.workloads import micro_benchmark as dstorm_benchmark
+from headworks_dstorm.fast import place
+from headworks_dstorm.options import Options as DStormOptions
+from headworks_exact.options import Options
+from headworks_exact.search import search
+from headworks_hetero.options import Options as HeteroOptions
+from headworks_hetero.options import PlusOptions
+from headworks_hetero.planning import as_printed
+from headworks_hetero.plus.improve import improved
+from headworks_hetero.workloads import SCENARIOS, micro_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headgate.model import Plan, Request
+    from headworks.model import Plan, Request
 
 DEADLINE = 600.0
 PATIENCE = 20.0

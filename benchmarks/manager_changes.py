@@ -19,13 +19,13 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.cli.output import console, table
+from headworks.cli.output import console, table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters" / "storm"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters" / "manager"))
-from headgate_manager.database import opened
-from headgate_manager.store import Store
+from headworks_manager.database import opened
+from headworks_manager.store import Store
 from manager_databases import check_consistent
 from storm_changes import Changed, Changes
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import attrs
 from sqlalchemy import insert
 
-from headgate.cli.output import console, table
-from headgate_manager import tables
-from headgate_manager.database import opened, transaction
-from headgate_manager.history import Author
-from headgate_manager.indication import Indication, Trigger
-from headgate_manager.starving import Claim
-from headgate_manager.store import Store
+from headworks.cli.output import console, table
+from headworks_manager import tables
+from headworks_manager.database import opened, transaction
+from headworks_manager.history import Author
+from headworks_manager.indication import Indication, Trigger
+from headworks_manager.starving import Claim
+from headworks_manager.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

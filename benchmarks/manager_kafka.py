@@ -18,11 +18,11 @@ from pathlib import Path
 import psutil
 from confluent_kafka import Producer
 
-from headgate.cli.output import console, table
-from headgate.engines.kafka.broker import LocalKafka
-from headgate_manager.database import opened
-from headgate_manager.history import Author
-from headgate_manager.store import Store
+from headworks.cli.output import console, table
+from headworks.engines.kafka.broker import LocalKafka
+from headworks_manager.database import opened
+from headworks_manager.history import Author
+from headworks_manager.store import Store
 
 TOPOLOGIES = 100
 TOPIC = "triggers"
@@ -38,7 +38,7 @@ def main() -> None:
             for number in range(TOPOLOGIES):
                 Store(engine).set(f"t{number}", {"priority": 5, "hold": 0}, Author(who="benchmark"))
         words = ("--kafka", f"{broker.bootstrap}/{TOPIC}", "--database", database, "--token", Path(name) / "token")
-        command = [sys.executable, "-m", "headgate", "manager", "serve", "--listen", "127.0.0.1:0", *map(str, words)]
+        command = [sys.executable, "-m", "headworks", "manager", "serve", "--listen", "127.0.0.1:0", *map(str, words)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as manager:
             try:
                 show(rate, seconds, measure(broker.bootstrap, database, psutil.Process(manager.pid), rate, seconds))
@@ -80,7 +80,7 @@ def send(producer: Producer, number: int) -> None:
 
 def recorded(database: Path) -> int:
     with closing(sqlite3.connect(database, timeout=60)) as connection:
-        (count,) = connection.execute("SELECT count(*) FROM headgate_history WHERE action = 'trigger'").fetchone()
+        (count,) = connection.execute("SELECT count(*) FROM headworks_history WHERE action = 'trigger'").fetchone()
     return int(count)
 
 

@@ -36,8 +36,8 @@ EQUAL = (
 )
 """Mutants that no test can notice, by what differs in the changed line, and why."""
 PRELOADED = ("pytest", "numpy", "attrs", "cattrs", "jsonschema", "click", "rich")
-"""Imported once for all mutants. Nothing of Headgate is: what runs as it is imported has to be mutated as well. Nothing
-that has a pytest plugin is either: pytest warns that it cannot rewrite it, and warnings are errors."""
+"""Imported once for all mutants. Nothing of Headworks is: what runs as it is imported has to be mutated as well.
+Nothing that has a pytest plugin is either: pytest warns that it cannot rewrite it, and warnings are errors."""
 IMPORTED = "addopts=--import-mode=importlib"
 """Setting of pytest by which tests are imported, and nothing else is added."""
 ABORTED = 255
@@ -47,8 +47,8 @@ EVIDENCE = ("*/claims.py", "*/workloads.py", "*/improvements.py", "*/evidence/*"
 UNSEEN = 33
 """Exit code of mutants that no test reaches in the process of the tests."""
 ELSEWHERE = {
-    "headgate.plugins.worker.": ("__main__.", "tests/sdk/plugins/test_isolation.py"),
-    "headgate.plugins.prints.": ("headgate.plugins.prints.", "tests/sdk/cli/test_streams.py"),
+    "headworks.plugins.worker.": ("__main__.", "tests/sdk/plugins/test_isolation.py"),
+    "headworks.plugins.prints.": ("headworks.plugins.prints.", "tests/sdk/cli/test_streams.py"),
 }
 """Modules that run in processes which tests start, where mutmut does not see them, their names there, and the tests."""
 KILLED = {1, 3, 24, -24, 36, 152, 255, -9, -11}
@@ -71,21 +71,21 @@ def package(name: str, *code: str, tests: str) -> Part:
 ROOMS = ("model", "documents", "problem", "toolbox", "plugins", "control")
 PARTS = {
     "core": Part(
-        tuple(f"src/headgate/{each}/*" for each in ROOMS),
+        tuple(f"src/headworks/{each}/*" for each in ROOMS),
         (*(f"tests/sdk/{each}" for each in ROOMS), "tests/sdk/test_api.py"),
     ),
-    "baselines": package("headgate_baselines", tests="tests/plugins/baselines"),
-    "dstorm": package("headgate_dstorm", tests="tests/plugins/dstorm"),
-    "exact": package("headgate_exact", tests="tests/plugins/exact"),
-    "hetero": package("headgate_hetero", tests="tests/plugins/hetero"),
-    "nstorm": package("headgate_nstorm", tests="tests/plugins/nstorm"),
-    "priority": package("headgate_priority", tests="tests/plugins/priority"),
-    "storm": package("headgate_storm", "nimbus/[!b]*", "workers/*", tests="tests/adapters/storm"),
-    "spark": package("headgate_spark", "events/[!r]*", tests="tests/adapters/spark"),
+    "baselines": package("headworks_baselines", tests="tests/plugins/baselines"),
+    "dstorm": package("headworks_dstorm", tests="tests/plugins/dstorm"),
+    "exact": package("headworks_exact", tests="tests/plugins/exact"),
+    "hetero": package("headworks_hetero", tests="tests/plugins/hetero"),
+    "nstorm": package("headworks_nstorm", tests="tests/plugins/nstorm"),
+    "priority": package("headworks_priority", tests="tests/plugins/priority"),
+    "storm": package("headworks_storm", "nimbus/[!b]*", "workers/*", tests="tests/adapters/storm"),
+    "spark": package("headworks_spark", "events/[!r]*", tests="tests/adapters/spark"),
     "pipeline": package(
-        "headgate_pipeline", "learning/fit.py", "learning/drift.py", "tables/clean.py", tests="tests/adapters/pipeline"
+        "headworks_pipeline", "learning/fit.py", "learning/drift.py", "tables/clean.py", tests="tests/adapters/pipeline"
     ),
-    "sim": package("headgate_sim", "steady.py", "streams.py", "migration.py", "stalls.py", tests="tests/adapters/sim"),
+    "sim": package("headworks_sim", "steady.py", "streams.py", "migration.py", "stalls.py", tests="tests/adapters/sim"),
 }
 
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.cli.output import console, table
-from headgate.model import Cluster, Component, Flow, Kind, Metrics, Node, Request, Resources, Slot, Stream, Topology
-from headgate.model.frozen import FrozenMap
-from headgate.problem import Problem
-from headgate_nstorm.deployment import rounds
-from headgate_nstorm.options import Options
+from headworks.cli.output import console, table
+from headworks.model import Cluster, Component, Flow, Kind, Metrics, Node, Request, Resources, Slot, Stream, Topology
+from headworks.model.frozen import FrozenMap
+from headworks.problem import Problem
+from headworks_nstorm.deployment import rounds
+from headworks_nstorm.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
     python benchmarks/pipeline.py [--rows 1000000 --rows 10000000] [--driver-memory 1g] [--samples FOLDER]
 
-`spark` and `backend` are `headgate pipeline run` as a user starts it, on Spark and on DuckDB: cleaning, five tables,
+`spark` and `backend` are `headworks pipeline run` as a user starts it, on Spark and on DuckDB: cleaning, five tables,
 documents. `duckdb` is one statement each for cells and for sums, on rows cleaned by the same rules but for jumps of the
 clock and unknown tasks.
 CPU is that of all processes of a part, memory the peak of the largest.
@@ -20,11 +20,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from headgate_pipeline.synthetic import Plant
+from headworks_pipeline.synthetic import Plant
 
 PLANT = Plant(tasks=20, nodes=10)
 PR_SET_CHILD_SUBREAPER = 36
-PROGRAM = Path(sys.executable).parent / "headgate"
+PROGRAM = Path(sys.executable).parent / "headworks"
 AMOUNTS = ("cpu", "memory", "received", "emitted", "queue", "tuples", "bytes")
 DUCK = """
 import duckdb, sys

@@ -18,10 +18,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.cli.output import console, table
-from headgate.engines.apart.limits import parse_rate
-from headgate_pipeline.sweeps.experiments import ExperimentOutcome, Sweep, read_outcomes
-from headgate_pipeline.sweeps.sweep import RESULTS
+from headworks.cli.output import console, table
+from headworks.engines.apart.limits import parse_rate
+from headworks_pipeline.sweeps.experiments import ExperimentOutcome, Sweep, read_outcomes
+from headworks_pipeline.sweeps.sweep import RESULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,7 @@ Figures = dict[tuple[str, float], dict[str, list[ExperimentOutcome]]]
 def main() -> None:
     """Run what the folder does not have, and print the table; exit code 1 if an experiment failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", "-O", type=Path, default=Path("headgate-gain"))
+    parser.add_argument("--output", "-O", type=Path, default=Path("headworks-gain"))
     parser.add_argument("--scheduler", default="dstorm-plus")
     parser.add_argument("--networks", default=NETWORKS)
     parser.add_argument("--seeds", type=int, default=3)
@@ -62,7 +62,7 @@ def run(asked: Sweep, networks: str, folder: Path) -> int:
     named = [word for each in asked.workloads for word in ("-w", each)]
     named += [word for each in asked.schedulers for word in ("-s", each)]
     repeated = ["--seeds", str(asked.seeds), "--seconds", str(asked.seconds), "--network", networks]
-    command = [sys.executable, "-m", "headgate", "sweep", "--engine", "storm", *named, *repeated, "-O", str(folder)]
+    command = [sys.executable, "-m", "headworks", "sweep", "--engine", "storm", *named, *repeated, "-O", str(folder)]
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
 
 

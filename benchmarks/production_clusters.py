@@ -1,9 +1,9 @@
 """All schedulers on the three production clusters of Storm's own tests, and Storm's own beside them in the same run.
 
 Every scheduler runs in a process of its own; Storm's resource-aware scheduler in a JVM, with Storm's classes, data and
-supervisors, as Storm's own test drives it. Headgate's are asked as `headgate plan` asks them, through the host with the
-default deadline; one that overruns it is `held`. The seconds are those from request to checked plan, the documents read
-before, by the wall clock and of processor time; the peak is that of the process, documents and language included.
+supervisors, as Storm's own test drives it. Headworks's are asked as `headworks plan` asks them, through the host with
+the default deadline; one that overruns it is `held`. The seconds are those from request to checked plan, the documents
+read before, by the wall clock and of processor time; the peak is that of the process, documents and language included.
 Nodes, workers and traffic are computed by the same code for all. `--no-jvm` leaves Storm out; with it, the sources of
 the tests and a JDK are needed.
 """
@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from headgate import PluginHost
-from headgate.api import limited
-from headgate.cli.output import console, table
-from headgate.engines.maven import resolve
-from headgate.model import Cluster, FrozenMap, Node, Request, Resources, Slot, Status, Task
-from headgate.plugins.cycles import collect_seldom
-from headgate.problem import Problem
-from headgate.problem.score import score
-from headgate_storm.client.clusterconf import NAMES, read_request
-from headgate_storm.release.artefacts import SERVER_TESTS
+from headworks import PluginHost
+from headworks.api import limited
+from headworks.cli.output import console, table
+from headworks.engines.maven import resolve
+from headworks.model import Cluster, FrozenMap, Node, Request, Resources, Slot, Status, Task
+from headworks.plugins.cycles import collect_seldom
+from headworks.problem import Problem
+from headworks.problem.score import score
+from headworks_storm.client.clusterconf import NAMES, read_request
+from headworks_storm.release.artefacts import SERVER_TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

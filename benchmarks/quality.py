@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.cli.output import console, table
-from headgate.model import Limits, Plan, Request, Status
-from headgate.plugins.host import PluginHost
-from headgate.testing.build import Dice, SeededDice, Size, build_request
-from headgate.testing.profiled import build_profiled
+from headworks.cli.output import console, table
+from headworks.model import Limits, Plan, Request, Status
+from headworks.plugins.host import PluginHost
+from headworks.testing.build import Dice, SeededDice, Size, build_request
+from headworks.testing.profiled import build_profiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

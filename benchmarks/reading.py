@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import jsonschema
 
-from headgate.cli.output import console, table
-from headgate.documents import dumps, loads
-from headgate.documents.schema import schema_of
-from headgate.documents.strict_json import parse
-from headgate.model import (
+from headworks.cli.output import console, table
+from headworks.documents import dumps, loads
+from headworks.documents.schema import schema_of
+from headworks.documents.strict_json import parse
+from headworks.model import (
     Cluster,
     Component,
     Flow,
@@ -87,8 +87,8 @@ def main() -> None:
     validator = jsonschema.Draft7Validator(schema_of(Request))
     steps = {
         "JSON to plain data (json.loads)": lambda: json.loads(text),
-        "the same, strictly (headgate.documents.strict_json)": lambda: parse(text),
-        "reading, checks included (headgate.documents.loads)": lambda: loads(text, Request),
+        "the same, strictly (headworks.documents.strict_json)": lambda: parse(text),
+        "reading, checks included (headworks.documents.loads)": lambda: loads(text, Request),
         "jsonschema alone, on the same data": lambda: validator.validate(data),
     }
     rows = [(name, f"{best(step):.2f}") for name, step in steps.items()]

@@ -11,12 +11,12 @@ import time
 
 import numpy as np
 
-from headgate.plugins.host import PluginHost
-from headgate_sim.batches import Allocation, work_off
-from headgate_sim.layout import Layout
-from headgate_sim.steady import Model
-from headgate_sim.trace import Event, Trace
-from headgate_sim.world import World
+from headworks.plugins.host import PluginHost
+from headworks_sim.batches import Allocation, work_off
+from headworks_sim.layout import Layout
+from headworks_sim.steady import Model
+from headworks_sim.trace import Event, Trace
+from headworks_sim.world import World
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The simulator beside a real cluster: the same experiments, and how far each figure is off.
 
-    headgate sweep --engine storm -w storm:rolling-count ... --network 1mbit --seeds 3 -O FOLDER
+    headworks sweep --engine storm -w storm:rolling-count ... --network 1mbit --seeds 3 -O FOLDER
     python benchmarks/simulator_judged.py FOLDER
 
 Takes the outcomes of a sweep on Storm or Spark, on nodes that are apart. Each scheduler plans what it planned there, on
@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate import PluginHost, plan
-from headgate.api import find_request
-from headgate.cli.output import console, table
-from headgate.control.journal import read_journal
-from headgate.model import Component, FrozenMap, Kind, Plan, Request, Status, Stream
-from headgate_pipeline.sweeps.experiments import connected
-from headgate_pipeline.sweeps.sweep import RESULTS
-from headgate_sim.experiment import run
-from headgate_storm.experiments.deputy import ACKER, known
+from headworks import PluginHost, plan
+from headworks.api import find_request
+from headworks.cli.output import console, table
+from headworks.control.journal import read_journal
+from headworks.model import Component, FrozenMap, Kind, Plan, Request, Status, Stream
+from headworks_pipeline.sweeps.experiments import connected
+from headworks_pipeline.sweeps.sweep import RESULTS
+from headworks_sim.experiment import run
+from headworks_storm.experiments.deputy import ACKER, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from headgate.model import Topology
+    from headworks.model import Topology
 
 SERIALISED = FrozenMap({"lines": 61.0, "split": 18.0, "views": 23.0})
 """Bytes of a tuple by its source, as Storm's serialiser writes it: measured on the open network."""

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from headgate.cli.output import console, table
-from headgate_spark import session
-from headgate_spark.driver.gateway import running_gateway
-from headgate_spark.driver.listening import PythonEventQueue, listen
-from headgate_spark.events import recorder as recording
-from headgate_spark.events.event import parse
-from headgate_spark.events.history import History
-from headgate_spark.events.recorder import CAPACITY, EventRecorder
-from headgate_spark.local.cluster import LocalSpark, worker_specs
+from headworks.cli.output import console, table
+from headworks_spark import session
+from headworks_spark.driver.gateway import running_gateway
+from headworks_spark.driver.listening import PythonEventQueue, listen
+from headworks_spark.events import recorder as recording
+from headworks_spark.events.event import parse
+from headworks_spark.events.history import History
+from headworks_spark.events.recorder import CAPACITY, EventRecorder
+from headworks_spark.local.cluster import LocalSpark, worker_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

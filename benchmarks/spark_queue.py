@@ -1,7 +1,7 @@
 """What the queue of placed tasks costs Spark's scheduler: CPU of its threads for a job of 10,000 tasks, in one run.
 
 The same job runs with a place for each of its tasks and with none, in turn, after two of each to warm up. Counted is
-what the driver's threads use that queue, offer, launch and end tasks: Spark's own work and Headgate's together, by the
+what the driver's threads use that queue, offer, launch and end tasks: Spark's own work and Headworks's together, by the
 JVM's clock of each thread, which a busy machine does not change much.
 """
 
@@ -11,11 +11,11 @@ import argparse
 import statistics
 from typing import TYPE_CHECKING
 
-from headgate.cli.output import console, table
-from headgate_spark import session
-from headgate_spark.driver.gateway import running_gateway
-from headgate_spark.local.cluster import LocalSpark, worker_specs
-from headgate_spark.placement.table import PlacementTable
+from headworks.cli.output import console, table
+from headworks_spark import session
+from headworks_spark.driver.gateway import running_gateway
+from headworks_spark.local.cluster import LocalSpark, worker_specs
+from headworks_spark.placement.table import PlacementTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,7 +55,7 @@ def main() -> None:
     words = parser.parse_args()
     found: dict[bool, list[float]] = {False: [], True: []}
     with LocalSpark(worker_specs((2, 2))) as cluster:
-        spark = session(cluster.master_url, hosts=HOSTS, **{"spark.headgate.wait": "300s"})
+        spark = session(cluster.master_url, hosts=HOSTS, **{"spark.headworks.wait": "300s"})
         for number in range(WARM_UP + words.pairs):
             for placed in (bool(number % 2), not number % 2):
                 used = measure(spark, words.tasks, placed=placed)

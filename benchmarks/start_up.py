@@ -8,14 +8,14 @@ import sys
 import time
 from pathlib import Path
 
-from headgate.cli.output import console, table
+from headworks.cli.output import console, table
 
-HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
+HEADWORKS = shutil.which("headworks", path=str(Path(sys.executable).parent)) or "headworks"
 CASES = {
     "python -c pass": [sys.executable, "-c", "pass"],
-    "import headgate": [sys.executable, "-c", "import headgate"],
-    "import headgate, all names": [sys.executable, "-c", "from headgate import *"],
-    "headgate --help": [HEADGATE, "--help"],
+    "import headworks": [sys.executable, "-c", "import headworks"],
+    "import headworks, all names": [sys.executable, "-c", "from headworks import *"],
+    "headworks --help": [HEADWORKS, "--help"],
 }
 HEAVY = ("numpy", "pyspark", "py4j", "pandas", "jsonschema", "rich")
 RUNS = 15
@@ -41,7 +41,10 @@ def main() -> None:
     """Print the table."""
     seconds = {name: best(command) for name, command in CASES.items()}
     bare = seconds["python -c pass"]
-    loads = {"import headgate": heavy("import headgate"), "import headgate, all names": heavy("from headgate import *")}
+    loads = {
+        "import headworks": heavy("import headworks"),
+        "import headworks, all names": heavy("from headworks import *"),
+    }
     rows = [
         (name, f"{took * 1000:.0f}", f"{took / bare:.1f}", loads.get(name, "") or "-") for name, took in seconds.items()
     ]

@@ -17,11 +17,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.cli.output import console, table
-from headgate_storm.nimbus.bridge import Bridge
-from headgate_storm.peers.proof import derive, make_nonce, prove
-from headgate_storm.workers.collector import Collector
-from headgate_storm.workers.reports import read_report
+from headworks.cli.output import console, table
+from headworks_storm.nimbus.bridge import Bridge
+from headworks_storm.peers.proof import derive, make_nonce, prove
+from headworks_storm.workers.collector import Collector
+from headworks_storm.workers.reports import read_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ LINE = (
 def prove_worker(client: socket.socket) -> None:
     """The caller's half of the proofs, for the topology `wc`."""
     token, name, nonce = derive(TOKEN, "wc"), b"wc".hex(), make_nonce()
-    client.sendall(f"headgate1 {name} {nonce}\n".encode())
+    client.sendall(f"headworks1 {name} {nonce}\n".encode())
     other = client.makefile("r").readline().split()[0]
     client.sendall(prove(token, "caller", "-", name, (nonce, other)).encode() + b"\n")
 
@@ -154,7 +154,7 @@ def ask(bridge: Bridge) -> None:
     assert bridge.endpoint is not None
     token, port, nonce = bridge.endpoint.token, str(bridge.endpoint.port), make_nonce()
     with socket.create_connection(("127.0.0.1", int(port))) as nimbus, nimbus.makefile("r") as said:
-        nimbus.sendall(f"headgate1 nimbus {nonce}\n".encode())
+        nimbus.sendall(f"headworks1 nimbus {nonce}\n".encode())
         nonces = (nonce, said.readline().split()[0])
         call = f"{prove(token, 'caller', port, 'nimbus', nonces)}\nc\nt\nanswer\ns{'x' * 400_000}\ne\n"
         nimbus.sendall(call.encode())

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from headgate.cli.output import console, table
-from headgate_storm.release.artefacts import STORM
-from headgate_storm.service import HOOKS
-from headgate_storm.workers.collector import Collector
-from headgate_storm.workload.find import default_text
+from headworks.cli.output import console, table
+from headworks_storm.release.artefacts import STORM
+from headworks_storm.service import HOOKS
+from headworks_storm.workers.collector import Collector
+from headworks_storm.workload.find import default_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters" / "storm"))
 from storm_tally import Tally, hooked_storm
 
 if TYPE_CHECKING:
-    from headgate_storm.local.cluster import LocalStorm
+    from headworks_storm.local.cluster import LocalStorm
 
 TOKEN = "benchmark"
 WARM_UP = 10.0

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from headgate.cli.output import console, table
-from headgate_storm.install.submit import submit_description
-from headgate_storm.local.cluster import LocalStorm
-from headgate_storm.release.artefacts import STORM, distribution
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.workload.catalogue import workloads
-from headgate_storm.workload.describe import Load, describe
+from headworks.cli.output import console, table
+from headworks_storm.install.submit import submit_description
+from headworks_storm.local.cluster import LocalStorm
+from headworks_storm.release.artefacts import STORM, distribution
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.workload.catalogue import workloads
+from headworks_storm.workload.describe import Load, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

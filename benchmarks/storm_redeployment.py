@@ -1,7 +1,7 @@
 """Figures 9, 10 and 13 of the paper on nonstop task management, on a real cluster: what redeploying tasks costs.
 
 Every minute tasks of a running word count are redeployed: by Storm's rebalance command, by restarts of the workers that
-a plan changes, and by seats, so many at once. Then OTD adjusts Storm's deployment, one task a round. `headgate
+a plan changes, and by seats, so many at once. Then OTD adjusts Storm's deployment, one task a round. `headworks
 reproduce otd --live` has the figures of these that the paper prints; here is all that was measured. `--poll 1 10`
 measures instead what it costs that workers ask for their assignment so often, in seconds (Figure 9 d).
 """
@@ -14,10 +14,10 @@ from pathlib import Path
 
 import attrs
 
-from headgate import PluginHost
-from headgate.cli.output import Progress, console, table
-from headgate_storm.experiments.redeployment.degradation import LEVELS
-from headgate_storm.experiments.redeployment.run import ROUNDS, Online, Redeployment, adjust, polled, run
+from headworks import PluginHost
+from headworks.cli.output import Progress, console, table
+from headworks_storm.experiments.redeployment.degradation import LEVELS
+from headworks_storm.experiments.redeployment.run import ROUNDS, Online, Redeployment, adjust, polled, run
 
 HEADS = ("way", "tasks", *(f"{level:.0%} less" for level in LEVELS), "throughput", "restarts", "seconds")
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from headgate.cli.output import console, table
+from headworks.cli.output import console, table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters" / "storm"))
 from storm_jvm import run_class

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import psutil
 
-from headgate.cli.output import console, table
-from headgate.engines.java import find_java
-from headgate.model import Component, Kind, Resources, Stream, Topology
-from headgate_storm.install.submit import submit_description
-from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
-from headgate_storm.release.artefacts import STORM
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.workload.describe import Load, describe
+from headworks.cli.output import console, table
+from headworks.engines.java import find_java
+from headworks.model import Component, Kind, Resources, Stream, Topology
+from headworks_storm.install.submit import submit_description
+from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
+from headworks_storm.release.artefacts import STORM
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.workload.describe import Load, describe
 
 TASKS = 100
 TASK = Resources(cpu=2, memory=8)

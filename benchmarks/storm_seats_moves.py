@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from headgate.cli.output import console, table
-from headgate.errors import EngineError
-from headgate_storm.client.seats import SeatLedger, open_ledger
-from headgate_storm.local.cluster import LocalStorm
-from headgate_storm.release.artefacts import STORM
-from headgate_storm.release.jar import bridge_jar
+from headworks.cli.output import console, table
+from headworks.errors import EngineError
+from headworks_storm.client.seats import SeatLedger, open_ledger
+from headworks_storm.local.cluster import LocalStorm
+from headworks_storm.release.artefacts import STORM
+from headworks_storm.release.jar import bridge_jar
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters" / "storm"))
 from storm_tally import TWO, Tally
@@ -38,9 +38,9 @@ from storm_tally import TWO, Tally
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headgate_storm.client.seat import Seat
+    from headworks_storm.client.seat import Seat
 
-VALIDATOR = {"nimbus.topology.validator": "headgate.storm.seats.Validator"}
+VALIDATOR = {"nimbus.topology.validator": "headworks.storm.seats.Validator"}
 SEATS = 2 * (4 + 3)
 WATCHED = 2.0
 """Seconds from an order on in which gaps are looked for."""
@@ -69,9 +69,9 @@ class Bench:
         self.tally = Tally(storm, folder)
         folder.mkdir()
         conf: dict[str, Any] = {
-            "headgate.seats.movable": "pass=stateless; number=fields:counts,ballast",
-            "headgate.seats.state.mb": 128,
-            "headgate.seats.patience.secs": 60,
+            "headworks.seats.movable": "pass=stateless; number=fields:counts,ballast",
+            "headworks.seats.state.mb": 128,
+            "headworks.seats.patience.secs": 60,
             "numbers.ballast": state,
             "numbers.log": True,
             "topology.component.resources.onheap.memory.mb": 24 + 8 * state / KB**2,

@@ -21,30 +21,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psutil
 
-from headgate.cli.output import console, table
-from headgate_storm.release.artefacts import STORM
-from headgate_storm.service import HOOKS
-from headgate_storm.workers.collector import Collector
-from headgate_storm.workload.find import default_text
+from headworks.cli.output import console, table
+from headworks_storm.release.artefacts import STORM
+from headworks_storm.service import HOOKS
+from headworks_storm.workers.collector import Collector
+from headworks_storm.workload.find import default_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "adapters" / "storm"))
 from storm_tally import Tally, hooked_storm
 
 if TYPE_CHECKING:
-    from headgate_storm.local.cluster import LocalStorm
+    from headworks_storm.local.cluster import LocalStorm
 
 TOKEN = "benchmark"
-VALIDATOR = {"nimbus.topology.validator": "headgate.storm.seats.Validator"}
+VALIDATOR = {"nimbus.topology.validator": "headworks.storm.seats.Validator"}
 JVM = {"worker.childopts": "-Xmx%HEAP-MEM%m"}
 """Workers with Java's own compilers, as on a cluster; those of a local one do without the second."""
-BARE = {"headgate.seats.movable": "count=fields:counts; sink=fields:counts"}
-WORDS = {"headgate.seats.movable": "split=stateless; count=fields:counts,words"}
+BARE = {"headworks.seats.movable": "count=fields:counts; sink=fields:counts"}
+WORDS = {"headworks.seats.movable": "split=stateless; count=fields:counts,words"}
 
 
 def start(tally: Tally, name: str, asked: argparse.Namespace, *, seats: bool) -> None:
     """Submit one of the two, and wait until its bolts count."""
     conf: dict[str, Any] = dict(BARE if asked.bare else WORDS) if seats else {}
-    conf = {**conf, **(HOOKS if asked.monitor else {"headgate.collector": ""})}
+    conf = {**conf, **(HOOKS if asked.monitor else {"headworks.collector": ""})}
     if asked.bare:
         tally.submit(name, acked=False, **conf)
     else:

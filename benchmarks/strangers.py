@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.api import plan, workload
-from headgate.documents import dumps, loads, restore
-from headgate.documents.convert import converter
-from headgate.errors import DocumentError
-from headgate.model import Metrics, NodeSample, Observation, Plan, Request, TaskSample
-from headgate.problem import Problem
+from headworks.api import plan, workload
+from headworks.documents import dumps, loads, restore
+from headworks.documents.convert import converter
+from headworks.errors import DocumentError
+from headworks.model import Metrics, NodeSample, Observation, Plan, Request, TaskSample
+from headworks.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

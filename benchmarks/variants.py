@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.cli.output import console, table
-from headgate.problem import Problem
-from headgate_nstorm.deployment import rounds
-from headgate_nstorm.evidence.workloads import computation
-from headgate_nstorm.options import Options
-from headgate_priority.claimants import Claimant
-from headgate_priority.options import SpsOptions, SpsV2Options
-from headgate_priority.shares import sps, sps_v2
+from headworks.cli.output import console, table
+from headworks.problem import Problem
+from headworks_nstorm.deployment import rounds
+from headworks_nstorm.evidence.workloads import computation
+from headworks_nstorm.options import Options
+from headworks_priority.claimants import Claimant
+from headworks_priority.options import SpsOptions, SpsV2Options
+from headworks_priority.shares import sps, sps_v2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
-"""CPU time of `headgate.why` for tasks of the largest topology of a production cluster, beside that of reading it.
+"""CPU time of `headworks.why` for tasks of the largest topology of a production cluster, beside that of reading it.
 
-`python benchmarks/why.py largeCluster02.json` (`headgate import storm-clusterconf -O DIR` writes that file):
+`python benchmarks/why.py largeCluster02.json` (`headworks import storm-clusterconf -O DIR` writes that file):
 milliseconds for tasks that are drawn by a seed, and in parts of the time in which the request is read, which depends
 less on what else the machine does. Cycles of objects are searched as seldom as in the command.
 """
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.documents import read
-from headgate.model import Request
-from headgate.plugins.cycles import collect_seldom
-from headgate.plugins.host import PluginHost
-from headgate.problem.why import explain
+from headworks.documents import read
+from headworks.model import Request
+from headworks.plugins.cycles import collect_seldom
+from headworks.plugins.host import PluginHost
+from headworks.problem.why import explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from headgate import hooks
-from headgate.hooks import Description, hookimpl
-from headgate.model import Observation, Plan, Receipt
-from headgate.plugins.bench import bench_of
-from headgate.plugins.collect import documents_of, measured_claims_of, needs_of
+from headworks import hooks
+from headworks.hooks import Description, hookimpl
+from headworks.model import Observation, Plan, Receipt
+from headworks.plugins.bench import bench_of
+from headworks.plugins.collect import documents_of, measured_claims_of, needs_of
 from memory_engine import Machine
 from small_requests import component, node, request, topology
 
 HOOKS = {
-    "headgate_observe": lambda host: host.observe("bad", object(), 1.0),
-    "headgate_preflight": lambda host: host.preflight("bad", object(), Plan()),
-    "headgate_keeps": lambda host: host.keeps("bad", object(), Plan()),
-    "headgate_execute": lambda host: host.execute("bad", object(), Plan()),
-    "headgate_rollback": lambda host: host.rollback("bad", object(), Receipt()),
-    "headgate_scale": lambda host: host.scale("bad", object(), add=1, drain=()),
-    "headgate_review": lambda host: host.review(request([node("a")], [topology("t", component("c", 1))]), Plan()),
-    "headgate_evidence": lambda host: host.evidence("bad"),
-    "headgate_measured_claims": lambda host: measured_claims_of(host, "even"),
-    "headgate_documents": documents_of,
-    "headgate_needs": needs_of,
-    "headgate_examine": lambda host: host.examine("bad", None),
-    "headgate_bench": lambda host: bench_of(host, "bad").__enter__(),
-    "headgate_experiment": lambda host: host.experiment("bad", None, "even", seed=1, seconds=1.0),
-    "headgate_analyse": lambda host: host.analyse("bad", Observation()),
-    "headgate_intake": lambda host: host.call("bad", "headgate_intake", target=object()),
-    "headgate_recover": lambda host: host.call("bad", "headgate_recover", steering=None, address=None),
-    "headgate_reschedule": lambda host: host.call(
-        "bad", "headgate_reschedule", change=None, steering=None, drain=None, address=None
+    "headworks_observe": lambda host: host.observe("bad", object(), 1.0),
+    "headworks_preflight": lambda host: host.preflight("bad", object(), Plan()),
+    "headworks_keeps": lambda host: host.keeps("bad", object(), Plan()),
+    "headworks_execute": lambda host: host.execute("bad", object(), Plan()),
+    "headworks_rollback": lambda host: host.rollback("bad", object(), Receipt()),
+    "headworks_scale": lambda host: host.scale("bad", object(), add=1, drain=()),
+    "headworks_review": lambda host: host.review(request([node("a")], [topology("t", component("c", 1))]), Plan()),
+    "headworks_evidence": lambda host: host.evidence("bad"),
+    "headworks_measured_claims": lambda host: measured_claims_of(host, "even"),
+    "headworks_documents": documents_of,
+    "headworks_needs": needs_of,
+    "headworks_examine": lambda host: host.examine("bad", None),
+    "headworks_bench": lambda host: bench_of(host, "bad").__enter__(),
+    "headworks_experiment": lambda host: host.experiment("bad", None, "even", seed=1, seconds=1.0),
+    "headworks_analyse": lambda host: host.analyse("bad", Observation()),
+    "headworks_intake": lambda host: host.call("bad", "headworks_intake", target=object()),
+    "headworks_recover": lambda host: host.call("bad", "headworks_recover", steering=None, address=None),
+    "headworks_reschedule": lambda host: host.call(
+        "bad", "headworks_reschedule", change=None, steering=None, drain=None, address=None
     ),
-    "headgate_prioritise": lambda host: host.prioritise("bad", Observation(), None),
-    "headgate_open": lambda host: host.open("bad", (), None).__enter__(),
+    "headworks_prioritise": lambda host: host.prioritise("bad", Observation(), None),
+    "headworks_open": lambda host: host.open("bad", (), None).__enter__(),
 }
 
 
@@ -51,8 +51,8 @@ def misbehaving(hook, act):
 def bad(hook, act):
     """A plugin whose one hook does something else than it should."""
     members = {
-        "headgate_describe": hookimpl(lambda self: Description(summary="Bad.")),
-        **({"headgate_schedule": hookimpl(lambda self, request: Plan())} if hook == "headgate_analyse" else {}),
+        "headworks_describe": hookimpl(lambda self: Description(summary="Bad.")),
+        **({"headworks_schedule": hookimpl(lambda self, request: Plan())} if hook == "headworks_analyse" else {}),
         hook: misbehaving(hook, act),
     }
     return type("Bad", (), members)()

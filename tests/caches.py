@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from headgate.engines.cache import cache_folder
+from headworks.engines.cache import cache_folder
 
 
 def own_cache(folder):
     """A cache whose standing cluster is of this test alone, with all that was prepared for the others."""
     for each in cache_folder().glob("*/*"):
         if each.stem != "cluster":
-            link = folder / "cache" / "headgate" / each.parent.name / each.name
+            link = folder / "cache" / "headworks" / each.parent.name / each.name
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(each)
     return {"XDG_CACHE_HOME": str(folder / "cache")}

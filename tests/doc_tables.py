@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 COMMANDS = {
-    "demo": "headgate demo",
-    "demo-storm": "headgate demo storm",
+    "demo": "headworks demo",
+    "demo-storm": "headworks demo storm",
     "clusters": "python benchmarks/production_clusters.py",
-    "reproduce": "headgate reproduce",
+    "reproduce": "headworks reproduce",
     "gain": "python benchmarks/placement_gain.py",
 }
 """The command of each block, as the text above it names it."""

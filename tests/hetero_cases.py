@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from headgate.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology
+from headworks.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology
 
 
 def profiled(

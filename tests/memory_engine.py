@@ -6,10 +6,10 @@ import contextlib
 
 import attrs
 
-from headgate.errors import EngineEndedError
-from headgate.hooks import Description, Verdict, hookimpl
-from headgate.model import FrozenMap, Observation, Receipt, Step
-from headgate.problem import Problem
+from headworks.errors import EngineEndedError
+from headworks.hooks import Description, Verdict, hookimpl
+from headworks.model import FrozenMap, Observation, Receipt, Step
+from headworks.problem import Problem
 
 
 @attrs.define
@@ -45,11 +45,11 @@ class Engine:
         self.machine = machine
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="An engine in memory.")
 
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         @contextlib.contextmanager
         def opened():
             self.machine.opened = True
@@ -59,19 +59,19 @@ class Engine:
         return opened()
 
     @hookimpl
-    def headgate_observe(self, target, window):
+    def headworks_observe(self, target, window):
         target.call("observe")
         if target.over:
             raise EngineEndedError("no query runs any more")
         return target.seen
 
     @hookimpl
-    def headgate_preflight(self, target, plan):
+    def headworks_preflight(self, target, plan):
         target.call("preflight")
         return ("slots are not enforced",)
 
     @hookimpl
-    def headgate_execute(self, target, plan):
+    def headworks_execute(self, target, plan):
         target.call("execute")
         undo = target.seen.assignment
         if target.refuses:
@@ -83,7 +83,7 @@ class Engine:
         return Receipt(undo=undo)
 
     @hookimpl
-    def headgate_rollback(self, target, receipt):
+    def headworks_rollback(self, target, receipt):
         target.call("rollback")
         target.run(receipt.undo)
         return Receipt(done=not target.stuck)
@@ -93,7 +93,7 @@ class ElasticEngine(Engine):
     """The same, with nodes that come and go; a new one is named after the number of nodes."""
 
     @hookimpl
-    def headgate_scale(self, target, add, drain):
+    def headworks_scale(self, target, add, drain):
         target.call("scale")
         nodes = [each for each in target.seen.cluster.nodes if each.id not in drain]
         nodes += [attrs.evolve(nodes[0], id=f"new{len(nodes) + number}") for number in range(add)]
@@ -110,17 +110,17 @@ class Judge:
         self.reasons = (why,) if why else ()
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Put tasks where a test wants them.")
 
     @hookimpl
-    def headgate_analyse(self, observation):
+    def headworks_analyse(self, observation):
         if self.replan is None:
             raise RuntimeError("analyse broke")
         return Verdict(replan=self.replan, state="normal", reasons=self.reasons, interval=self.interval)
 
     @hookimpl
-    def headgate_schedule(self, request):
+    def headworks_schedule(self, request):
         return Problem.of(request).plan(self.node_of)
 
 
@@ -131,11 +131,11 @@ class Reviewer:
         self.objection = objection
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Object.")
 
     @hookimpl
-    def headgate_review(self, request, plan):
+    def headworks_review(self, request, plan):
         if self.objection is None:
             raise RuntimeError("review broke")
         return (self.objection,)
@@ -148,11 +148,11 @@ class Listener:
         self.records, self.broken = [], broken
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Listen.")
 
     @hookimpl
-    def headgate_on_round(self, record):
+    def headworks_on_round(self, record):
         if self.broken:
             raise RuntimeError("listener broke")
         self.records.append(record)

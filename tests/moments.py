@@ -14,7 +14,7 @@ import attrs
 from shell import gone, running
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
-TIMES = int(os.environ.get("HEADGATE_SIGNALS", "0"))
+TIMES = int(os.environ.get("HEADWORKS_SIGNALS", "0"))
 """Moments of each command and each signal; 0 is the small sample of a usual run."""
 SECONDS = 15 if TIMES else 90
 """After the signal, nothing that the command started may run for longer; a usual run may share its machine."""
@@ -30,8 +30,8 @@ class End:
 
     @property
     def early(self):
-        """Python itself had yet to begin: no line of Headgate's was run."""
-        return "Traceback" in self.messages and "headgate" not in self.messages
+        """Python itself had yet to begin: no line of Headworks's was run."""
+        return "Traceback" in self.messages and "headworks" not in self.messages
 
     @property
     def clean(self):

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import psutil
 
-from headgate.engines.apart.groups import find_groups
-from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.netlink import interfaces, namespaces, netlink
+from headworks.engines.apart.groups import find_groups
+from headworks.engines.apart.names import ClusterName
+from headworks.engines.apart.netlink import interfaces, namespaces, netlink
 from patience import PATIENCE
 
 LISTEN = """

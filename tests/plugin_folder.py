@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GOOD = """
-from headgate.hooks import Description, hookimpl
+from headworks.hooks import Description, hookimpl
 
 class Plugin:
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="good")
 
     @hookimpl
-    def headgate_schedule(self, problem):
+    def headworks_schedule(self, problem):
         return problem.plan([-1] * problem.n)
 
 plugin = Plugin()
@@ -31,7 +31,7 @@ def install(folder: Path, distribution: str, plugins: Mapping[str, str], **group
         folder: Where; it is to be in `sys.path`.
         distribution: Its name.
         plugins: Source of each plugin.
-        groups: More entry points, a text of lines for each group `headgate.NAME`.
+        groups: More entry points, a text of lines for each group `headworks.NAME`.
     """
     entries = []
     for name, source in plugins.items():
@@ -41,5 +41,5 @@ def install(folder: Path, distribution: str, plugins: Mapping[str, str], **group
     info = folder / f"{distribution}-1.2.3.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2.3\n")
-    named = {"headgate": "\n".join(entries), **{f"headgate.{name}": text for name, text in groups.items()}}
+    named = {"headworks": "\n".join(entries), **{f"headworks.{name}": text for name, text in groups.items()}}
     (info / "entry_points.txt").write_text("".join(f"[{group}]\n{text}\n" for group, text in named.items()))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
-from headgate.testing.build import GROUPINGS
+from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headworks.testing.build import GROUPINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,14 +15,14 @@ import psutil
 
 from patience import PATIENCE
 
-HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
-MARK = "HEADGATE_TEST_MARK"
+HEADWORKS = shutil.which("headworks", path=str(Path(sys.executable).parent)) or "headworks"
+MARK = "HEADWORKS_TEST_MARK"
 
 
-def headgate(*words, stdin="", timeout=PATIENCE, **environment):
+def headworks(*words, stdin="", timeout=PATIENCE, **environment):
     """Run the console script; no run may end in a traceback."""
     run = subprocess.run(
-        [HEADGATE, *map(str, words)],
+        [HEADWORKS, *map(str, words)],
         input=stdin,
         env={**os.environ, **environment},
         capture_output=True,
@@ -34,7 +34,7 @@ def headgate(*words, stdin="", timeout=PATIENCE, **environment):
 
 
 @contextlib.contextmanager
-def running(*words, folder, program=(HEADGATE,), **environment):
+def running(*words, folder, program=(HEADWORKS,), **environment):
     """The console script, or another program, in a session of its own, and a mark that all it starts bears.
 
     Whatever happens in the block, all of that is ended and waited for, and the pipes are closed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headgate.model import (
+from headworks.model import (
     Cluster,
     Component,
     FrozenMap,

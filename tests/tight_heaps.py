@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from small_requests import component, node, request, topology
 
 if TYPE_CHECKING:
-    from headgate.model import Request
+    from headworks.model import Request
 
 SIX = (4.0, 3.0, 3.0, 4.0, 3.0, 3.0)
 """Two workers of 10 hold them, 4 + 3 + 3 each; first fit decreasing opens a third."""

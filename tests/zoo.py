@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from headgate.hooks import HOOKSPEC_VERSION, Description, hookimpl
-from headgate.model import FrozenMap, Limits, Move, MoveKind, Plan, Slot, Status
-from headgate.model.rescale import with_instances
-from headgate.problem import Problem
+from headworks.hooks import HOOKSPEC_VERSION, Description, hookimpl
+from headworks.model import FrozenMap, Limits, Move, MoveKind, Plan, Slot, Status
+from headworks.model.rescale import with_instances
+from headworks.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headgate.model import Request
+    from headworks.model import Request
 
 
 @attrs.frozen(kw_only=True)
@@ -42,12 +42,12 @@ class Scheduler:
         self.act = act
 
     @hookimpl
-    def headgate_describe(self) -> Description:
+    def headworks_describe(self) -> Description:
         """Say how it misbehaves, and promise everything."""
         return Description(summary=self.act.__doc__ or "", capabilities=frozenset({"total", "static", "idempotent"}))
 
     @hookimpl
-    def headgate_schedule(self, request: Request) -> Any:
+    def headworks_schedule(self, request: Request) -> Any:
         """Misbehave."""
         return self.act(request)
 
@@ -343,31 +343,31 @@ class _Described:
     """Be described."""
 
     @hookimpl
-    def headgate_describe(self) -> Any:
+    def headworks_describe(self) -> Any:
         return Description(summary=self.__doc__ or "")
 
 
 class _RaisesWhenAsked(_Described):
     @hookimpl
-    def headgate_describe(self) -> Any:
+    def headworks_describe(self) -> Any:
         raise RuntimeError("no words")
 
 
 class _ExitsWhenAsked(_Described):
     @hookimpl
-    def headgate_describe(self) -> Any:
+    def headworks_describe(self) -> Any:
         raise SystemExit(3)
 
 
 class _SaysNothing(_Described):
     @hookimpl
-    def headgate_describe(self) -> Any:
+    def headworks_describe(self) -> Any:
         return None
 
 
 class _HasNoSummary(_Described):
     @hookimpl
-    def headgate_describe(self) -> Any:
+    def headworks_describe(self) -> Any:
         return Description(summary="")
 
 
@@ -375,26 +375,26 @@ class _IsNewer(_Described):
     """Be from the future."""
 
     @hookimpl
-    def headgate_describe(self) -> Any:
+    def headworks_describe(self) -> Any:
         return Description(summary="from the future", hookspec=HOOKSPEC_VERSION + 1)
 
 
 class _HasOddOptions(_Described):
     @hookimpl
-    def headgate_describe(self) -> Any:
+    def headworks_describe(self) -> Any:
         return Description(summary="odd", options=dict)
 
 
 class _IsNotDescribed:
     @hookimpl
-    def headgate_schedule(self, request: Request) -> Plan:
+    def headworks_schedule(self, request: Request) -> Plan:
         return Problem.of(request).plan(_first(request))
 
 
 class _ForgetsTheMark(_Described):
     """Forget @hookimpl."""
 
-    def headgate_schedule(self, request: Request) -> Plan:
+    def headworks_schedule(self, request: Request) -> Plan:
         return Problem.of(request).plan(_first(request))
 
 
@@ -402,7 +402,7 @@ class _ClaimsAHook(_Described):
     """Claim a hook that nobody knows."""
 
     @hookimpl
-    def headgate_shedule(self, request: Request) -> Plan:
+    def headworks_shedule(self, request: Request) -> Plan:
         return Problem.of(request).plan(_first(request))
 
 
@@ -410,7 +410,7 @@ class _AsksForMore(_Described):
     """Ask for an argument that the hook does not have."""
 
     @hookimpl
-    def headgate_schedule(self, request: Request, weather: str) -> Plan:
+    def headworks_schedule(self, request: Request, weather: str) -> Plan:
         raise NotImplementedError(weather)
 
 
@@ -421,9 +421,9 @@ CAGED: dict[str, tuple[object, str]] = {
     "no-summary": (_HasNoSummary(), "no summary"),
     "newer": (_IsNewer(), f"for hooks {HOOKSPEC_VERSION + 1}"),
     "odd-options": (_HasOddOptions(), "no attrs class"),
-    "not-described": (_IsNotDescribed(), "headgate_describe is missing"),
+    "not-described": (_IsNotDescribed(), "headworks_describe is missing"),
     "forgets-the-mark": (_ForgetsTheMark(), "lacks @hookimpl"),
-    "claims-a-hook": (_ClaimsAHook(), "there is no hook headgate_shedule, did you mean headgate_schedule?"),
+    "claims-a-hook": (_ClaimsAHook(), "there is no hook headworks_shedule, did you mean headworks_schedule?"),
     "asks-for-more": (_AsksForMore(), "weather"),
     "class": (_Described, "an object of it is needed: _Described()"),
 }

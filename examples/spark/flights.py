@@ -1,10 +1,10 @@
-"""A year of departures from New York, replayed as a stream into statistics per airport. Needs `headgate[demo]`.
+"""A year of departures from New York, replayed as a stream into statistics per airport. Needs `headworks[demo]`.
 
 Placed, profiled and planned again from its own profile by three commands:
 
-    headgate run --engine spark -s even -o rebalance=yes --slowdown 9 --samples samples --rounds 4 flights.py
-    headgate pipeline run samples -O learnt
-    headgate plan learnt/request.json -s dstorm --slowdown 9
+    headworks run --engine spark -s even -o rebalance=yes --slowdown 9 --samples samples --rounds 4 flights.py
+    headworks pipeline run samples -O learnt
+    headworks plan learnt/request.json -s dstorm --slowdown 9
 """
 
 import tempfile
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from headgate_spark.demo.feeds import prepare
-from headgate_spark.demo.flights import FlightsQuery
+from headworks_spark.demo.feeds import prepare
+from headworks_spark.demo.flights import FlightsQuery
 
 with tempfile.TemporaryDirectory() as folder:
     prepare(Path(folder) / "feeds")

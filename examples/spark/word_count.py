@@ -1,12 +1,12 @@
-"""A streaming word count, as anyone would write it: nothing here knows of Headgate.
+"""A streaming word count, as anyone would write it: nothing here knows of Headworks.
 
-Run it under a scheduler with: headgate run --engine spark --scheduler dstorm examples/spark/word_count.py
+Run it under a scheduler with: headworks run --engine spark --scheduler dstorm examples/spark/word_count.py
 """
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-WORDS = "the quick brown fox jumps over the lazy dog while a headgate decides how much water each channel gets"
+WORDS = "the quick brown fox jumps over the lazy dog while a headworks decides how much water each channel gets"
 
 spark = SparkSession.builder.getOrCreate()
 spark.conf.set("spark.sql.shuffle.partitions", 6)

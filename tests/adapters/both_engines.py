@@ -12,12 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from headgate.control.loop import Control, Loop
-from headgate.model import Component, Kind, Limits, Resources, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate_storm.demo.experiment import by_host, experiment
-from headgate_storm.local.cluster import SupervisorSpec
-from headgate_storm.workload.describe import describe
+from headworks.control.loop import Control, Loop
+from headworks.model import Component, Kind, Limits, Resources, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks_storm.demo.experiment import by_host, experiment
+from headworks_storm.local.cluster import SupervisorSpec
+from headworks_storm.workload.describe import describe
 
 QUERY = Path(__file__).parents[2] / "examples" / "spark" / "word_count.py"
 SCHEDULERS = ("dstorm", "backwards")
@@ -75,7 +75,7 @@ def on_storm(host):
 
 
 def on_spark(host):
-    """The same with a streaming query that knows nothing of Headgate; Spark's own events tell."""
+    """The same with a streaming query that knows nothing of Headworks; Spark's own events tell."""
     with host.open("spark", [str(QUERY)], None) as target:
 
         def nodes():

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from caches import own_cache
-from headgate.engines.cache import cache_folder
-from headgate.errors import EngineError
+from headworks.engines.cache import cache_folder
+from headworks.errors import EngineError
 
 
 def pytest_runtest_setup(item):
@@ -45,15 +45,15 @@ def told(make):
 
 @told
 def prepare_spark():
-    from headgate_spark.driver.jar import spark_home
-    from headgate_spark.driver.jvm import make_class_data
+    from headworks_spark.driver.jar import spark_home
+    from headworks_spark.driver.jvm import make_class_data
 
     return make_class_data(spark_home())
 
 
 @told
 def prepare_storm():
-    from headgate_storm.local.cds_training import make_class_data
+    from headworks_storm.local.cds_training import make_class_data
     from storm_cluster import RELEASE
 
     return make_class_data(RELEASE)

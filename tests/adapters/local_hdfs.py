@@ -11,14 +11,14 @@ import subprocess
 import urllib.parse
 from typing import TYPE_CHECKING
 
-from headgate.engines.java import find_java
-from headgate.engines.lifetime import lifetime
-from headgate.engines.maven import resolve_locked
-from headgate.engines.ports import Ports
-from headgate.engines.process import Daemon, end, end_group, patience
-from headgate.errors import EngineError
-from headgate_spark.yarn.cluster import JAVA, JVM, LOCK
-from headgate_spark.yarn.conf import LOG, xml_text
+from headworks.engines.java import find_java
+from headworks.engines.lifetime import lifetime
+from headworks.engines.maven import resolve_locked
+from headworks.engines.ports import Ports
+from headworks.engines.process import Daemon, end, end_group, patience
+from headworks.errors import EngineError
+from headworks_spark.yarn.cluster import JAVA, JVM, LOCK
+from headworks_spark.yarn.conf import LOG, xml_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,18 +15,18 @@ LIMIT = 1740
 STRANGER = '''
 """A stranger's scheduler: every task goes to the next node, the last node first."""
 
-from headgate.hooks import Description, hookimpl
+from headworks.hooks import Description, hookimpl
 
 
 class Backwards:
     """Deal tasks over the nodes, beginning with the last."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary=self.__doc__)
 
     @hookimpl
-    def headgate_schedule(self, problem):
+    def headworks_schedule(self, problem):
         return problem.plan([problem.m - 1 - index % problem.m for index in range(problem.n)])
 
 

@@ -9,15 +9,15 @@ import attrs
 import pytest
 from rich.console import Console
 
-from headgate.cli.output import table
-from headgate.model import FrozenMap, Metrics, Observation, Request, Topology, TopologySample
-from headgate_spark.demo import show as spark
-from headgate_spark.demo.phases import MeasuredBatch, MeasuredPlacement
-from headgate_spark.demo.run import SparkDemoResult
-from headgate_spark.monitor import Totals
-from headgate_storm.demo import show as storm
-from headgate_storm.demo.experiment import Measured
-from headgate_storm.demo.run import StormDemoResult, TriedPlacement
+from headworks.cli.output import table
+from headworks.model import FrozenMap, Metrics, Observation, Request, Topology, TopologySample
+from headworks_spark.demo import show as spark
+from headworks_spark.demo.phases import MeasuredBatch, MeasuredPlacement
+from headworks_spark.demo.run import SparkDemoResult
+from headworks_spark.monitor import Totals
+from headworks_storm.demo import show as storm
+from headworks_storm.demo.experiment import Measured
+from headworks_storm.demo.run import StormDemoResult, TriedPlacement
 
 
 def on_spark() -> SparkDemoResult:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.testing import EngineContract, EngineTrial
+from headworks.testing import EngineContract, EngineTrial
 from patience import PATIENCE
 
 APPLICATION = Path(__file__).parents[2] / "examples" / "spark" / "word_count.py"

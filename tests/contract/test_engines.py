@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.testing import EngineContract, EngineTrial
+from headworks.testing import EngineContract, EngineTrial
 
 
 class TestSim(EngineContract):

@@ -9,15 +9,15 @@ import attrs
 import pytest
 
 from doc_tables import block, tables
-from headgate.evidence.claims import counts, reproduce, summary
-from headgate.evidence.variants import improve
-from headgate.model import Status
-from headgate.plugins.host import PluginHost
+from headworks.evidence.claims import counts, reproduce, summary
+from headworks.evidence.variants import improve
+from headworks.model import Status
+from headworks.plugins.host import PluginHost
 
 PATIENCE = 120.0
 """Seconds to plan: whether a plan is there in time is for benchmarks to say."""
 HOST = PluginHost.load()
-EVIDENCE = {name: HOST.evidence(name) for name in HOST.having("headgate_evidence")}
+EVIDENCE = {name: HOST.evidence(name) for name in HOST.having("headworks_evidence")}
 CLAIMS = [(name, claim) for name, found in EVIDENCE.items() for claim in found.claims]
 IMPROVEMENTS = [(name, each) for name, found in EVIDENCE.items() for each in found.improvements]
 WIDEST = 0.25

@@ -7,19 +7,19 @@ import random
 import attrs
 import pytest
 
-from headgate.model import FrozenMap, Limits, Status
-from headgate.model.rescale import with_instances
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.testing.brute import MAX_NODES, MAX_TASKS, placeable
-from headgate.testing.build import MEDIUM, SMALL, SeededDice, build_request, constrained
-from headgate.testing.constraints import broken_constraints
-from headgate.testing.profiled import build_profiled
+from headworks.model import FrozenMap, Limits, Status
+from headworks.model.rescale import with_instances
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.testing.brute import MAX_NODES, MAX_TASKS, placeable
+from headworks.testing.build import MEDIUM, SMALL, SeededDice, build_request, constrained
+from headworks.testing.constraints import broken_constraints
+from headworks.testing.profiled import build_profiled
 from tiers import THOROUGH
 from tight_heaps import tight_heaps
 
 HOST = PluginHost.load()
-NAMES = [name for name in HOST.schedulers if HOST.plugins[name].distribution == "headgate"]
+NAMES = [name for name in HOST.schedulers if HOST.plugins[name].distribution == "headworks"]
 REQUESTS = 60
 SEARCHED = REQUESTS if THOROUGH else 40
 """Of `optimal`, which takes the time that it is given."""

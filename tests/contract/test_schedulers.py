@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.plugins.host import PluginHost
-from headgate.testing import RULES, FirstFit, SchedulerContract
-from headgate.testing.cases import Cases
+from headworks.plugins.host import PluginHost
+from headworks.testing import RULES, FirstFit, SchedulerContract
+from headworks.testing.cases import Cases
 from tiers import THOROUGH
 
 FEWER = {"dstorm-plus": {"steps": 250}, "optimal": {"effort": 0.005}}
@@ -15,7 +15,7 @@ by every rule in a thorough run."""
 
 
 class BuiltIn(SchedulerContract):
-    """A scheduler that is installed with Headgate."""
+    """A scheduler that is installed with Headworks."""
 
     options = None
 
@@ -34,10 +34,10 @@ class Searching(BuiltIn):
     """
 
     @pytest.fixture(scope="session")
-    def headgate_cases(self, headgate_cases):
+    def headworks_cases(self, headworks_cases):
         if THOROUGH:
-            return headgate_cases
-        return Cases(mixed=headgate_cases.mixed[::3], small=headgate_cases.small[::3])
+            return headworks_cases
+        return Cases(mixed=headworks_cases.mixed[::3], small=headworks_cases.small[::3])
 
 
 class TestEven(BuiltIn):
@@ -102,14 +102,14 @@ class TestFirstFit(SchedulerContract):
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", FEWER)
-def test_what_searches_by_default_is_within_its_deadline(name, headgate_host, headgate_cases):
+def test_what_searches_by_default_is_within_its_deadline(name, headworks_host, headworks_cases):
     rules = {rule.id: rule for rule in RULES}
     for each in ("deadline", "reasons"):
-        assert rules[each].check(headgate_host, name, headgate_cases) == []
+        assert rules[each].check(headworks_host, name, headworks_cases) == []
 
 
-def test_every_built_in_scheduler_is_tried(headgate_host):
+def test_every_built_in_scheduler_is_tried(headworks_host):
     kinds = {*BuiltIn.__subclasses__(), *Searching.__subclasses__()} - {Searching}
     tried = {kind.name for kind in kinds}
-    built_in = {name for name in headgate_host.schedulers if headgate_host.plugins[name].distribution == "headgate"}
+    built_in = {name for name in headworks_host.schedulers if headworks_host.plugins[name].distribution == "headworks"}
     assert tried == built_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.model import FrozenMap, Limits, Slot, Status
-from headgate.plugins.host import PluginHost
+from headworks.model import FrozenMap, Limits, Slot, Status
+from headworks.plugins.host import PluginHost
 from hetero_cases import profiled
 
 HOST = PluginHost.load()

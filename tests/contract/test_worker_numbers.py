@@ -7,8 +7,8 @@ from collections import Counter
 import attrs
 import pytest
 
-from headgate.model import Limits
-from headgate.plugins.host import PluginHost
+from headworks.model import Limits
+from headworks.plugins.host import PluginHost
 from small_requests import component, node, request, topology
 
 HOST = PluginHost.load()

@@ -30,7 +30,7 @@ def column_of(package):
 
 
 @pytest.mark.parametrize(
-    "package", ["headgate", "headgate_spark", "headgate_storm", "headgate_pipeline", "headgate_manager"]
+    "package", ["headworks", "headworks_spark", "headworks_storm", "headworks_pipeline", "headworks_manager"]
 )
 def test_the_page_shows_the_floors_that_are_asserted(package):
     shown = [sorted(floor) for floor in column_of(package)]
@@ -44,6 +44,6 @@ def test_the_page_shows_the_floors_that_are_asserted(package):
 @pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
 def test_spark_s_task_scheduler_is_as_large_as_pages_say(page):
     (said,) = re.findall(r"some ([\d,]+) lines of Java", (ROOT / page).read_text())
-    files = (ROOT / "adapters" / "headgate_spark" / "java").rglob("*.java")
+    files = (ROOT / "adapters" / "headworks_spark" / "java").rglob("*.java")
     lines = sum(len(file.read_text().splitlines()) for file in files)
     assert abs(int(said.replace(",", "")) - lines) < 150

@@ -6,8 +6,8 @@ import inspect
 import re
 from pathlib import Path
 
-from headgate import hooks
-from headgate.testing import ENGINE_RULES
+from headworks import hooks
+from headworks.testing import ENGINE_RULES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "writing-an-engine.md").read_text()
 
@@ -22,8 +22,8 @@ def test_its_hooks_have_the_arguments_of_the_specification():
         f"{name}({', '.join(each for each in inspect.signature(function).parameters if each != 'self')})"
         for spec in hooks.SPECS
         for name, function in vars(spec).items()
-        if name.startswith("headgate_")
+        if name.startswith("headworks_")
     }
-    named = re.findall(r"^\| `(headgate_\w+\([^)]*\))`", PAGE, re.MULTILINE)
+    named = re.findall(r"^\| `(headworks_\w+\([^)]*\))`", PAGE, re.MULTILINE)
     assert len(named) == 8
     assert set(named) <= known

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from headgate import hooks
+from headworks import hooks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text()
 HOOKS = [
-    (name, function) for spec in hooks.SPECS for name, function in vars(spec).items() if name.startswith("headgate_")
+    (name, function) for spec in hooks.SPECS for name, function in vars(spec).items() if name.startswith("headworks_")
 ]
 
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 PACKAGES = (
-    "headgate",
-    "headgate_baselines",
-    "headgate_dstorm",
-    "headgate_exact",
-    "headgate_hetero",
-    "headgate_manager",
-    "headgate_nstorm",
-    "headgate_pipeline",
-    "headgate_priority",
-    "headgate_sim",
-    "headgate_spark",
-    "headgate_storm",
+    "headworks",
+    "headworks_baselines",
+    "headworks_dstorm",
+    "headworks_exact",
+    "headworks_hetero",
+    "headworks_manager",
+    "headworks_nstorm",
+    "headworks_pipeline",
+    "headworks_priority",
+    "headworks_sim",
+    "headworks_spark",
+    "headworks_storm",
 )
 SOURCES = {package: Path(find_spec(package).origin).parent for package in PACKAGES}
 FILES = {
@@ -94,9 +94,9 @@ def test_no_module_needs_itself_by_way_of_others():
     modules = {module_of(name): tree for name, tree in TREES.items()}
     packages = {module_of(name) for name in TREES if name.endswith("/__init__.py")}
     graph = {name: {*imported(tree)} & modules.keys() - packages - {name} for name, tree in modules.items()}
-    assert len(graph["headgate.problem.problem"]) > 3
+    assert len(graph["headworks.problem.problem"]) > 3
     assert circle(graph) == []
-    assert circle({**graph, "headgate.problem.arrays": {"headgate.problem.problem"}})[0] in graph
+    assert circle({**graph, "headworks.problem.arrays": {"headworks.problem.problem"}})[0] in graph
 
 
 @pytest.mark.parametrize("path", TREES)

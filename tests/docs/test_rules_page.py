@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from headgate.testing import RULES
-from headgate.testing.capabilities import MEANING
+from headworks.testing import RULES
+from headworks.testing.capabilities import MEANING
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 

@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ADAPTER = ROOT / "adapters" / "headgate_storm"
+ADAPTER = ROOT / "adapters" / "headworks_storm"
 PLACEHOLDER = re.compile(r"\b[A-Z][A-Z:]*\b(?![a-z'])|\(CLASS\)|\.\.\.|\d+|[`(]|[)]|: ")
 """What stands for something else in a sentence of the page, or ends a part of it in the source."""
 LEAST = 7
 """Letters of a part that is looked for: shorter ones are anywhere."""
 CONSTANTS = {
-    '" + Requested.MOST + "': "headgate.seats.max",
-    '"\n                + MOST, null': "headgate.seats.state.mb",
+    '" + Requested.MOST + "': "headworks.seats.max",
+    '"\n                + MOST, null': "headworks.seats.state.mb",
 }
 """Names of settings, as sentences in the source have them."""
 

@@ -1,4 +1,4 @@
-"""Every snippet of the documentation runs: Python blocks in order, page by page; console blocks of `headgate`."""
+"""Every snippet of the documentation runs: Python blocks in order, page by page; console blocks of `headworks`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from patience import PATIENCE
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ENGINES = ("headgate demo", "headgate run", "headgate spark", "headgate import")
+ENGINES = ("headworks demo", "headworks run", "headworks spark", "headworks import")
 """Commands that start engines or fetch artefacts: they have tests of their own."""
 
 
@@ -33,13 +33,13 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
 
 def commands() -> list[str]:
     lines = [line for page in PAGES for text in blocks(page, "console") for line in text.splitlines()]
-    found = {line.removeprefix("$ ") for line in lines if line.startswith("$ headgate ")}
+    found = {line.removeprefix("$ ") for line in lines if line.startswith("$ headworks ")}
     return sorted(line for line in found if not line.startswith(ENGINES))
 
 
 @pytest.mark.parametrize("line", commands())
 def test_console_lines_run(line, tmp_path):
-    program = Path(sys.executable).parent / "headgate"
+    program = Path(sys.executable).parent / "headworks"
     done = subprocess.run(
         [program, *shlex.split(line)[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
@@ -48,10 +48,10 @@ def test_console_lines_run(line, tmp_path):
 
 
 def test_every_command_has_a_heading():
-    from headgate.cli.main import headgate
+    from headworks.cli.main import headworks
 
-    headings = set(re.findall(r"^## headgate (\w+)", (ROOT / "docs" / "commands.md").read_text(), re.MULTILINE))
-    assert headings == set(headgate.list_commands(None))  # type: ignore[arg-type]
+    headings = set(re.findall(r"^## headworks (\w+)", (ROOT / "docs" / "commands.md").read_text(), re.MULTILINE))
+    assert headings == set(headworks.list_commands(None))  # type: ignore[arg-type]
 
 
 def test_readme_commands_are_one_line_each():

@@ -14,12 +14,12 @@ from itertools import pairwise
 import pytest
 
 from doc_tables import COMMANDS, ROOT, block, blocks, number, tables
-from headgate import PluginHost
-from headgate_spark.demo.show import MEASURED, NOTE_APART
-from headgate_spark.demo.show import TIMES as SPARK_TIMES
-from headgate_storm.demo.show import APART, COLUMNS, TIMES
-from headgate_storm.demo.show import NOTE as STORM_NOTE
-from headgate_storm.release.artefacts import STORM
+from headworks import PluginHost
+from headworks_spark.demo.show import MEASURED, NOTE_APART
+from headworks_spark.demo.show import TIMES as SPARK_TIMES
+from headworks_storm.demo.show import APART, COLUMNS, TIMES
+from headworks_storm.demo.show import NOTE as STORM_NOTE
+from headworks_storm.release.artefacts import STORM
 
 sys.path.append(str(ROOT / "benchmarks"))
 import placement_gain as gain

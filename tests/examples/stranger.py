@@ -1,4 +1,4 @@
-"""An environment of a stranger's: the built wheel of Headgate, and packages that know nothing else of it."""
+"""An environment of a stranger's: the built wheel of Headworks, and packages that know nothing else of it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def run(*command, cwd=None, code=0, **environment):
 def make(folder, *, alone=False):
     """Make the environment in a folder; its programs are in `folder/env/bin`.
 
-    What Headgate depends on is that of this environment, behind its own, unless it is alone.
+    What Headworks depends on is that of this environment, behind its own, unless it is alone.
     """
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT)
-    (wheel,) = folder.glob("headgate-*.whl")
+    (wheel,) = folder.glob("headworks-*.whl")
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / "bin" / "python"
     if alone:

@@ -1,4 +1,4 @@
-"""Strangers' packages, in an environment of their own: the built wheel of Headgate, and their own tests."""
+"""Strangers' packages, in an environment of their own: the built wheel of Headworks, and their own tests."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tiers import cases
 pytestmark = pytest.mark.slow
 
 PACKAGES = {"acme": "acme-scheduler", "pool": "pool-engine", "my-own": "my-own-scheduler", "ring": "ring-engine"}
-"""Packages by the name of the plugin: the examples, and those that `headgate new` makes of them."""
+"""Packages by the name of the plugin: the examples, and those that `headworks new` makes of them."""
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Folder of a virtual environment with Headgate's wheel and the packages, whose source is beside it."""
+    """Folder of a virtual environment with Headworks's wheel and the packages, whose source is beside it."""
     folder = make(tmp_path_factory.mktemp("stranger"))
     for name in ("acme-scheduler", "pool-engine"):
         install(folder, shutil.copytree(ROOT / "examples" / name, folder / name))
-    headgate = folder / "env" / "bin" / "headgate"
+    headworks = folder / "env" / "bin" / "headworks"
     for kind, name in (("scheduler", "my-own"), ("engine", "ring")):
-        run(headgate, "new", kind, name, cwd=folder)
+        run(headworks, "new", kind, name, cwd=folder)
         install(folder, folder / PACKAGES[name])
     return folder
 
@@ -65,55 +65,57 @@ def test_the_guide_alone_leads_from_nothing_to_a_scheduler_that_conforms(environ
     page = (ROOT / "docs" / GUIDE["scheduler"]).read_text()
     source, (entry,) = blocks(page, "python")[0], blocks(page, "toml")
     folder = environment / "guided"
-    (folder / "headgate_acme").mkdir(parents=True)
-    (folder / "headgate_acme" / "__init__.py").write_text(source)
+    (folder / "headworks_acme").mkdir(parents=True)
+    (folder / "headworks_acme" / "__init__.py").write_text(source)
     project = '[project]\nname = "guided"\nversion = "1"\n\n[build-system]\nrequires = ["hatchling"]\n'
-    project += 'build-backend = "hatchling.build"\n\n[tool.hatch.build.targets.wheel]\npackages = ["headgate_acme"]\n\n'
+    project += (
+        'build-backend = "hatchling.build"\n\n[tool.hatch.build.targets.wheel]\npackages = ["headworks_acme"]\n\n'
+    )
     (folder / "pyproject.toml").write_text(project + entry.replace("acme =", "guided ="))
     # Beside the environment, and not in it: the module has the name of the example's.
-    python, headgate = (environment / "env" / "bin" / name for name in ("python", "headgate"))
+    python, headworks = (environment / "env" / "bin" / name for name in ("python", "headworks"))
     run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder / "here", folder)
     guided = {"PYTHONPATH": str(folder / "here")}
-    assert '"guided"' in run(headgate, "plugins", "--json", **guided)
-    assert '"ok"' in run(headgate, "plan", "dstorm:linear", "--scheduler", "guided", "--json", **guided)
-    rows = json.loads(run(headgate, "conform", "guided", "--json", **guided))["rows"]
+    assert '"guided"' in run(headworks, "plugins", "--json", **guided)
+    assert '"ok"' in run(headworks, "plan", "dstorm:linear", "--scheduler", "guided", "--json", **guided)
+    rows = json.loads(run(headworks, "conform", "guided", "--json", **guided))["rows"]
     assert {row["status"] for row in rows} == {"ok", "skipped"}
 
 
 def test_the_guide_alone_leads_from_nothing_to_an_engine_that_conforms(environment):
     page = (ROOT / "docs" / GUIDE["engine"]).read_text()
-    assert blocks(page, "console") == ["$ headgate new engine ring\n"]
+    assert blocks(page, "console") == ["$ headworks new engine ring\n"]
     told = re.search(
-        r"After `(pip install [^`]*)`, `(headgate conform [^`]*)` checks it, and `(headgate run [^`]*)`", page
+        r"After `(pip install [^`]*)`, `(headworks conform [^`]*)` checks it, and `(headworks run [^`]*)`", page
     )
     asked, conform, loop = map(shlex.split, told.groups())
     assert asked[-1] == "ring-engine[test]"
-    headgate = environment / "env" / "bin" / "headgate"
-    rows = json.loads(run(headgate, *conform[1:], "--window", "0.5", "--json"))["rows"]
+    headworks = environment / "env" / "bin" / "headworks"
+    rows = json.loads(run(headworks, *conform[1:], "--window", "0.5", "--json"))["rows"]
     assert {row["status"] for row in rows} <= {"ok", "skipped"}
     pace = ("--rounds", "2", "--window", "0.5", "--interval", "0", "--json")
-    rounds = [json.loads(line) for line in run(headgate, "run", *pace, *loop[2:]).splitlines()]
+    rounds = [json.loads(line) for line in run(headworks, "run", *pace, *loop[2:]).splitlines()]
     assert rounds[0]["outcome"] == "executed"
     assert rounds[0]["check"]["hits"] == rounds[0]["check"]["asked"] > 0
 
 
-def test_headgate_lists_them_beside_the_built_in_ones(environment):
-    listed = run(environment / "env" / "bin" / "headgate", "plugins", "--json")
+def test_headworks_lists_them_beside_the_built_in_ones(environment):
+    listed = run(environment / "env" / "bin" / "headworks", "plugins", "--json")
     assert all(f'"{name}"' in listed for name in PACKAGES)
 
 
 def test_a_scheduler_conforms(environment):
-    found = json.loads(run(environment / "env" / "bin" / "headgate", "conform", "acme", "--json"))
+    found = json.loads(run(environment / "env" / "bin" / "headworks", "conform", "acme", "--json"))
     rows = {row["rule"]: row["status"] for row in found["rows"]}
     assert set(rows.values()) == {"ok", "skipped"}
     assert rows["processes"] == rows["capacity"] == rows["scale-free"] == "ok"
 
 
 def test_an_engine_conforms_and_is_scheduled(environment):
-    headgate = environment / "env" / "bin" / "headgate"
-    found = json.loads(run(headgate, "conform", "ring", "3", "--window", "0.5", "--json"))
+    headworks = environment / "env" / "bin" / "headworks"
+    found = json.loads(run(headworks, "conform", "ring", "3", "--window", "0.5", "--json"))
     assert {row["status"] for row in found["rows"]} == {"ok"}
     command = ("run", "--engine", "pool", "-s", "acme", "--window", "0.5", "--interval", "0", "--rounds", "2", "--json")
-    rounds = [json.loads(line) for line in run(headgate, *command, "2").splitlines()]
+    rounds = [json.loads(line) for line in run(headworks, *command, "2").splitlines()]
     assert rounds[0]["outcome"] == "executed"
     assert rounds[0]["check"]["hits"] == rounds[0]["check"]["asked"] == 6

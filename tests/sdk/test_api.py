@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import headgate
-import headgate.testing
-from headgate.api import compare, gap_to, limited, load_request, plan, tightest, workload
-from headgate.documents import digest, dumps, unstructure, write
-from headgate.errors import DocumentError, OptionError, PluginError
-from headgate.model import (
+import headworks
+import headworks.testing
+from headworks.api import compare, gap_to, limited, load_request, plan, tightest, workload
+from headworks.documents import digest, dumps, unstructure, write
+from headworks.errors import DocumentError, OptionError, PluginError
+from headworks.model import (
     Bound,
     Cluster,
     Component,
@@ -28,11 +28,11 @@ from headgate.model import (
     Status,
     Topology,
 )
-from headgate.model.html import html_table
-from headgate.model.typed import check_types
-from headgate.plugins.host import PluginHost
-from headgate.testing import FirstFit
-from headgate.testing.strategies import requests
+from headworks.model.html import html_table
+from headworks.model.typed import check_types
+from headworks.plugins.host import PluginHost
+from headworks.testing import FirstFit
+from headworks.testing.strategies import requests
 from memory_engine import Judge
 from small_requests import word_count
 
@@ -85,13 +85,13 @@ def test_mistakes_are_errors_of_their_kind(error, call):
 
 
 def test_every_public_name_is_there_and_no_other():
-    assert all(getattr(headgate, name) is not None for name in headgate.__all__)
+    assert all(getattr(headworks, name) is not None for name in headworks.__all__)
     with pytest.raises(AttributeError, match="nothing"):
-        getattr(headgate, "nothing")  # noqa: B009
+        getattr(headworks, "nothing")  # noqa: B009
 
 
 def test_importing_the_package_is_cheap():
-    script = "import sys, headgate; print(sorted({'numpy', 'pyspark', 'py4j', 'click', 'attrs'} & set(sys.modules)))"
+    script = "import sys, headworks; print(sorted({'numpy', 'pyspark', 'py4j', 'click', 'attrs'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
 
@@ -143,10 +143,10 @@ def test_a_long_table_of_a_notebook_is_cut():
 
 
 def test_names_are_listed_and_checked():
-    assert dir(headgate) == sorted(headgate.__all__)
-    assert {"Scheduler", "Monitor", "Executor", "plan", "workload"} <= set(dir(headgate))
-    assert all(getattr(headgate, name) is not None for name in dir(headgate))
-    assert dir(headgate.testing) == sorted(headgate.testing.__all__)
+    assert dir(headworks) == sorted(headworks.__all__)
+    assert {"Scheduler", "Monitor", "Executor", "plan", "workload"} <= set(dir(headworks))
+    assert all(getattr(headworks, name) is not None for name in dir(headworks))
+    assert dir(headworks.testing) == sorted(headworks.testing.__all__)
 
 
 def made(**parts):

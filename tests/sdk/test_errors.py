@@ -7,13 +7,13 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
-from headgate.documents import loads, read
-from headgate.errors import DocumentError, UnknownPluginError, known_names, printable
-from headgate.hooks import Description, hookimpl
-from headgate.model import Request
-from headgate.plugins.host import PluginHost
-from headgate.testing import FirstFit
+from headworks.cli.main import headworks
+from headworks.documents import loads, read
+from headworks.errors import DocumentError, UnknownPluginError, known_names, printable
+from headworks.hooks import Description, hookimpl
+from headworks.model import Request
+from headworks.plugins.host import PluginHost
+from headworks.testing import FirstFit
 
 TITLE = "\x1b]0;pwned\x07"
 
@@ -43,19 +43,19 @@ def test_a_long_key_or_value_is_cut(document):
 def test_what_plugins_raise_and_say_of_themselves_is_shown_as_text(monkeypatch):
     class Odd(FirstFit):
         @hookimpl
-        def headgate_describe(self):
+        def headworks_describe(self):
             return Description(summary=f"summary {TITLE}")
 
         @hookimpl
-        def headgate_schedule(self, problem):
+        def headworks_schedule(self, problem):
             raise RuntimeError(TITLE)
 
     host = PluginHost().with_plugin("odd", Odd())
     monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls, names=None: host))
-    listed = CliRunner().invoke(headgate, ["plugins"])
+    listed = CliRunner().invoke(headworks, ["plugins"])
     assert "pwned" in listed.stdout
     planned = CliRunner().invoke(
-        headgate, ["--traceback", "plan", "-", "-s", "odd"], input='{"cluster":{},"topologies":[]}'
+        headworks, ["--traceback", "plan", "-", "-s", "odd"], input='{"cluster":{},"topologies":[]}'
     )
     assert "pwned" in planned.stderr
     assert "\x1b" not in listed.output + planned.output
@@ -66,7 +66,7 @@ def test_the_file_is_named(tmp_path):
     with pytest.raises(DocumentError, match=r"bad\.json: this is no JSON") as caught:
         read(tmp_path / "bad.json", Request)
     assert caught.value.source == str(tmp_path / "bad.json")
-    done = CliRunner().invoke(headgate, ["plan", "-"], input="")
+    done = CliRunner().invoke(headworks, ["plan", "-"], input="")
     assert str(done.exception).startswith("standard input: this is no JSON")
 
 
@@ -89,7 +89,7 @@ def test_the_file_is_named(tmp_path):
     ],
 )
 def test_a_wrong_name_is_wrong_use_and_one_that_was_perhaps_meant_is_named(words, says):
-    done = CliRunner().invoke(headgate, words)
+    done = CliRunner().invoke(headworks, words)
     told = done.stderr + str(done.exception)
     assert says in told
     assert getattr(done.exception, "exit_code", done.exit_code) == 2

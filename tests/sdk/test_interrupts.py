@@ -14,7 +14,7 @@ import weakref
 
 import pytest
 
-from headgate.interrupts import ENDINGS, Terminated, answered, arrived, handled, held, keep
+from headworks.interrupts import ENDINGS, Terminated, answered, arrived, handled, held, keep
 from patience import PATIENCE
 from tiers import THOROUGH, cases
 
@@ -267,7 +267,7 @@ def python(script):
 def test_the_limit_ends_what_does_not_end():
     run, seconds = python("""
 import os, signal, time
-from headgate.interrupts import handled
+from headworks.interrupts import handled
 with handled(limit=0.5):
     while True:
         try:
@@ -283,7 +283,7 @@ with handled(limit=0.5):
 def test_the_limit_holds_for_threads_that_the_interpreter_waits_for():
     run, seconds = python("""
 import os, signal, threading, time
-from headgate.interrupts import handled
+from headworks.interrupts import handled
 with handled(limit=0.5):
     threading.Thread(target=time.sleep, args=[600]).start()
     os.kill(os.getpid(), signal.SIGHUP)
@@ -296,7 +296,7 @@ with handled(limit=0.5):
 def test_an_answered_signal_has_no_limit():
     run, _ = python("""
 import os, signal, time
-from headgate.interrupts import answered, handled
+from headworks.interrupts import answered, handled
 with handled(limit=0.3):
     try:
         os.kill(os.getpid(), signal.SIGINT)
@@ -313,7 +313,7 @@ def test_a_loop_that_lives_through_errors_ends():
     """A library put another error in the place of the exception."""
     run, _ = python("""
 import os, signal
-from headgate.interrupts import check, handled
+from headworks.interrupts import check, handled
 with handled(limit=60):
     for number in range(3):
         check()
@@ -330,7 +330,7 @@ def test_a_forked_process_has_handlers_of_its_own():
     run, _ = python("""
 import os, signal, time, warnings
 warnings.simplefilter("ignore")  # of newer Pythons: a process with threads is forked
-from headgate.interrupts import arrived, handled
+from headworks.interrupts import arrived, handled
 with handled(limit=0.3):
     reader, writer = os.pipe()
     child = os.fork()

@@ -7,30 +7,30 @@ import ast
 import importlib
 from pathlib import Path
 
-import headgate
+import headworks
 
 HERE = Path(__file__).parent
 PUBLIC = (
-    "headgate",
-    "headgate.documents",
-    "headgate.errors",
-    "headgate.hooks",
-    "headgate.model",
-    "headgate.model.evidence",
-    "headgate.model.load",
-    "headgate.model.rescale",
-    "headgate.problem",
-    "headgate.problem.constraints",
-    "headgate.problem.packing",
-    "headgate.problem.profiles",
-    "headgate.problem.room",
-    "headgate.problem.workers",
-    "headgate.testing",
-    "headgate.toolbox.annealing",
-    "headgate.toolbox.cancel",
-    "headgate.toolbox.instance_counts",
-    "headgate.toolbox.limited",
-    "headgate.toolbox.repair",
+    "headworks",
+    "headworks.documents",
+    "headworks.errors",
+    "headworks.hooks",
+    "headworks.model",
+    "headworks.model.evidence",
+    "headworks.model.load",
+    "headworks.model.rescale",
+    "headworks.problem",
+    "headworks.problem.constraints",
+    "headworks.problem.packing",
+    "headworks.problem.profiles",
+    "headworks.problem.room",
+    "headworks.problem.workers",
+    "headworks.testing",
+    "headworks.toolbox.annealing",
+    "headworks.toolbox.cancel",
+    "headworks.toolbox.instance_counts",
+    "headworks.toolbox.limited",
+    "headworks.toolbox.repair",
 )
 
 
@@ -55,19 +55,19 @@ def test_public_names_are_those_written_down():
 
 
 def test_built_in_plugins_import_public_modules_only():
-    plugins = Path(headgate.__file__).parents[2] / "plugins"
+    plugins = Path(headworks.__file__).parents[2] / "plugins"
     if not plugins.is_dir():  # an installed wheel: the packages lie side by side
-        plugins = Path(headgate.__file__).parents[1]
-    files = [file for file in plugins.glob("headgate_*/**/*.py") if file.relative_to(plugins).parts[0] in BUILT_IN]
+        plugins = Path(headworks.__file__).parents[1]
+    files = [file for file in plugins.glob("headworks_*/**/*.py") if file.relative_to(plugins).parts[0] in BUILT_IN]
     assert len(files) > 50
     strangers = {
         (str(file.relative_to(plugins)), each.module)
         for file in files
         for each in ast.walk(ast.parse(file.read_text()))
-        if isinstance(each, ast.ImportFrom) and (each.module or "").split(".")[0] == "headgate"
+        if isinstance(each, ast.ImportFrom) and (each.module or "").split(".")[0] == "headworks"
         if each.module not in PUBLIC
     }
     assert strangers == set()
 
 
-BUILT_IN = {f"headgate_{name}" for name in ("baselines", "dstorm", "exact", "hetero", "nstorm", "priority")}
+BUILT_IN = {f"headworks_{name}" for name in ("baselines", "dstorm", "exact", "hetero", "nstorm", "priority")}

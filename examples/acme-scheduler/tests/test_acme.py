@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import headgate
-from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Topology
-from headgate.testing import SchedulerContract
+import headworks
+from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Topology
+from headworks.testing import SchedulerContract
 
 
 class TestAcme(SchedulerContract):
@@ -26,5 +26,5 @@ def request_of(tasks: int, *cpu: float) -> Request:
 
 @pytest.mark.parametrize(("spread", "nodes"), [("true", ["n1", "n0", "n1"]), ("false", ["n0", "n0", "n1"])])
 def test_it_spreads_or_packs(spread: str, nodes: list[str]) -> None:
-    plan = headgate.plan(request_of(3, 20.0, 25.0), "acme", options={"spread": spread})
+    plan = headworks.plan(request_of(3, 20.0, 25.0), "acme", options={"spread": spread})
     assert [slot.node for slot in plan.assignment.values()] == nodes

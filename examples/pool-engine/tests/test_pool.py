@@ -8,11 +8,11 @@ import time
 
 import psutil
 import pytest
-from headgate_pool.processes import Processes
+from headworks_pool.processes import Processes
 
-from headgate import PluginHost
-from headgate.model import Slot
-from headgate.testing import EngineContract, EngineTrial
+from headworks import PluginHost
+from headworks.model import Slot
+from headworks.testing import EngineContract, EngineTrial
 
 
 class TestPool(EngineContract):
@@ -47,7 +47,7 @@ def test_each_node_is_a_process() -> None:
 
 PROGRAM = """
 import time
-from headgate_pool.processes import Processes
+from headworks_pool.processes import Processes
 
 print(*(worker.pid for worker in Processes(2).workers.values()), flush=True)
 time.sleep(600)

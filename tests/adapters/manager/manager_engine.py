@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from headgate.errors import EngineError
-from headgate.model import Backlog, FrozenMap, Receipt, Slot, Steering, Step
+from headworks.errors import EngineError
+from headworks.model import Backlog, FrozenMap, Receipt, Slot, Steering, Step
 
 OLD = {"event-1-7/c/0": Slot("a", 1), "archive-2-7/c/0": Slot("b", 1), "asleep-3-7/c/0": Slot("b", 2)}
 NEW = {"event-1-7/c/0": Slot("b", 1), "archive-2-7/c/0": Slot("a", 1), "asleep-3-7/c/0": Slot("a", 2)}

@@ -8,11 +8,11 @@ import signal
 import sys
 from pathlib import Path
 
-from headgate.model import Change, Drain, FrozenMap
-from headgate_manager.database import opened
-from headgate_manager.reschedule import Rescheduler
-from headgate_manager.reschedulings import Reschedulings
-from headgate_manager.store import Author, Store
+from headworks.model import Change, Drain, FrozenMap
+from headworks_manager.database import opened
+from headworks_manager.reschedule import Rescheduler
+from headworks_manager.reschedulings import Reschedulings
+from headworks_manager.store import Author, Store
 from manager_engine import NAMES, OLD, FileEngine
 
 

@@ -1,4 +1,4 @@
-"""`headgate manager serve` as a process of its own, and what it is asked with."""
+"""`headworks manager serve` as a process of its own, and what it is asked with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headgate priority` as a shell sees it."""
+"""`headworks priority` as a shell sees it."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
-from headgate.errors import HeadgateError
+from headworks.cli.main import headworks
+from headworks.errors import HeadworksError
 from patience import PATIENCE
 
 PAGE = (Path(__file__).parents[3] / "docs" / "manager.md").read_text()
 
 
 def run(*words):
-    """A command in this process: its exit code, stdout and stderr, as `headgate.cli.main` has them."""
-    done = CliRunner().invoke(headgate, ["priority", *words])
-    if isinstance(done.exception, HeadgateError):
-        return done.exception.exit_code, done.stdout, f"{done.stderr}headgate: {done.exception}\n"
+    """A command in this process: its exit code, stdout and stderr, as `headworks.cli.main` has them."""
+    done = CliRunner().invoke(headworks, ["priority", *words])
+    if isinstance(done.exception, HeadworksError):
+        return done.exception.exit_code, done.stdout, f"{done.stderr}headworks: {done.exception}\n"
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.stdout, done.stderr
 
 
 @pytest.fixture
 def database(tmp_path, monkeypatch):
-    monkeypatch.setenv("HEADGATE_DATABASE", str(tmp_path / "priorities.sqlite"))
+    monkeypatch.setenv("HEADWORKS_DATABASE", str(tmp_path / "priorities.sqlite"))
 
 
 @pytest.mark.usefixtures("database")
@@ -57,7 +57,7 @@ def test_what_is_wrong_is_one_line_and_an_exit_code():
     wrong = {
         ("trigger", "on", "x"): (
             2,
-            "no topology x is registered; there are: t; `headgate priority set x` registers it",
+            "no topology x is registered; there are: t; `headworks priority set x` registers it",
         ),
         ("set", "t", "--priority", "-1"): (2, "/priority: -1 does not fit: give a whole number from 0"),
         ("set", "t", "--minimum", "3"): (2, "t must have 3 nodes and desires 2: raise the desired ones"),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.errors import DocumentError
-from headgate_manager.indication import (
+from headworks.errors import DocumentError
+from headworks_manager.indication import (
     AHEAD,
     CHANGING,
     HOLD,

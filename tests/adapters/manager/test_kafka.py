@@ -1,4 +1,4 @@
-"""`headgate manager serve --kafka` on a real broker: a process of its own, and topics as others see them."""
+"""`headworks manager serve --kafka` on a real broker: a process of its own, and topics as others see them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import pytest
 pytest.importorskip("jgo")
 pytest.importorskip("confluent_kafka")
 
-from headgate.engines.kafka.broker import LocalKafka
-from headgate_manager.database import opened
-from headgate_manager.history import Author
-from headgate_manager.store import Store
+from headworks.engines.kafka.broker import LocalKafka
+from headworks_manager.database import opened
+from headworks_manager.history import Author
+from headworks_manager.store import Store
 from manager_databases import check_consistent
 from manager_kafka import delete, receive, send
 from patience import PATIENCE
-from shell import gone, headgate, running
+from shell import gone, headworks, running
 
 pytestmark = [pytest.mark.network, pytest.mark.usefixtures("java")]
 
@@ -79,7 +79,7 @@ def recorded(database):
 
 def count(database):
     with closing(sqlite3.connect(database, timeout=PATIENCE)) as connection:
-        return connection.execute("SELECT count(*) FROM headgate_history WHERE action = 'trigger'").fetchone()[0]
+        return connection.execute("SELECT count(*) FROM headworks_history WHERE action = 'trigger'").fetchone()[0]
 
 
 def wait_for(number, database):
@@ -148,7 +148,7 @@ def test_a_broker_that_is_gone_is_said_and_comes_back(broker, topic, database):
         try:
             held = told(process, until="held")[-1]
             assert f"triggers wait in Kafka: {topic} at {broker.bootstrap}" in held["message"]
-            assert headgate("priority", "list", "--database", database).returncode == 0
+            assert headworks("priority", "list", "--database", database).returncode == 0
         finally:
             broker.restart()
         assert told(process, until="goes on")
@@ -210,5 +210,5 @@ def test_what_is_wrong_is_one_line(tmp_path, words, said):
     (tmp_path / "CONF").write_text("# mine\nsasl.username\n")
     (tmp_path / "OTHER").write_text("no.such.thing = 1\n")
     here = [str(tmp_path / each) if each.isupper() else each for each in words]
-    done = headgate("manager", "serve", *here, "--database", tmp_path / "p", "--token", tmp_path / "t")
+    done = headworks("manager", "serve", *here, "--database", tmp_path / "p", "--token", tmp_path / "t")
     assert (done.returncode, said.replace("CONF", str(tmp_path / "CONF")) in done.stderr) == (2, True), done.stderr

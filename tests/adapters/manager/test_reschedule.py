@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.errors import EngineError
-from headgate.interrupts import Terminated
-from headgate.model import Backlog, Change, Drain, FrozenMap
-from headgate_manager.database import opened
-from headgate_manager.reschedule import STARTING, Rescheduler
-from headgate_manager.rescheduling import NEXT, Rescheduling, advanced, readiness, recovered
-from headgate_manager.reschedulings import Reschedulings
-from headgate_manager.store import Author, Store
+from headworks.errors import EngineError
+from headworks.interrupts import Terminated
+from headworks.model import Backlog, Change, Drain, FrozenMap
+from headworks_manager.database import opened
+from headworks_manager.reschedule import STARTING, Rescheduler
+from headworks_manager.rescheduling import NEXT, Rescheduling, advanced, readiness, recovered
+from headworks_manager.reschedulings import Reschedulings
+from headworks_manager.store import Author, Store
 from manager_databases import check_consistent, emptied, postgresql
 from manager_engine import ASLEEP, NAMES, NEW, OLD, FileEngine
 from patience import PATIENCE

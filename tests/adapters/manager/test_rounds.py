@@ -10,22 +10,22 @@ import pytest
 from alembic import command
 from sqlalchemy import text
 
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.control.priorities import Priorities
-from headgate.errors import DocumentError, PluginError
-from headgate.hooks import Description, hookimpl
-from headgate.model import Component, FrozenMap, Observation, Slot, Topology
-from headgate.plugins.host import PluginHost
-from headgate_manager import database
-from headgate_manager.database import opened, transaction
-from headgate_manager.indication import Trigger
-from headgate_manager.plugin import Manager
-from headgate_manager.store import Author, Store
-from headgate_priority.workloads import USE_CASE_1, use_case
-from headgate_sim.monitor import observe
-from headgate_sim.target import SimTarget
-from headgate_sim.world import World
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.control.priorities import Priorities
+from headworks.errors import DocumentError, PluginError
+from headworks.hooks import Description, hookimpl
+from headworks.model import Component, FrozenMap, Observation, Slot, Topology
+from headworks.plugins.host import PluginHost
+from headworks_manager import database
+from headworks_manager.database import opened, transaction
+from headworks_manager.indication import Trigger
+from headworks_manager.plugin import Manager
+from headworks_manager.store import Author, Store
+from headworks_priority.workloads import USE_CASE_1, use_case
+from headworks_sim.monitor import observe
+from headworks_sim.target import SimTarget
+from headworks_sim.world import World
 from patience import PATIENCE
 
 ANN = Author(who="ann")
@@ -172,11 +172,11 @@ class Hanging:
         self.may, self.questions = threading.Event(), 0
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Hanging.")
 
     @hookimpl
-    def headgate_prioritise(self, observation):
+    def headworks_prioritise(self, observation):
         self.questions += 1
         self.may.wait(PATIENCE)
         return Observation(topologies=tuple(attrs.evolve(each, priority=9) for each in observation.topologies))
@@ -203,7 +203,7 @@ def test_a_submission_under_a_new_id_keeps_the_indication_of_its_name(path, stor
     request = use_case(USE_CASE_1, 16, ())
     again = attrs.evolve(request.topologies[0], id="wordcount-3-1700000000", name="wordcount")
     observation = Observation(cluster=request.cluster, topologies=(again,))
-    (said,) = Manager().headgate_prioritise(observation, str(path)).topologies
+    (said,) = Manager().headworks_prioritise(observation, str(path)).topologies
     assert (said.priority, said.minimum_nodes, said.desired_nodes) == (7, 2, again.desired_nodes)
     assert set(store.seen()) == {"wordcount"}
 
@@ -212,7 +212,7 @@ def test_a_topology_that_runs_starves_for_no_slash_in_the_id_of_a_component(path
     cluster = use_case(USE_CASE_1, 16, ()).cluster
     running = FrozenMap({"t/a/b/0": Slot(cluster.nodes[0].id, cluster.nodes[0].slots[0])})
     made = Topology(id="t", components=(Component(id="a/b"),))
-    said = Manager().headgate_prioritise(
+    said = Manager().headworks_prioritise(
         Observation(cluster=cluster, topologies=(made,), assignment=running), str(path)
     )
     assert not said.notes
@@ -223,11 +223,11 @@ class Overreaching:
     """Answers with more than it was asked for."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Overreaching.")
 
     @hookimpl
-    def headgate_prioritise(self, observation):
+    def headworks_prioritise(self, observation):
         changed = [attrs.evolve(each, priority=9, workers=99) for each in observation.topologies]
         return Observation(topologies=(*changed, attrs.evolve(changed[0], id="stranger")), notes=("said",))
 
@@ -242,7 +242,7 @@ def test_of_an_answer_only_priorities_and_nodes_are_taken():
 
 @pytest.mark.parametrize("name", ["nosuch", "even"])
 def test_a_plugin_without_priorities_is_refused_before_anything_runs(name):
-    with pytest.raises(PluginError, match=r"headgate_prioritise.*; there are: manager"):
+    with pytest.raises(PluginError, match=r"headworks_prioritise.*; there are: manager"):
         Priorities(PluginHost.load(["even", "manager"]), name)
 
 
@@ -251,7 +251,7 @@ def test_a_database_of_the_first_version_keeps_its_rows(path, monkeypatch):
     monkeypatch.setattr(database.command, "upgrade", lambda config, _head: upgrade(config, "0001"))
     with opened(str(path)) as engine, transaction(engine) as connection:
         connection.execute(
-            text("INSERT INTO headgate_topologies VALUES ('old', 5, 0, 8, 4, 30000, TRUE, TRUE, 1800000000000)")
+            text("INSERT INTO headworks_topologies VALUES ('old', 5, 0, 8, 4, 30000, TRUE, TRUE, 1800000000000)")
         )
     monkeypatch.undo()
     with opened(str(path)) as engine:

@@ -1,4 +1,4 @@
-"""`headgate manager serve` as programs and strangers see it: a process of its own, asked over sockets."""
+"""`headworks manager serve` as programs and strangers see it: a process of its own, asked over sockets."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import headgate_schemas
-from headgate_manager import listening
-from headgate_manager.database import opened
-from headgate_manager.opening import Stores
-from headgate_manager.store import Store
-from headgate_manager.web import LARGEST_BODY, Routes, application
+import headworks_schemas
+from headworks_manager import listening
+from headworks_manager.database import opened
+from headworks_manager.opening import Stores
+from headworks_manager.store import Store
+from headworks_manager.web import LARGEST_BODY, Routes, application
 from manager_databases import check_consistent
 from manager_served import Served, serving
 from patience import PATIENCE
-from shell import gone, headgate, running
+from shell import gone, headworks, running
 
 PAGE = (Path(__file__).parents[3] / "docs" / "manager.md").read_text()
 TRIGGER = {"topology": "t", "on": True, "source": "detect-3", "sequence": 7}
@@ -60,7 +60,7 @@ def test_triggers_and_priorities_arrive_and_are_told(served):
     served.process.stdout.readline()
     entry = served.ask("GET", "/topologies")[1][1]
     assert (entry["name"], entry["priority"], entry["aging"], entry["hold"]) == ("u", 3, 1.5, 30)
-    asked = headgate("priority", "list", "--json", "--database", served.folder / "p.sqlite")
+    asked = headworks("priority", "list", "--json", "--database", served.folder / "p.sqlite")
     assert json.loads(asked.stdout)[1] == entry
 
 
@@ -88,7 +88,7 @@ def test_repeated_late_and_forged_triggers_change_nothing(served):
     assert served.ask("GET", "/topologies")[1] == before
 
 
-TOKEN = "~/.local/state/headgate/manager.token"
+TOKEN = "~/.local/state/headworks/manager.token"
 UNKNOWN = "send `Authorization: Bearer TOKEN`"
 WRONG = [
     ("POST", "/triggers", "[", 400, "", "this is no JSON"),
@@ -127,7 +127,7 @@ def test_the_page_and_the_description_say_what_may_be_sent(served):
     assert found == 200
     triggers = description["paths"]["/triggers"]["post"]
     schema = triggers["requestBody"]["content"]["application/json"]["schema"]
-    whole = json.loads(headgate_schemas.read("trigger"))
+    whole = json.loads(headworks_schemas.read("trigger"))
     assert schema["properties"] == whole["properties"]
     assert triggers["security"] == [{"HTTPBearer": []}]
     jsonschema.validate(TRIGGER, whole)
@@ -250,14 +250,14 @@ def test_options_arrive_and_what_is_wrong_is_one_line(tmp_path):
     with serving(tmp_path) as served:
         assert served.token == "known"
         port = served.address[1]
-        taken = headgate("manager", "serve", "--listen", f"127.0.0.1:{port}", HEADGATE_DATABASE=str(tmp_path / "q"))
+        taken = headworks("manager", "serve", "--listen", f"127.0.0.1:{port}", HEADWORKS_DATABASE=str(tmp_path / "q"))
         assert taken.returncode == 4
-        assert taken.stderr == f"headgate: 127.0.0.1:{port} cannot be listened on: Address already in use\n"
-    assert headgate("manager", "serve", "--listen", "nowhere").returncode == 2
-    assert headgate("manager", "serve", "--database", "postgresql://127.0.0.1:1/x").returncode == 4
+        assert taken.stderr == f"headworks: 127.0.0.1:{port} cannot be listened on: Address already in use\n"
+    assert headworks("manager", "serve", "--listen", "nowhere").returncode == 2
+    assert headworks("manager", "serve", "--database", "postgresql://127.0.0.1:1/x").returncode == 4
     (tmp_path / "empty").touch()
     assert (
-        "is empty" in headgate("manager", "serve", "--token", tmp_path / "empty", "--database", tmp_path / "q").stderr
+        "is empty" in headworks("manager", "serve", "--token", tmp_path / "empty", "--database", tmp_path / "q").stderr
     )
 
 
@@ -265,7 +265,7 @@ def test_a_token_that_is_made_is_the_owner_s_alone_and_a_person_reads_sentences(
     state = {"XDG_STATE_HOME": str(tmp_path)}
     with running("manager", "serve", "--listen", "127.0.0.1:0", folder=tmp_path, **state) as (process, _):
         first = process.stderr.readline()
-        token = tmp_path / "headgate" / "manager.token"
+        token = tmp_path / "headworks" / "manager.token"
         assert f"the token in {token}" in first
         assert token.stat().st_mode & 0o777 == 0o600
         served = Served(re.findall(r"http://[\d.]+:\d+", first)[0], token.read_text().strip())

@@ -8,10 +8,10 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate_manager.starving import Claim, Seen, levels, look, remedies
-from headgate_priority.claimants import Claimant
-from headgate_priority.options import DpsOptions
-from headgate_priority.shares import dps
+from headworks_manager.starving import Claim, Seen, levels, look, remedies
+from headworks_priority.claimants import Claimant
+from headworks_priority.options import DpsOptions
+from headworks_priority.shares import dps
 
 NOW, AGING = 1_800_000_000_000, 60_000
 

@@ -17,13 +17,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, text
 
-from headgate.errors import DocumentError, EngineError
-from headgate.model import FrozenMap, Slot
-from headgate_manager import tables
-from headgate_manager.database import _address, opened, transaction
-from headgate_manager.indication import HOLD, Trigger
-from headgate_manager.reschedulings import Reschedulings
-from headgate_manager.store import Author, Store
+from headworks.errors import DocumentError, EngineError
+from headworks.model import FrozenMap, Slot
+from headworks_manager import tables
+from headworks_manager.database import _address, opened, transaction
+from headworks_manager.indication import HOLD, Trigger
+from headworks_manager.reschedulings import Reschedulings
+from headworks_manager.store import Author, Store
 from manager_databases import check_consistent, emptied, mariadb, postgresql, rows
 from patience import PATIENCE
 
@@ -120,7 +120,7 @@ def test_odd_texts_are_kept_or_made_printable(store):
 
 def test_the_versions_make_the_tables_of_the_code(url):
     with opened(url) as engine, transaction(engine) as connection:
-        context = MigrationContext.configure(connection, opts={"version_table": "headgate_version"})
+        context = MigrationContext.configure(connection, opts={"version_table": "headworks_version"})
         assert compare_metadata(context, tables.metadata) == []
 
 
@@ -129,11 +129,11 @@ def test_tables_of_which_a_kill_left_some_are_finished(other_server):
     """In MySQL each step of a version is a transaction of its own, and the version is written after them."""
     url = emptied(other_server)
     with opened(url) as engine, transaction(engine) as connection:
-        connection.execute(text("DROP TABLE headgate_seen"))
-        connection.execute(text("ALTER TABLE headgate_history DROP INDEX headgate_history_topology"))
-        connection.execute(text("DELETE FROM headgate_version"))
+        connection.execute(text("DROP TABLE headworks_seen"))
+        connection.execute(text("ALTER TABLE headworks_history DROP INDEX headworks_history_topology"))
+        connection.execute(text("DELETE FROM headworks_version"))
     with opened(url) as engine, transaction(engine) as connection:
-        context = MigrationContext.configure(connection, opts={"version_table": "headgate_version"})
+        context = MigrationContext.configure(connection, opts={"version_table": "headworks_version"})
         assert compare_metadata(context, tables.metadata) == []
 
 
@@ -149,8 +149,8 @@ def test_an_allocation_of_many_tasks_is_kept_whole(url):
 
 def test_a_database_of_a_newer_version_is_refused(url):
     with opened(url) as engine, transaction(engine) as connection:
-        own = connection.execute(text("SELECT version_num FROM headgate_version")).scalar_one()
-        connection.execute(text("UPDATE headgate_version SET version_num = '9999'"))
+        own = connection.execute(text("SELECT version_num FROM headworks_version")).scalar_one()
+        connection.execute(text("UPDATE headworks_version SET version_num = '9999'"))
     with pytest.raises(EngineError, match="newer version"), opened(url):
         pass
     with pytest.raises(EngineError), opened(url):  # and it is left as it was
@@ -158,7 +158,7 @@ def test_a_database_of_a_newer_version_is_refused(url):
     if not url.startswith("sqlite"):  # the next test empties it
         raw = create_engine(_address(url))
         with raw.begin() as connection:
-            connection.execute(text(f"UPDATE headgate_version SET version_num = '{own}'"))
+            connection.execute(text(f"UPDATE headworks_version SET version_num = '{own}'"))
         raw.dispose()
 
 
@@ -184,9 +184,9 @@ def test_a_database_out_of_reach_is_one_error(wrong, said):
 
 WRITER = """
 import sys
-from headgate_manager.database import opened
-from headgate_manager.indication import Trigger
-from headgate_manager.store import Author, Store
+from headworks_manager.database import opened
+from headworks_manager.indication import Trigger
+from headworks_manager.store import Author, Store
 url, name, count = sys.argv[1:]
 with opened(url) as engine:
     store = Store(engine)

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from headgate_manager.database import opened
-from headgate_manager.history import Author
-from headgate_manager.indication import Trigger
-from headgate_manager.kafka.messages import LARGEST, read_message
-from headgate_manager.store import Store
-from headgate_manager.topics import KEPT, Letter, Partition, Topics
+from headworks_manager.database import opened
+from headworks_manager.history import Author
+from headworks_manager.indication import Trigger
+from headworks_manager.kafka.messages import LARGEST, read_message
+from headworks_manager.store import Store
+from headworks_manager.topics import KEPT, Letter, Partition, Topics
 from manager_databases import check_consistent, emptied, postgresql
 
 ANN = Author(who="ann")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate_pipeline.session import SessionConfig, session
+from headworks_pipeline.session import SessionConfig, session
 from pipeline_command import pipeline
 from pipeline_samples import dirty
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from headgate.samples.store import arrow_schema
+from headworks.samples.store import arrow_schema
 from pipeline_samples import FIRST, START, V1_TYPES, dirty, task_row, write
 
 UNREADABLE = ("half.parquet", "future.parquet", "text.parquet")

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from headgate.samples.rows import COLUMNS
-from headgate.samples.store import MARK, arrow_schema
-from headgate_pipeline.synthetic import START, Plant
-from headgate_pipeline.tables.histogram import NOTHING
+from headworks.samples.rows import COLUMNS
+from headworks.samples.store import MARK, arrow_schema
+from headworks_pipeline.synthetic import START, Plant
+from headworks_pipeline.tables.histogram import NOTHING
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ import math
 
 from pyarrow import parquet
 
-from headgate_pipeline.run import KNOWLEDGE, REQUEST
-from headgate_pipeline.tables.store import Store
+from headworks_pipeline.run import KNOWLEDGE, REQUEST
+from headworks_pipeline.tables.store import Store
 
 
 def rows(folder, table):

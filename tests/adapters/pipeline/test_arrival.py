@@ -9,10 +9,10 @@ import shutil
 
 import pytest
 
-from headgate.samples.store import STATES
-from headgate_pipeline.tables.job import survey, update
-from headgate_pipeline.tables.on_spark import OnSpark
-from headgate_pipeline.tables.store import TABLES, Store
+from headworks.samples.store import STATES
+from headworks_pipeline.tables.job import survey, update
+from headworks_pipeline.tables.on_spark import OnSpark
+from headworks_pipeline.tables.store import TABLES, Store
 from pipeline_arrivals import arrivals, deal
 from pipeline_tables import alike
 

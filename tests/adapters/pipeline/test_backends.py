@@ -10,23 +10,23 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from headgate.errors import EngineError
-from headgate.samples.store import arrow_schema
-from headgate_pipeline.backends import MOST, choose
-from headgate_pipeline.intake.files import SampleFile
-from headgate_pipeline.run import KNOWLEDGE, REQUEST
-from headgate_pipeline.synthetic import Plant
-from headgate_pipeline.tables import on_spark
-from headgate_pipeline.tables.job import Work, survey, update
-from headgate_pipeline.tables.known import KnownTasks
-from headgate_pipeline.tables.on_duckdb import TIMES, duckdb_backend
-from headgate_pipeline.tables.on_spark import OnSpark
-from headgate_pipeline.tables.selection import Selection
-from headgate_pipeline.tables.store import TABLES, Store
+from headworks.errors import EngineError
+from headworks.samples.store import arrow_schema
+from headworks_pipeline.backends import MOST, choose
+from headworks_pipeline.intake.files import SampleFile
+from headworks_pipeline.run import KNOWLEDGE, REQUEST
+from headworks_pipeline.synthetic import Plant
+from headworks_pipeline.tables import on_spark
+from headworks_pipeline.tables.job import Work, survey, update
+from headworks_pipeline.tables.known import KnownTasks
+from headworks_pipeline.tables.on_duckdb import TIMES, duckdb_backend
+from headworks_pipeline.tables.on_spark import OnSpark
+from headworks_pipeline.tables.selection import Selection
+from headworks_pipeline.tables.store import TABLES, Store
 from pipeline_arrivals import V1, arrivals, deal
 from pipeline_samples import FIRST, START, task_row, write
 from pipeline_tables import alike, near, rows
-from shell import headgate
+from shell import headworks
 
 pytest.importorskip("duckdb")
 QUOTED = """plant/pa'r"se`\\/0"""
@@ -251,7 +251,7 @@ def test_duckdb_takes_rows_from_any_files(raw, by_duckdb):
 
 def test_the_command_needs_no_java(raw, tmp_path):
     words = ("pipeline", "run", raw, "-O", tmp_path / "out", "--json", "--max-rejected", 50)
-    done = headgate(*words, JAVA_HOME="/nowhere", PATH="/nowhere")
+    done = headworks(*words, JAVA_HOME="/nowhere", PATH="/nowhere")
     assert done.returncode == 0, done.stderr
     assert {"knowledge", "rows"} <= json.loads(done.stdout).keys()
     assert json.loads((tmp_path / "out" / "report.json").read_text())["backend"] == "duckdb"
@@ -261,7 +261,7 @@ def test_the_command_needs_no_java(raw, tmp_path):
 
 
 def test_memory_that_is_none_is_an_error(raw, tmp_path):
-    done = headgate("pipeline", "run", raw, "-O", tmp_path, "--backend", "duckdb", "--driver-memory", "much")
+    done = headworks("pipeline", "run", raw, "-O", tmp_path, "--backend", "duckdb", "--driver-memory", "much")
     assert done.returncode == 4
     assert "'much' is no amount of memory" in done.stderr
 

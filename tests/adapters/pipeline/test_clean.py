@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headgate.model import Observation
-from headgate.samples.rows import AMOUNTS, VERSION
-from headgate_pipeline.tables import clean
-from headgate_pipeline.tables.known import KnownTasks
+from headworks.model import Observation
+from headworks.samples.rows import AMOUNTS, VERSION
+from headworks_pipeline.tables import clean
+from headworks_pipeline.tables.known import KnownTasks
 from small_requests import component, topology
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from pipeline_command import PATIENCE
 from pipeline_tables import same
-from shell import headgate
+from shell import headworks
 
-local = pytest.importorskip("headgate_spark.local.cluster")
+local = pytest.importorskip("headworks_spark.local.cluster")
 pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 SWEEP = ("-w", "dstorm:linear", "-s", "even", "-s", "dstorm", "--nodes", "own,4", "--seeds", 2, "--seconds", 30)
@@ -32,9 +32,9 @@ def completed(cluster):
 
 def test_the_job_learns_the_same(cluster, folder, made, tmp_path):
     out = tmp_path / "out"
-    done = headgate("pipeline", "run", folder / "raw", "-O", out, *on(cluster), "--json", timeout=PATIENCE)
+    done = headworks("pipeline", "run", folder / "raw", "-O", out, *on(cluster), "--json", timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    assert "headgate pipeline" in completed(cluster)
+    assert "headworks pipeline" in completed(cluster)
     assert json.loads(done.stdout)["rows"] == made["rows"]
     assert same(out, folder / "out")
 
@@ -43,7 +43,7 @@ def test_a_sweep_finds_the_same(cluster, tmp_path):
     before = len(completed(cluster))
     found = []
     for name, place in (("cluster", on(cluster)), ("alone", ("--one-process",))):
-        done = headgate("sweep", *SWEEP, "-O", tmp_path / name, *place, "--json", timeout=PATIENCE)
+        done = headworks("sweep", *SWEEP, "-O", tmp_path / name, *place, "--json", timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         found.append((json.loads(done.stdout), sorted((tmp_path / name / "results.jsonl").read_text().splitlines())))
     assert found[0] == found[1]

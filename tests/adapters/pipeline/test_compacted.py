@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyarrow import parquet
 
-from headgate.samples.compaction import PREFIX, compact
-from headgate_pipeline.intake.files import digest, listing
-from headgate_pipeline.run import expire
-from headgate_pipeline.tables.job import Update, survey, update
-from headgate_pipeline.tables.on_duckdb import duckdb_backend
-from headgate_pipeline.tables.store import Store
+from headworks.samples.compaction import PREFIX, compact
+from headworks_pipeline.intake.files import digest, listing
+from headworks_pipeline.run import expire
+from headworks_pipeline.tables.job import Update, survey, update
+from headworks_pipeline.tables.on_duckdb import duckdb_backend
+from headworks_pipeline.tables.store import Store
 from pipeline_samples import FIRST, START, task_row, write
 from pipeline_tables import alike
-from shell import headgate
+from shell import headworks
 
 LATER = START + timedelta(days=1)
 
@@ -83,7 +83,7 @@ def test_samples_expire_only_when_tables_are_made_of_them(raw, folder, made, tmp
 
 
 def test_compaction_is_a_command(raw):
-    done = headgate("pipeline", "compact", raw)
+    done = headworks("pipeline", "compact", raw)
     assert done.returncode == 0, done.stderr
     assert "30 files became 1" in done.stderr + done.stdout
     assert len(parquet.read_table(next((raw / FIRST).glob(f"{PREFIX}*")), partitioning=None)) == 30

@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from headgate_pipeline.intake.files import UNREADABLE, SampleFile
-from headgate_pipeline.tables.job import Work, endings, make
-from headgate_pipeline.tables.known import KnownTasks
-from headgate_pipeline.tables.manifest import Manifest
-from headgate_pipeline.tables.selection import Selection
-from headgate_pipeline.tables.store import Store
+from headworks_pipeline.intake.files import UNREADABLE, SampleFile
+from headworks_pipeline.tables.job import Work, endings, make
+from headworks_pipeline.tables.known import KnownTasks
+from headworks_pipeline.tables.manifest import Manifest
+from headworks_pipeline.tables.selection import Selection
+from headworks_pipeline.tables.store import Store
 
 HOUR = "2026-01-01T10"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headgate_pipeline.learning.drift import history
-from headgate_pipeline.learning.fit import Cells, fit
-from headgate_pipeline.tables.histogram import NOTHING, RATE_STEPS, STEPS, quantile
+from headworks_pipeline.learning.drift import history
+from headworks_pipeline.learning.fit import Cells, fit
+from headworks_pipeline.tables.histogram import NOTHING, RATE_STEPS, STEPS, quantile
 from pipeline_samples import levels
 from plain_fit import plain_fit
 

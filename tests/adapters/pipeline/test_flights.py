@@ -9,18 +9,18 @@ import attrs
 import jsonschema
 import pytest
 
-from headgate.control.journal import read_journal
-from headgate.control.round import Round
-from headgate.documents import read, structure
-from headgate.documents.schema import schema_of
-from headgate.model import Request
-from headgate.model.plan import NO_PROFILES
-from headgate.problem import Problem
-from headgate.problem.score import score
-from headgate_pipeline.run import KNOWLEDGE, REQUEST
-from headgate_spark.local.cluster import LocalSpark, worker_specs
+from headworks.control.journal import read_journal
+from headworks.control.round import Round
+from headworks.documents import read, structure
+from headworks.documents.schema import schema_of
+from headworks.model import Request
+from headworks.model.plan import NO_PROFILES
+from headworks.problem import Problem
+from headworks.problem.score import score
+from headworks_pipeline.run import KNOWLEDGE, REQUEST
+from headworks_spark.local.cluster import LocalSpark, worker_specs
 from pipeline_command import PATIENCE, pipeline
-from shell import headgate
+from shell import headworks
 
 APPLICATION = Path(__file__).parents[3] / "examples" / "spark" / "flights.py"
 TYPES = ("large", "small")
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.matrix, pytest.mark.spark, pytest.mark.slow]
 def test_flights_are_planned_from_their_own_profile(tmp_path):
     samples, journal, learnt = (tmp_path / name for name in ("samples", "journal.jsonl", "learnt"))
     words = ("-s", "even", "-o", "rebalance=yes", "--slowdown", 9, *PACE, "--samples", samples, "--journal", journal)
-    ran = headgate("run", "--engine", "spark", *words, APPLICATION, timeout=PATIENCE)
+    ran = headworks("run", "--engine", "spark", *words, APPLICATION, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stderr
     rounds = list(read_journal(journal))
     for each in rounds:
@@ -51,7 +51,7 @@ def test_flights_are_planned_from_their_own_profile(tmp_path):
     (link,) = made["knowledge"]["traffic"]
     assert (link["source"], link["target"]) == ("stage-0", "stage-1")
     assert link["tuples"] > 0
-    planned = headgate("plan", learnt / REQUEST, "-s", "dstorm", "--json")
+    planned = headworks("plan", learnt / REQUEST, "-s", "dstorm", "--json")
     assert planned.returncode == 0, planned.stderr
     plan = json.loads(planned.stdout)
     assert plan["status"] == "ok"
@@ -71,7 +71,7 @@ def test_what_was_learnt_makes_the_next_plan_better_by_what_the_first_run_measur
     for journal, own in zip(journals, more, strict=True):
         with LocalSpark(workers, timeout=PATIENCE) as cluster:
             place = ("--master", cluster.master_url, "--journal", journal, *own, APPLICATION)
-            ran = headgate(*words, *place, timeout=2 * PATIENCE)
+            ran = headworks(*words, *place, timeout=2 * PATIENCE)
         assert ran.returncode == 0, ran.stderr
         if own[0] == "--samples":
             pipeline(samples, learnt)

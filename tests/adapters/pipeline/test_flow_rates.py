@@ -9,8 +9,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from headgate_pipeline.learning.flows import flow_rates, task_seconds, traffic
-from headgate_pipeline.learning.groups import Groups
+from headworks_pipeline.learning.flows import flow_rates, task_seconds, traffic
+from headworks_pipeline.learning.groups import Groups
 
 pytest.importorskip("pyarrow")
 PARTS = ("a", "b", "c")

@@ -1,4 +1,4 @@
-"""Samples and results in HDFS: a real NameNode and DataNode, seen by WebHDFS, which is not the client of Headgate."""
+"""Samples and results in HDFS: a real NameNode and DataNode, seen by WebHDFS, which is not the client of Headworks."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import pytest
 
 from adapters.local_hdfs import activate, hdfs_pair, local_hdfs, until_it_serves
 from adapters.spark.spark_logs import LINES, RECORDED
-from headgate.engines.remote.folder import DRAFTS
-from headgate.engines.remote.hdfs import HdfsFolder
-from headgate.engines.remote.opening import remote_folder
-from headgate.errors import EngineError
-from headgate_pipeline.remote import publish
-from headgate_pipeline.synthetic import Plant
-from headgate_pipeline.tables.job import survey, update
-from headgate_pipeline.tables.on_duckdb import duckdb_backend
-from headgate_pipeline.tables.store import Store
-from headgate_spark.events.eventlog import read_lines
+from headworks.engines.remote.folder import DRAFTS
+from headworks.engines.remote.hdfs import HdfsFolder
+from headworks.engines.remote.opening import remote_folder
+from headworks.errors import EngineError
+from headworks_pipeline.remote import publish
+from headworks_pipeline.synthetic import Plant
+from headworks_pipeline.tables.job import survey, update
+from headworks_pipeline.tables.on_duckdb import duckdb_backend
+from headworks_pipeline.tables.store import Store
+from headworks_spark.events.eventlog import read_lines
 from pipeline_command import PATIENCE
 from pipeline_samples import FIRST, task_row, write
 from pipeline_tables import alike
-from shell import headgate, running
+from shell import headworks, running
 
 pytest.importorskip("hdfs_native")
 pytest.importorskip("duckdb")
@@ -58,7 +58,7 @@ def upload(hdfs, folder, prefix):
 
 def run(hdfs, tmp_path, cache="cache"):
     words = ("pipeline", "run", hdfs.url("raw"), "-O", hdfs.url("learnt"), "--cache", tmp_path / cache, "--json")
-    return headgate(*words)
+    return headworks(*words)
 
 
 def test_the_tables_in_hdfs_are_those_of_a_folder_and_a_second_machine_has_nothing_to_do(hdfs, tmp_path):
@@ -66,7 +66,7 @@ def test_the_tables_in_hdfs_are_those_of_a_folder_and_a_second_machine_has_nothi
     upload(hdfs, tmp_path / "raw", "raw")
     done = run(hdfs, tmp_path)
     assert done.returncode == 0, done.stderr
-    here = headgate("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
+    here = headworks("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
     assert here.returncode == 0, here.stderr
     there = hdfs.files("learnt")
     for path in there:
@@ -176,9 +176,9 @@ def uploading(hdfs, tmp_path, base, **environment):
 def made_up_for(hdfs, tmp_path, base, **environment):
     """Whether the next run, on another machine, ends with what a run on folders learns, and touches nothing else."""
     words = ("pipeline", "run", f"{base}/raw", "-O", f"{base}/learnt", "--cache", tmp_path / "elsewhere")
-    done = headgate(*words, **environment)
+    done = headworks(*words, **environment)
     assert done.returncode == 0, done.stderr
-    here = headgate("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
+    here = headworks("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
     assert here.returncode == 0, here.stderr
     same = hdfs.read("learnt/knowledge.json") == (tmp_path / "here" / "knowledge.json").read_bytes()
     return same and hdfs.read("learnt/other") == b"of somebody else"

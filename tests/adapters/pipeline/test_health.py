@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headgate_pipeline.learning.health import NodeRecord, health
+from headworks_pipeline.learning.health import NodeRecord, health
 
 NAN = float("nan")
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headgate.documents import read, unstructure
-from headgate.model import Request, Status
-from headgate.model.knowledge import Knowledge
-from headgate.plugins.host import PluginHost
-from headgate_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
-from headgate_pipeline.synthetic import COSTS, TYPES
-from headgate_pipeline.tables.histogram import STEPS
-from headgate_pipeline.tables.store import Store
+from headworks.documents import read, unstructure
+from headworks.model import Request, Status
+from headworks.model.knowledge import Knowledge
+from headworks.plugins.host import PluginHost
+from headworks_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
+from headworks_pipeline.synthetic import COSTS, TYPES
+from headworks_pipeline.tables.histogram import STEPS
+from headworks_pipeline.tables.store import Store
 from pipeline_command import LOCAL, PATIENCE
 from pipeline_samples import BAD, DUPLICATES, FIRST_VERSION, WILD
 from plain_fit import plain_fit
-from shell import headgate
+from shell import headworks
 
 duckdb = pytest.importorskip("duckdb")
 pytestmark = pytest.mark.spark
@@ -166,9 +166,9 @@ def test_the_documents_are_written_and_a_plan_is_made_from_them(knowledge, folde
 
 
 def test_show_prints_what_is_known_without_spark(made, folder):
-    shown = headgate("pipeline", "show", "-O", folder / "out", "--json")
+    shown = headworks("pipeline", "show", "-O", folder / "out", "--json")
     assert json.loads(shown.stdout) == made["knowledge"]
-    text = headgate("pipeline", "show", "-O", folder / "out")
+    text = headworks("pipeline", "show", "-O", folder / "out")
     assert text.returncode == 0
     assert "half-written file" in text.stdout
 
@@ -183,7 +183,7 @@ def test_profile_prints_the_profiles_and_makes_no_hour_again(made, folder):
     before = sorted((folder / "out" / "manifests").iterdir())
     words = ("profile", folder / "raw", "-O", folder / "out", *LOCAL, "--json")
     # No JVM is started: there is none to be found.
-    done = headgate(*words, timeout=PATIENCE, JAVA_HOME="/nowhere")
+    done = headworks(*words, timeout=PATIENCE, JAVA_HOME="/nowhere")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == made["knowledge"]["profiles"]
     assert sorted((folder / "out" / "manifests").iterdir()) == before

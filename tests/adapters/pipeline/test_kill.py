@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from headgate_pipeline.run import KNOWLEDGE, REQUEST
-from headgate_pipeline.tables.store import TABLES, Store
+from headworks_pipeline.run import KNOWLEDGE, REQUEST
+from headworks_pipeline.tables.store import TABLES, Store
 from pipeline_command import LOCAL, PATIENCE, pipeline
 from pipeline_tables import rows
 from shell import gone, running

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headgate.documents import read
-from headgate.model import FrozenMap, Request, Status
-from headgate.model.knowledge import Knowledge
-from headgate.plugins.host import PluginHost
-from headgate_pipeline.intake.files import digest, inspect, listing
-from headgate_pipeline.learning.groups import split
-from headgate_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
-from headgate_pipeline.synthetic import COSTS, TYPES
-from headgate_pipeline.tables.histogram import RATE_STEPS, STEPS
-from headgate_pipeline.tables.manifest import Hour, Manifest
-from headgate_pipeline.tables.store import Store
+from headworks.documents import read
+from headworks.model import FrozenMap, Request, Status
+from headworks.model.knowledge import Knowledge
+from headworks.plugins.host import PluginHost
+from headworks_pipeline.intake.files import digest, inspect, listing
+from headworks_pipeline.learning.groups import split
+from headworks_pipeline.run import KNOWLEDGE, REQUEST, PipelineJob, publish
+from headworks_pipeline.synthetic import COSTS, TYPES
+from headworks_pipeline.tables.histogram import RATE_STEPS, STEPS
+from headworks_pipeline.tables.manifest import Hour, Manifest
+from headworks_pipeline.tables.store import Store
 from pipeline_samples import PLANT, dirty, levels, write
 
 pa = pytest.importorskip("pyarrow")

@@ -7,16 +7,16 @@ import shutil
 
 import pytest
 
-from headgate_pipeline.run import KNOWLEDGE, REQUEST
-from headgate_pipeline.tables.job import Update, survey, update
-from headgate_pipeline.tables.manifest import Hour, Manifest
-from headgate_pipeline.tables.selection import Selection, select
-from headgate_pipeline.tables.store import TABLES, Store
+from headworks_pipeline.run import KNOWLEDGE, REQUEST
+from headworks_pipeline.tables.job import Update, survey, update
+from headworks_pipeline.tables.manifest import Hour, Manifest
+from headworks_pipeline.tables.selection import Selection, select
+from headworks_pipeline.tables.store import TABLES, Store
 from pipeline_arrivals import V1
 from pipeline_command import pipeline_here
 from pipeline_samples import FIRST, task_row, write
 from pipeline_tables import rows
-from shell import headgate
+from shell import headworks
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def contents(out):
 @pytest.mark.spark
 def test_an_empty_folder_is_an_error_and_every_table_stays(results):
     before = contents(results / "out")
-    done = headgate("pipeline", "run", results / "raw", "-O", results / "out")
+    done = headworks("pipeline", "run", results / "raw", "-O", results / "out")
     assert (done.returncode, contents(results / "out")) == (2, before)
     assert "has no samples: is it mounted" in done.stderr
     assert "the results of 2 hours" in done.stderr
@@ -86,7 +86,7 @@ def test_an_hour_that_lost_some_of_its_files_stays_whole_until_it_is_forgotten(f
     with store.locked():
         assert update(None, survey(results / "raw", store), store) == Update(lost=("2026-01-05T00",))
     assert contents(results / "out") == before
-    forgotten = headgate("pipeline", "forget", "-O", results / "out", "2026-01-05T00", "--json")
+    forgotten = headworks("pipeline", "forget", "-O", results / "out", "2026-01-05T00", "--json")
     assert forgotten.returncode == 0, forgotten.stderr
     assert json.loads(forgotten.stdout) == {"hours": ["2026-01-05T00"]}
     assert list(store.manifest().hours) == ["2026-01-05T01"]
@@ -97,7 +97,7 @@ def test_an_hour_that_lost_some_of_its_files_stays_whole_until_it_is_forgotten(f
 
 
 def test_an_hour_without_tables_cannot_be_forgotten(tmp_path):
-    done = headgate("pipeline", "forget", "-O", tmp_path, "2026-01-05T00", "--before", "2026-01-01T00")
+    done = headworks("pipeline", "forget", "-O", tmp_path, "2026-01-05T00", "--before", "2026-01-01T00")
     assert done.returncode == 2
     assert "has no tables of 2026-01-05T00" in done.stderr
 

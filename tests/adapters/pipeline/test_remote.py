@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate as command
-from headgate.engines.remote.folder import Stored
-from headgate.engines.remote.opening import remote_folder
-from headgate.errors import EngineError
-from headgate_pipeline.remote import mirror, publish, working_copy
-from headgate_pipeline.synthetic import Plant
-from headgate_pipeline.tables.job import survey, update
-from headgate_pipeline.tables.on_duckdb import duckdb_backend
-from headgate_pipeline.tables.store import Store
+from headworks.cli.main import headworks as command
+from headworks.engines.remote.folder import Stored
+from headworks.engines.remote.opening import remote_folder
+from headworks.errors import EngineError
+from headworks_pipeline.remote import mirror, publish, working_copy
+from headworks_pipeline.synthetic import Plant
+from headworks_pipeline.tables.job import survey, update
+from headworks_pipeline.tables.on_duckdb import duckdb_backend
+from headworks_pipeline.tables.store import Store
 from pipeline_samples import FIRST, task_row, write
 from pipeline_tables import alike
-from shell import headgate
+from shell import headworks
 
 pytest.importorskip("duckdb")
 PLANT = Plant(tasks=1, nodes=1)
@@ -47,7 +47,7 @@ def download(client, prefix, folder):
 
 def run(tmp_path, name="s3://results/learnt", cache="cache"):
     words = ("pipeline", "run", "s3://results/raw", "-O", name, "--cache", tmp_path / cache, "--json")
-    return headgate(*words)
+    return headworks(*words)
 
 
 def test_the_tables_in_a_bucket_are_those_of_a_folder(s3, tmp_path):
@@ -55,7 +55,7 @@ def test_the_tables_in_a_bucket_are_those_of_a_folder(s3, tmp_path):
     upload(s3, tmp_path / "raw", "raw")
     done = run(tmp_path)
     assert done.returncode == 0, done.stderr
-    here = headgate("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
+    here = headworks("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
     assert here.returncode == 0, here.stderr
     there = download(s3, "learnt/", tmp_path / "there")
     for table in ("cells", "levels", "sums", "windows"):

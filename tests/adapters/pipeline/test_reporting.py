@@ -7,15 +7,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from headgate.errors import OptionError
-from headgate.model import Profile
-from headgate.model.knowledge import Demand, Drift, Knowledge, NodeHealth, ProfileFit
-from headgate_pipeline.reporting.changes import Change, changes
-from headgate_pipeline.reporting.report import MOST, RunReport, report_page, write_report
-from headgate_pipeline.reporting.thresholds import USUAL, Threshold, breaches
+from headworks.errors import OptionError
+from headworks.model import Profile
+from headworks.model.knowledge import Demand, Drift, Knowledge, NodeHealth, ProfileFit
+from headworks_pipeline.reporting.changes import Change, changes
+from headworks_pipeline.reporting.report import MOST, RunReport, report_page, write_report
+from headworks_pipeline.reporting.thresholds import USUAL, Threshold, breaches
 from pipeline_command import pipeline_here
 from pipeline_samples import BAD, FIRST, task_row, write
-from shell import headgate
+from shell import headworks
 
 
 def fit(e, met=1.0, error=0.0, component="c"):
@@ -140,7 +140,7 @@ def test_a_run_reports(made, folder, tmp_path):
 def test_an_hour_in_quarantine_ends_a_run_with_exit_code_1(tmp_path):
     write(tmp_path / "raw" / FIRST / "a.parquet", [task_row(number, cpu=-1.0) for number in range(9)])
     words = ("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "out")
-    done = headgate(*words)
+    done = headworks(*words)
     assert done.returncode == 1
     assert "threshold broken: 2026-01-05T00: 9 of 9 rows are not used (100 %, at most 5 % may be)" in done.stderr
     report = json.loads((tmp_path / "out" / "report.json").read_text())

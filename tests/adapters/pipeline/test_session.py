@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from headgate.errors import OptionError
-from headgate_pipeline import submit
-from headgate_pipeline.session import SQL, SUBMITTED, SessionConfig, settings
+from headworks.errors import OptionError
+from headworks_pipeline import submit
+from headworks_pipeline.session import SQL, SUBMITTED, SessionConfig, settings
 from pipeline_command import PATIENCE
 from pipeline_samples import FIRST, task_row, write
 

@@ -12,11 +12,11 @@ import time
 
 import pytest
 
-from headgate.errors import DocumentError, EngineError
-from headgate.model import FrozenMap
-from headgate_pipeline.learning.learn import table
-from headgate_pipeline.tables.manifest import Hour, Manifest
-from headgate_pipeline.tables.store import Store
+from headworks.errors import DocumentError, EngineError
+from headworks.model import FrozenMap
+from headworks_pipeline.learning.learn import table
+from headworks_pipeline.tables.manifest import Hour, Manifest
+from headworks_pipeline.tables.store import Store
 
 
 def put(store, snapshot, *hours, table="cells"):
@@ -124,9 +124,9 @@ def test_a_manifest_that_is_none_is_named(tmp_path, text):
 WRITER = """
 import sys
 from pathlib import Path
-from headgate.model import FrozenMap
-from headgate_pipeline.tables.manifest import Hour
-from headgate_pipeline.tables.store import Store
+from headworks.model import FrozenMap
+from headworks_pipeline.tables.manifest import Hour
+from headworks_pipeline.tables.store import Store
 store = Store(folder=Path(sys.argv[1]))
 with store.locked():
     print("ready", flush=True)
@@ -143,8 +143,8 @@ import sys
 from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
-from headgate_pipeline.tables.manifest import Hour
-from headgate_pipeline.tables.store import Store
+from headworks_pipeline.tables.manifest import Hour
+from headworks_pipeline.tables.store import Store
 store = Store(folder=Path(sys.argv[1]), grace=float(sys.argv[2]))
 hours = ("h0", "h1", "h2")
 with store.locked():

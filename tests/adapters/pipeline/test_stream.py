@@ -11,9 +11,9 @@ from collections import Counter
 
 import pytest
 
-from headgate_pipeline.run import KNOWLEDGE, REQUEST
-from headgate_pipeline.synthetic import Plant
-from headgate_pipeline.tables.store import Store
+from headworks_pipeline.run import KNOWLEDGE, REQUEST
+from headworks_pipeline.synthetic import Plant
+from headworks_pipeline.tables.store import Store
 from pipeline_command import LOCAL, PATIENCE, pipeline
 from pipeline_samples import DUPLICATES, FIRST, task_row, write
 from pipeline_tables import same
@@ -25,7 +25,7 @@ WINDOWS = 20
 """Windows that the first files of the short test have."""
 LATE = 20
 """Rows of a second file for an old hour; five are there already."""
-MANY = "from headgate_pipeline.tables import on_spark; on_spark.FEW = 0; from headgate.cli.main import main; main()"
+MANY = "from headworks_pipeline.tables import on_spark; on_spark.FEW = 0; from headworks.cli.main import main; main()"
 """The program, for which any rows are many: they are kept in a file, not in memory."""
 
 

@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 import shell
-from headgate.cli.main import headgate
-from headgate.engines.experiments.interval import interval
-from headgate.model import FrozenMap
-from headgate.model.evidence import Interval
-from headgate_pipeline.sweeps.charts import LEFT, SHARED, WIDTH, bars, brief, middle, sweep_page
-from headgate_pipeline.sweeps.experiments import Experiment, ExperimentOutcome, Sweep, connected, drawn, sized, try_out
-from headgate_pipeline.sweeps.sweep import RESULTS, summary, sweep
+from headworks.cli.main import headworks
+from headworks.engines.experiments.interval import interval
+from headworks.model import FrozenMap
+from headworks.model.evidence import Interval
+from headworks_pipeline.sweeps.charts import LEFT, SHARED, WIDTH, bars, brief, middle, sweep_page
+from headworks_pipeline.sweeps.experiments import Experiment, ExperimentOutcome, Sweep, connected, drawn, sized, try_out
+from headworks_pipeline.sweeps.sweep import RESULTS, summary, sweep
 from plugin_folder import GOOD, install
 from small_requests import word_count
 
@@ -154,7 +154,7 @@ def test_a_bar_names_its_scheduler_and_is_as_long_as_its_median(found):
 def test_the_table_of_a_workload_says_once_what_all_its_rows_have(tmp_path):
     words = ["-w", "dstorm:linear", "-s", "even", "-s", "dstorm", "--nodes", "own,4", "--seeds", "2"]
     sweep(SMALL, tmp_path)
-    done = CliRunner().invoke(headgate, ["sweep", *words, "--seconds", "30", "--one-process", "-O", str(tmp_path)])
+    done = CliRunner().invoke(headworks, ["sweep", *words, "--seconds", "30", "--one-process", "-O", str(tmp_path)])
     assert done.exit_code == 0, done.output
     head, _, *rows = done.stdout.splitlines()
     assert head.startswith("dstorm:linear: medians over seeds, and their 95 % intervals; network: own; runs: 2")
@@ -180,7 +180,7 @@ def test_brief_amounts(value, text):
 
 def test_the_command_tells_and_writes(tmp_path):
     words = ["sweep", "-w", "dstorm:linear", "-s", "even", "--seeds", "2", "--seconds", "20", "--one-process"]
-    done = CliRunner().invoke(headgate, [*words, "-O", str(tmp_path), "--json"])
+    done = CliRunner().invoke(headworks, [*words, "-O", str(tmp_path), "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)[0]["runs"] == 2
     assert "2 of 2 experiments" in done.stderr
@@ -189,7 +189,7 @@ def test_the_command_tells_and_writes(tmp_path):
 
 @pytest.mark.parametrize("words", [["-w", "dstorm:linear", "-s", "nobody"], ["-w", "x", "-s", "even"], ["-s", "even"]])
 def test_a_wrong_name_is_told_at_once(words, tmp_path):
-    done = CliRunner().invoke(headgate, ["sweep", *words, "-O", str(tmp_path / "new")], standalone_mode=True)
+    done = CliRunner().invoke(headworks, ["sweep", *words, "-O", str(tmp_path / "new")], standalone_mode=True)
     assert done.exit_code != 0
     assert not (tmp_path / "new").exists()
 
@@ -198,7 +198,7 @@ def test_a_scheduler_that_raises_is_told_with_its_line_and_is_exit_code_1(tmp_pa
     raising = GOOD.replace("return problem.plan([-1] * problem.n)", "raise ValueError('boom')")
     install(tmp_path, "strange", {"raising": raising})
     words = ["-w", "dstorm:linear", "-s", "raising", "--seeds", "1", "--seconds", "10", "--one-process"]
-    done = shell.headgate("sweep", *words, "-O", tmp_path / "out", PYTHONPATH=str(tmp_path))
+    done = shell.headworks("sweep", *words, "-O", tmp_path / "out", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert "failed: raising: 1 of 1 rounds held: raising raised ValueError: boom (" in done.stderr
     assert "strange_raising.py:11)" in done.stderr

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from headgate.documents import dumps
-from headgate.errors import OptionError, PluginError
-from headgate.problem import Problem
-from headgate.testing import FirstFit
-from headgate_sim.experiment import run
-from headgate_sim.timing import Timing
-from headgate_sim.trace import Event, Trace
+from headworks.documents import dumps
+from headworks.errors import OptionError, PluginError
+from headworks.problem import Problem
+from headworks.testing import FirstFit
+from headworks_sim.experiment import run
+from headworks_sim.timing import Timing
+from headworks_sim.trace import Event, Trace
 from small_requests import component, node, request, topology, word_count
 
 STORY = Trace(
@@ -26,7 +26,7 @@ STORY = Trace(
 
 
 def first_fit(request):
-    return FirstFit().headgate_schedule(Problem.of(request))
+    return FirstFit().headworks_schedule(Problem.of(request))
 
 
 def test_a_function_is_a_scheduler_too():
@@ -49,8 +49,8 @@ def test_the_same_seed_is_the_same_summary_and_another_one_is_not():
 
 SCRIPT = """
 from test_experiment import STORY, first_fit
-from headgate.documents import dumps
-from headgate_sim.experiment import run
+from headworks.documents import dumps
+from headworks_sim.experiment import run
 from small_requests import word_count
 print(dumps(run(word_count(), first_fit, 3, 400.0, trace=STORY)), end="")
 """

@@ -6,23 +6,23 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.documents import write
-from headgate.errors import DocumentError, EngineError, OptionError
-from headgate.hooks import hookimpl
-from headgate.model import Metrics
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.testing import FirstFit
-from headgate_sim.application import open_application
-from headgate_sim.monitor import observe
-from headgate_sim.plugin import sim
-from headgate_sim.target import SimTarget
-from headgate_sim.timing import Timing
-from headgate_sim.trace import Event, Trace
-from headgate_sim.world import World
+from headworks.cli.main import headworks
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.documents import write
+from headworks.errors import DocumentError, EngineError, OptionError
+from headworks.hooks import hookimpl
+from headworks.model import Metrics
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.testing import FirstFit
+from headworks_sim.application import open_application
+from headworks_sim.monitor import observe
+from headworks_sim.plugin import sim
+from headworks_sim.target import SimTarget
+from headworks_sim.timing import Timing
+from headworks_sim.trace import Event, Trace
+from headworks_sim.world import World
 from memory_engine import Judge
 from small_requests import at, node, request, word_count
 
@@ -31,8 +31,8 @@ class Declared(FirstFit):
     """Plan on declared demands: what is measured while tasks are missing is less than what they need."""
 
     @hookimpl
-    def headgate_schedule(self, request):
-        return FirstFit().headgate_schedule(Problem.of(attrs.evolve(request, metrics=Metrics())))
+    def headworks_schedule(self, request):
+        return FirstFit().headworks_schedule(Problem.of(attrs.evolve(request, metrics=Metrics())))
 
 
 def loop_on(made, scheduler, **more):
@@ -105,7 +105,7 @@ def test_a_round_takes_no_real_time_and_the_pause_between_rounds_is_simulated(tm
         "86400",
         str(tmp_path / "words.json"),
     ]
-    done = CliRunner().invoke(headgate, words)
+    done = CliRunner().invoke(headworks, words)
     assert done.exit_code == 0, done.output
     assert "round 1: executed: 5 of 5 tasks run where asked" in done.stderr
     assert "round 3: unchanged" in done.stderr

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.model import FrozenMap, Kind, Slot
-from headgate_sim.migration import migrations
-from headgate_sim.stalls import merged, seconds, slow_spans, stalls
-from headgate_sim.timing import Timing
-from headgate_sim.world import World
+from headworks.model import FrozenMap, Kind, Slot
+from headworks_sim.migration import migrations
+from headworks_sim.stalls import merged, seconds, slow_spans, stalls
+from headworks_sim.timing import Timing
+from headworks_sim.world import World
 from small_requests import component, node, request, topology
 
 SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)).map(sorted).map(tuple), max_size=12)
@@ -98,7 +98,7 @@ def test_the_world_stalls_when_the_migration_model_says_so(seed, delay):
     timing = Timing(kill_delay=delay)
     asked = {**made.assignment, **{f"t/c/{n}": slots[(n + 3) % 8] for n in range(16)}}
     world = World(made, timing=timing, seed=seed)
-    dice = random.Random(f"headgate-sim {seed}")
+    dice = random.Random(f"headworks-sim {seed}")
     expected = migrations(0.0, dict(made.assignment), asked, timing, dice)
     still = stalls([(each.off, each.on) for each in expected], timing.stall_tasks)
     slow = slow_spans(still, [max(each.on for each in expected)], timing)

@@ -6,23 +6,23 @@ import xml.etree.ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
-from headgate.api import find_request
-from headgate.cli.main import headgate
-from headgate.control.settings import settings_of
-from headgate.documents import restore, write
-from headgate.errors import DocumentError
-from headgate.model import Profile
-from headgate.model.knowledge import Knowledge, ProfileFit
-from headgate.plugins.host import PluginHost
-from headgate.report.curves import Curve, CurvePanel, curves_svg
-from headgate_sim import experiment
-from headgate_sim.application import SETTINGS
-from headgate_sim.experiment import run
-from headgate_sim.simulate import simulate
-from headgate_sim.summary import Summary
-from headgate_sim.timing import Span
-from headgate_sim.trace import Event, Trace
-from shell import headgate as run_command
+from headworks.api import find_request
+from headworks.cli.main import headworks
+from headworks.control.settings import settings_of
+from headworks.documents import restore, write
+from headworks.errors import DocumentError
+from headworks.model import Profile
+from headworks.model.knowledge import Knowledge, ProfileFit
+from headworks.plugins.host import PluginHost
+from headworks.report.curves import Curve, CurvePanel, curves_svg
+from headworks_sim import experiment
+from headworks_sim.application import SETTINGS
+from headworks_sim.experiment import run
+from headworks_sim.simulate import simulate
+from headworks_sim.summary import Summary
+from headworks_sim.timing import Span
+from headworks_sim.trace import Event, Trace
+from shell import headworks as run_command
 from small_requests import component, node, request, topology, word_count
 
 
@@ -141,9 +141,9 @@ def test_every_setting_arrives_at_the_experiment(words, tmp_path, monkeypatch, n
 
     monkeypatch.setattr(experiment, "run", remember)
     value, arrived = ARRIVES[name]
-    (tmp_path / "headgate.toml").write_text(f"[simulate]\n{name} = {json.dumps(value)}\n")
-    more = [f"--{name}", value] if origin == "the command line" else ["--config", tmp_path / "headgate.toml"]
-    done = CliRunner().invoke(headgate, [str(each) for each in ("simulate", words, "-s", "even", *more)])
+    (tmp_path / "headworks.toml").write_text(f"[simulate]\n{name} = {json.dumps(value)}\n")
+    more = [f"--{name}", value] if origin == "the command line" else ["--config", tmp_path / "headworks.toml"]
+    done = CliRunner().invoke(headworks, [str(each) for each in ("simulate", words, "-s", "even", *more)])
     assert done.exit_code == 0, done.output
     assert arrived(given) == value
 
@@ -153,10 +153,10 @@ def test_the_table_of_settings_is_tested_whole(words):
 
 
 def test_a_run_whose_time_is_simulated_is_asked_how_long_it_is(words):
-    endless = CliRunner().invoke(headgate, ["run", "--engine", "sim", "-s", "even", str(words)])
+    endless = CliRunner().invoke(headworks, ["run", "--engine", "sim", "-s", "even", str(words)])
     assert endless.exit_code == 2
     assert "give --rounds" in endless.output
-    some = CliRunner().invoke(headgate, ["run", "--engine", "sim", "-s", "even", "--rounds", "2", str(words)])
+    some = CliRunner().invoke(headworks, ["run", "--engine", "sim", "-s", "even", "--rounds", "2", str(words)])
     assert some.exit_code == 0, some.output
     assert "round 2: unchanged" in some.output
 
@@ -180,7 +180,7 @@ def test_a_plan_by_profiles_without_profiles_is_no_result_and_its_status_says_so
         assert last_row(invoke(words, "-s", scheduler, "--duration", 30), scheduler)[1] == status
     done = invoke(words, "-s", "hetero", "--duration", 30, "--json")
     assert [each["status"] for each in json.loads(done.stdout)] == ["ok, no profiles"]
-    compared = CliRunner().invoke(headgate, ["compare", str(words), "-s", "hetero", "-s", "even"])
+    compared = CliRunner().invoke(headworks, ["compare", str(words), "-s", "hetero", "-s", "even"])
     assert "ok, no profiles" in compared.stdout
 
 
@@ -203,7 +203,7 @@ def test_knowledge_that_cannot_be_read_is_refused_and_not_planned_without(words,
     """No round is said but by its outcome: the table would show a plan without profiles, and nobody why."""
     empty = tmp_path / "empty"
     empty.mkdir()
-    bare = tmp_path / "profiles.json"  # profiles of a request, not of `headgate profile`, which has the samples too
+    bare = tmp_path / "profiles.json"  # profiles of a request, not of `headworks profile`, which has the samples too
     bare.write_text('[{"topology": "t", "component": "c", "machine_type": "", "e": 0.01}]')
     for path, file, said in ((bare, bare, "/profiles/0"), (empty, empty / "knowledge.json", "cannot be read")):
         done = invoke(words, "-s", "hetero", "--duration", 30, "--knowledge", path)

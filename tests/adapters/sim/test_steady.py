@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.errors import DocumentError
-from headgate.model import Flow, Kind, Metrics, Profile, Stream
-from headgate.problem import Problem
-from headgate.problem.score import score
-from headgate.testing.strategies import requests
-from headgate_sim.layout import Layout
-from headgate_sim.steady import Model, fill
-from headgate_sim.streams import flow_through, pairs
+from headworks.errors import DocumentError
+from headworks.model import Flow, Kind, Metrics, Profile, Stream
+from headworks.problem import Problem
+from headworks.problem.score import score
+from headworks.testing.strategies import requests
+from headworks_sim.layout import Layout
+from headworks_sim.steady import Model, fill
+from headworks_sim.streams import flow_through, pairs
 from small_requests import component, node, request, topology, word_count
 
 

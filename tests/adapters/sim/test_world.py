@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.model import Plan, Slot
-from headgate.problem import Problem
-from headgate.testing import FirstFit
-from headgate.testing.strategies import requests
-from headgate_sim.executor import preflight
-from headgate_sim.experiment import run
-from headgate_sim.layout import Layout
-from headgate_sim.target import SimTarget
-from headgate_sim.timing import Timing
-from headgate_sim.trace import Event, Trace
-from headgate_sim.world import World
+from headworks.model import Plan, Slot
+from headworks.problem import Problem
+from headworks.testing import FirstFit
+from headworks.testing.strategies import requests
+from headworks_sim.executor import preflight
+from headworks_sim.experiment import run
+from headworks_sim.layout import Layout
+from headworks_sim.target import SimTarget
+from headworks_sim.timing import Timing
+from headworks_sim.trace import Event, Trace
+from headworks_sim.world import World
 from small_requests import word_count
 
 
@@ -46,7 +46,7 @@ def test_nothing_is_lost_nothing_is_overloaded_and_time_has_no_holes(story, seed
     made, trace, timing = story
     world = World(made, trace=trace, timing=timing, seed=seed)
     target = SimTarget(world=world)
-    plan = FirstFit().headgate_schedule(Problem.of(made))
+    plan = FirstFit().headworks_schedule(Problem.of(made))
     world.assign(plan.assignment)
     target.wait(100.0)
     world.assign({})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from headgate_spark.local.cluster import LocalSpark, worker_specs
+from headworks_spark.local.cluster import LocalSpark, worker_specs
 from patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def cluster(java: None) -> Iterator[LocalSpark]:
 @pytest.fixture(scope="session")
 def spark(cluster: LocalSpark) -> Iterator[SparkSession]:
     """The one session of this process, at level hard, with an executor on every host, and its usage measured."""
-    from headgate_spark import session
+    from headworks_spark import session
 
     spark = session(cluster.master_url, hosts=HOSTS, usage=True, **SETTINGS)
     yield spark

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
 
-from headgate_spark import session
-from headgate_spark.discovery import discover
-from headgate_spark.driver.session import executors
-from headgate_spark.events.recorder import EventRecorder
-from headgate_spark.local.cluster import LocalSpark, WorkerSpec
-from headgate_spark.placement.table import PlacementTable
+from headworks_spark import session
+from headworks_spark.discovery import discover
+from headworks_spark.driver.session import executors
+from headworks_spark.events.recorder import EventRecorder
+from headworks_spark.local.cluster import LocalSpark, WorkerSpec
+from headworks_spark.placement.table import PlacementTable
 
 PATIENCE = 600.0
 """Seconds until something is taken to hang."""
@@ -38,7 +38,7 @@ SETTINGS = {
     "spark.excludeOnFailure.enabled": "true",
     "spark.excludeOnFailure.application.maxFailedTasksPerExecutor": "1",
     "spark.excludeOnFailure.application.maxFailedExecutorsPerNode": "1",
-    "spark.headgate.wait": f"{WAIT}s",
+    "spark.headworks.wait": f"{WAIT}s",
     "spark.locality.wait.process": f"{WAIT}s",
 }
 """One failed task of a stage that ends excludes its node for the rest of the application. A task waits for its executor

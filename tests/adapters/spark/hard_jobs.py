@@ -1,4 +1,4 @@
-"""Level hard on two hosts with two executors each, in a session of Headgate or in an application of spark-submit; or
+"""Level hard on two hosts with two executors each, in a session of Headworks or in an application of spark-submit; or
 with four executors that have addresses of their own on two nodes, as pods do.
 
 What happened is printed as JSON, as rows tell it: each says which task made it, on which executor of which host.
@@ -22,14 +22,14 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import executor_pids, patience
-from headgate.engines.process import command_line
-from headgate_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
-from headgate_spark.driver.session import executors, located
-from headgate_spark.local.cluster import LocalSpark, WorkerSpec
-from headgate_spark.nodes import nodes
-from headgate_spark.placement.table import PlacementTable
+from headworks.engines.process import command_line
+from headworks_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
+from headworks_spark.driver.session import executors, located
+from headworks_spark.local.cluster import LocalSpark, WorkerSpec
+from headworks_spark.nodes import nodes
+from headworks_spark.placement.table import PlacementTable
 from patience import PATIENCE
 
 PODS = {"127.0.0.2": "node-a", "127.0.0.3": "node-a", "127.0.0.4": "node-b", "127.0.0.5": "node-b"}
@@ -51,7 +51,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     # a machine that is slow for a moment is no reason to leave an executor, nor a node
     "spark.locality.wait.process": "60s",
-    "spark.headgate.wait": "120s",
+    "spark.headworks.wait": "120s",
 }
 
 
@@ -240,7 +240,7 @@ def look(spark):
     for _ in patience():
         if sorted(executors(spark).values()) == sorted(HOSTS * 2):
             break
-    with headgate_spark.connect(spark) as connection, tempfile.TemporaryDirectory() as folder:
+    with headworks_spark.connect(spark) as connection, tempfile.TemporaryDirectory() as folder:
         placement = PlacementTable.of(spark)
         found = {"spark": spark.version, "master": spark.sparkContext.master.partition(":")[0]}
         found["level"] = connection.level
@@ -267,7 +267,7 @@ def say(name, found):
 
 
 def submit(master):
-    """Run this file by spark-submit, with the jar and the plugin as `headgate spark jar` says."""
+    """Run this file by spark-submit, with the jar and the plugin as `headworks spark jar` says."""
     home = spark_home()
     conf = SETTINGS | {"spark.plugins": PLACEMENT}
     command = [str(home.path / "bin" / "spark-submit"), "--master", master, "--jars", str(scheduler_jar(home))]
@@ -285,7 +285,7 @@ def main(how):
         if how == "submit":
             submit(cluster.master_url)
             return
-        found = look(headgate_spark.session(cluster.master_url, hosts=HOSTS, **SETTINGS))
+        found = look(headworks_spark.session(cluster.master_url, hosts=HOSTS, **SETTINGS))
         sys.stdout.write(json.dumps(found) + "\n")
 
 

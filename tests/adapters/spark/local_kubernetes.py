@@ -18,11 +18,11 @@ from typing import Any, Self
 
 import attrs
 
-from headgate.engines.java import find_java
-from headgate.engines.lifetime import lifetime
-from headgate.engines.maven import Artefact, resolve_all
-from headgate.engines.process import Daemon, end
-from headgate_spark.driver.jar import spark_home
+from headworks.engines.java import find_java
+from headworks.engines.lifetime import lifetime
+from headworks.engines.maven import Artefact, resolve_all
+from headworks.engines.process import Daemon, end
+from headworks_spark.driver.jar import spark_home
 
 SERVER = (
     "io.fabric8:kubernetes-server-mock:7.6.1 2c76a300c19e2d359a1b465d3cbbc90428470a74822282f05830185faa346fb2",

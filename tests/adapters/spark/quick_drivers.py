@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from headgate_spark.driver.jar import spark_home
-from headgate_spark.driver.jvm import jvm_options
+from headworks_spark.driver.jar import spark_home
+from headworks_spark.driver.jvm import jvm_options
 
 
 def quick_environment() -> dict[str, str]:

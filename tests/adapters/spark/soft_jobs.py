@@ -1,4 +1,4 @@
-"""Level soft from one end to the other, in a session that knows nothing of Headgate: prints what happened as JSON."""
+"""Level soft from one end to the other, in a session that knows nothing of Headworks: prints what happened as JSON."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-import headgate_spark
-from headgate.control.loop import Control, Loop
-from headgate.errors import EngineError
-from headgate.model import Limits
-from headgate.plugins.host import PluginHost
-from headgate_spark.driver.gateway import running_gateway, state_coordinator, stream_execution
-from headgate_spark.driver.jar import spark_home
-from headgate_spark.driver.jvm import jvm_options
-from headgate_spark.driver.session import executors
-from headgate_spark.events.eventlog import replay
-from headgate_spark.local.cluster import LocalSpark, worker_specs
-from headgate_spark.placement.rescue import Watchdog
-from headgate_spark.placement.soft import pin, pin_frame, place_source, placed_batches
-from headgate_spark.placement.state import stateful_stages
+import headworks_spark
+from headworks.control.loop import Control, Loop
+from headworks.errors import EngineError
+from headworks.model import Limits
+from headworks.plugins.host import PluginHost
+from headworks_spark.driver.gateway import running_gateway, state_coordinator, stream_execution
+from headworks_spark.driver.jar import spark_home
+from headworks_spark.driver.jvm import jvm_options
+from headworks_spark.driver.session import executors
+from headworks_spark.events.eventlog import replay
+from headworks_spark.local.cluster import LocalSpark, worker_specs
+from headworks_spark.placement.rescue import Watchdog
+from headworks_spark.placement.soft import pin, pin_frame, place_source, placed_batches
+from headworks_spark.placement.state import stateful_stages
 
 PATIENCE = 600.0
 """Seconds until something is taken to hang."""
@@ -286,7 +286,7 @@ def main(*words):
             builder = builder.config(key, value)
         spark = builder.getOrCreate()
         wait(lambda: len(set(executors(spark).values())) == 3)
-        with headgate_spark.connect(spark) as connection:
+        with headworks_spark.connect(spark) as connection:
             found |= {"level": connection.level, "warnings": list(connection.warnings)}
             for name, part in {
                 "batch": lambda: batch(spark),

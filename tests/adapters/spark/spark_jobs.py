@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from headgate.engines.process import command_line
-from headgate_spark.driver.gateway import scala_context
+from headworks.engines.process import command_line
+from headworks_spark.driver.gateway import scala_context
 from patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from headgate.engines.apart.ability import network_problem
-from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.netlink import NAMESPACES, namespaces
-from headgate_spark.commands import spark as commands
-from headgate_spark.local.state import SparkState
+from headworks.engines.apart.ability import network_problem
+from headworks.engines.apart.names import ClusterName
+from headworks.engines.apart.netlink import NAMESPACES, namespaces
+from headworks_spark.commands import spark as commands
+from headworks_spark.local.state import SparkState
 from namespaces import made_of
 from patience import PATIENCE
 
@@ -23,13 +23,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 APPLICATION = """
 import json, os, sys
-import headgate_spark
-from headgate_spark.nodes import nodes
+import headworks_spark
+from headworks_spark.nodes import nodes
 
 def place(rows):
     return [(os.stat("/proc/self/ns/net").st_ino, sum(1 for _ in rows))]
 
-spark = headgate_spark.session(sys.argv[1], hosts=sys.argv[2:], timeout=300)
+spark = headworks_spark.session(sys.argv[1], hosts=sys.argv[2:], timeout=300)
 racks = {node.id: node.rack for node in nodes(spark)}
 pairs = spark.sparkContext.parallelize(range(1000), 4).map(lambda row: (row % 6, row)).groupByKey(4)
 print(json.dumps([racks, pairs.mapPartitions(place).collect()]))

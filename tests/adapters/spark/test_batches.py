@@ -8,17 +8,17 @@ import logging
 
 import pytest
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, job_hosts, patience
-from headgate.control.loop import Control
-from headgate.errors import EngineError
-from headgate.model import Slot
-from headgate_spark.driver.advice import _common, _soft
-from headgate_spark.events.batch import is_adaptive, last_batch, main_job
-from headgate_spark.events.event import parse
-from headgate_spark.events.history import History
-from headgate_spark.monitor import observe
-from headgate_spark.placement.soft import placed_batches
+from headworks.control.loop import Control
+from headworks.errors import EngineError
+from headworks.model import Slot
+from headworks_spark.driver.advice import _common, _soft
+from headworks_spark.events.batch import is_adaptive, last_batch, main_job
+from headworks_spark.events.event import parse
+from headworks_spark.events.history import History
+from headworks_spark.monitor import observe
+from headworks_spark.placement.soft import placed_batches
 
 CLEAN = {"spark.sql.adaptive.enabled": "false", "spark.shuffle.reduceLocality.enabled": "false"}
 
@@ -99,7 +99,7 @@ def test_settings_that_weaken_both_levels_are_said(setting, value, said):
 
 @pytest.fixture(scope="module")
 def connection(spark):
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         yield connection
 
 
@@ -258,7 +258,7 @@ def test_a_placement_that_breaks_is_logged_once_for_each_reason(spark, tmp_path,
     def hosts(_count):
         raise NameError("name 'hots' is not defined")
 
-    caplog.set_level(logging.WARNING, "headgate.spark")
+    caplog.set_level(logging.WARNING, "headworks.spark")
     place = placed_batches(lambda _frame, batch: done.append(batch), hosts)
     query = rates(spark).writeStream.foreachBatch(place).option("checkpointLocation", str(tmp_path)).start()
     try:

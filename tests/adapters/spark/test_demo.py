@@ -10,15 +10,15 @@ import attrs
 import pytest
 
 from doc_tables import block, number, tables
-from headgate.api import compare
-from headgate.problem import Problem
-from headgate_spark.demo.dataset import FEEDS, flights
-from headgate_spark.demo.flights import FlightsQuery
-from headgate_spark.demo.murmur import partition
-from headgate_spark.demo.offline import free_scores, offline_request
-from headgate_spark.local.cluster import worker_specs
+from headworks.api import compare
+from headworks.problem import Problem
+from headworks_spark.demo.dataset import FEEDS, flights
+from headworks_spark.demo.flights import FlightsQuery
+from headworks_spark.demo.murmur import partition
+from headworks_spark.demo.offline import free_scores, offline_request
+from headworks_spark.local.cluster import worker_specs
 from patience import PATIENCE
-from shell import HEADGATE, gone, interrupted, running
+from shell import HEADWORKS, gone, interrupted, running
 
 PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
 LIMIT = 1500
@@ -63,7 +63,7 @@ def test_the_page_s_figures_of_the_offline_question_are_those_of_its_plans():
 
 
 def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
-    with running("demo", "--json", folder=tmp_path, PATH=str(Path(HEADGATE).parent), JAVA_HOME="") as (run, _):
+    with running("demo", "--json", folder=tmp_path, PATH=str(Path(HEADWORKS).parent), JAVA_HOME="") as (run, _):
         out, messages = run.communicate(timeout=PATIENCE)
     assert run.returncode == 4
     assert "Traceback" not in messages
@@ -72,7 +72,7 @@ def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
     rows = json.loads(out)["rows"]
     assert [row["scheduler"] for row in rows] == ["even", "resource-aware", "dstorm"]
     assert all(row["plan"]["status"] == "ok" for row in rows)
-    assert json.loads((tmp_path / "headgate-demo" / "demo.json").read_text())["rows"] == rows
+    assert json.loads((tmp_path / "headworks-demo" / "demo.json").read_text())["rows"] == rows
 
 
 @pytest.mark.spark
@@ -92,7 +92,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
         assert run.returncode == 0, messages
         assert gone(mark) == []
     found = json.loads(out)
-    assert found == json.loads((tmp_path / "headgate-demo" / "demo.json").read_text())
+    assert found == json.loads((tmp_path / "headworks-demo" / "demo.json").read_text())
     assert found["differences"] == []
     phases = {phase["placement"]: phase for phase in found["phases"]}
     placed = [phase for phase in found["phases"] if phase["asked"]]
@@ -105,7 +105,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
     assert phases["dstorm"]["utilisation"] <= 1
     assert phases["dstorm at 20% load"]["nodes_used"] == 1
     assert phases["dstorm at 20% load"]["bytes_between_nodes"] == 0
-    page = (tmp_path / "headgate-demo" / "demo.html").read_text()
+    page = (tmp_path / "headworks-demo" / "demo.html").read_text()
     assert page.count("<svg") == len(found["phases"]) + 1  # and the curves
     for phase in found["phases"]:
         assert sum(each["bytes_between_nodes"] for each in phase["each_batch"]) == phase["bytes_between_nodes"]
@@ -135,4 +135,4 @@ def as_documented(phases):
 @pytest.mark.slow
 def test_an_interrupted_demo_ends_everything_it_started(java, tmp_path):
     interrupted("demo", folder=tmp_path, number=signal.SIGINT, at="streaming query")
-    assert not (tmp_path / "headgate-demo").exists()
+    assert not (tmp_path / "headworks-demo").exists()

@@ -8,10 +8,10 @@ import random
 import pytest
 
 from adapters.spark.spark_logs import LINES, RECORDED, compress
-from headgate.errors import DocumentError
-from headgate_spark.driver.usage import Usage, node_usage, parse_usage
-from headgate_spark.events.event import QueryEnded, QueryProgress, parse
-from headgate_spark.events.eventlog import read_lines, replay
+from headworks.errors import DocumentError
+from headworks_spark.driver.usage import Usage, node_usage, parse_usage
+from headworks_spark.events.event import QueryEnded, QueryProgress, parse
+from headworks_spark.events.eventlog import read_lines, replay
 
 
 def jobs(path):

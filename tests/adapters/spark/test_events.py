@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate_spark.events.event import (
+from headworks_spark.events.event import (
     ExecutorAdded,
     ExecutorRemoved,
     JobEnd,
@@ -22,8 +22,8 @@ from headgate_spark.events.event import (
     TaskEnd,
     parse,
 )
-from headgate_spark.events.history import History, Shuffle
-from headgate_spark.events.shuffle import shuffle_traffic
+from headworks_spark.events.history import History, Shuffle
+from headworks_spark.events.shuffle import shuffle_traffic
 
 LINES = Path(__file__).with_name("events-4.3.jsonl").read_text().splitlines()
 EVENTS = [parse(line) for line in LINES]
@@ -70,7 +70,7 @@ def test_scope_is_the_local_property_before_the_query():
     assert len({start.query for start in flights}) == 1
 
 
-@pytest.mark.parametrize("name", ["headgate.scope", "sql.streaming.queryId", "spark.jobGroup.id"])
+@pytest.mark.parametrize("name", ["headworks.scope", "sql.streaming.queryId", "spark.jobGroup.id"])
 def test_each_scope_property_counts_alone(name):
     document = json.loads(next(line for line in LINES if "SparkListenerJobStart" in line))
     document["Properties"] = {name: "mine"}

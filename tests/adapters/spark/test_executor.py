@@ -8,8 +8,8 @@ import attrs
 import pytest
 
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, rotation, three_stages
-from headgate.errors import EngineError
-from headgate.model import (
+from headworks.errors import EngineError
+from headworks.model import (
     Cluster,
     Component,
     FrozenMap,
@@ -22,10 +22,10 @@ from headgate.model import (
     Stream,
     Topology,
 )
-from headgate.problem import Problem
-from headgate_spark.placement.table import PlacementTable
-from headgate_spark.plugin import spark as plugin
-from headgate_spark.target import SparkTarget
+from headworks.problem import Problem
+from headworks_spark.placement.table import PlacementTable
+from headworks_spark.plugin import spark as plugin
+from headworks_spark.target import SparkTarget
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,59 +65,59 @@ def plan(shift: int, running: FrozenMap[str, Slot] = FrozenMap()) -> Plan:
 
 def test_a_plan_places_every_task_and_rollback_restores(spark: SparkSession, target: SparkTarget) -> None:
     first, second = plan(0), plan(1, plan(0).assignment)
-    assert plugin.headgate_preflight(target, first) == ()
-    receipt = plugin.headgate_execute(target, first)
+    assert plugin.headworks_preflight(target, first) == ()
+    receipt = plugin.headworks_execute(target, first)
     assert (receipt.done, receipt.level, receipt.undo) == (True, "hard", {})
     assert [step.subject for step in receipt.steps] == [move.task for move in first.moves]
     assert three_stages(spark, "job") == rotation(0, 3)
-    receipt = plugin.headgate_execute(target, second)
+    receipt = plugin.headworks_execute(target, second)
     assert receipt.undo == first.assignment
     assert three_stages(spark, "job") == rotation(1, 3)
     for _ in range(2):
-        assert plugin.headgate_rollback(target, receipt).done
+        assert plugin.headworks_rollback(target, receipt).done
         assert target.asked() == first.assignment
     assert three_stages(spark, "job") == rotation(0, 3)
 
 
 def test_rollback_of_the_first_plan_leaves_the_tasks_to_spark(target: SparkTarget) -> None:
-    receipt = plugin.headgate_execute(target, plan(0))
-    plugin.headgate_rollback(target, receipt)
+    receipt = plugin.headworks_execute(target, plan(0))
+    plugin.headworks_rollback(target, receipt)
     assert target.asked() == {}
 
 
 def test_a_session_keeps_the_tasks_that_it_was_asked_for_and_no_others(target: SparkTarget) -> None:
-    assert not plugin.headgate_keeps(target, plan(0))
-    receipt = plugin.headgate_execute(target, plan(0))
-    assert plugin.headgate_keeps(target, plan(0))
-    assert not plugin.headgate_keeps(target, plan(1))
-    plugin.headgate_rollback(target, receipt)
-    assert not plugin.headgate_keeps(target, plan(0))
+    assert not plugin.headworks_keeps(target, plan(0))
+    receipt = plugin.headworks_execute(target, plan(0))
+    assert plugin.headworks_keeps(target, plan(0))
+    assert not plugin.headworks_keeps(target, plan(1))
+    plugin.headworks_rollback(target, receipt)
+    assert not plugin.headworks_keeps(target, plan(0))
 
 
 def test_tasks_of_another_topology_are_left_alone(target: SparkTarget) -> None:
     both = attrs.evolve(plan(0), assignment=FrozenMap(plan(0).assignment | {"other/source/0": Slot(HOSTS[0], 0)}))
-    plugin.headgate_execute(target, both)
+    plugin.headworks_execute(target, both)
     assert target.asked() == plan(0).assignment
 
 
 def test_what_cannot_be_enforced_is_said_before(target: SparkTarget) -> None:
     partial = attrs.evolve(target, stages={"source": 0, "middle": 1})
     lost = attrs.evolve(plan(0), assignment=FrozenMap(plan(0).assignment | {"job/source/0": Slot("10.9.9.9", 0)}))
-    objections = plugin.headgate_preflight(partial, lost)
+    objections = plugin.headworks_preflight(partial, lost)
     assert len(objections) == 2
     assert "component 'sink' of 'job' has no stage" in objections[0]
     assert "no executor is alive on node '10.9.9.9'" in objections[1]
 
 
 def test_without_a_placement_nothing_is_done(target: SparkTarget) -> None:
-    plugin.headgate_execute(target, plan(0))
+    plugin.headworks_execute(target, plan(0))
     unable = attrs.evolve(target, placement=None)
-    (objection,) = plugin.headgate_preflight(unable, plan(1))
+    (objection,) = plugin.headworks_preflight(unable, plan(1))
     assert "cannot be placed" in objection
-    receipt = plugin.headgate_execute(unable, plan(1))
+    receipt = plugin.headworks_execute(unable, plan(1))
     assert not receipt.done
     assert all(not step.done and "cannot be placed" in step.message for step in receipt.steps)
-    assert plugin.headgate_rollback(target, receipt).steps == ()
+    assert plugin.headworks_rollback(target, receipt).steps == ()
     assert target.asked() == plan(0).assignment
     with pytest.raises(EngineError, match=r"SparkTarget\.placement is None"):
         unable.ask({})

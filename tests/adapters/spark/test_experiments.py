@@ -14,26 +14,26 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from headgate.engines.apart.ability import network_problem
-from headgate.engines.apart.limits import NodeLimits
-from headgate.engines.experiments.figures import Witness
-from headgate.engines.nexmark import Nexmark
-from headgate.errors import EngineError
-from headgate.model import Flow, FrozenMap, Kind, Metrics, Observation, Profile, Resources, Slot, Stream, TaskSample
-from headgate_spark.demo.murmur import partition
-from headgate_spark.discovery import shape
-from headgate_spark.events.event import JobStart, QueryProgress, StageShape
-from headgate_spark.experiments.asking import question
-from headgate_spark.experiments.bench import SparkBench, workers
-from headgate_spark.experiments.figures import Batches, figures
-from headgate_spark.experiments.layers import layers
-from headgate_spark.experiments.query import Burners, query_of
-from headgate_spark.experiments.work import burn, emit, part_of, payloads, worked
-from headgate_spark.local.cluster import LocalSpark, worker_specs
-from headgate_spark.workload.catalogue import BUILDERS, workloads
-from headgate_spark.workload.nexmark import NexmarkQuery
-from headgate_spark.workload.queries import queries
-from headgate_storm.workload.catalogue import unique_visitors
+from headworks.engines.apart.ability import network_problem
+from headworks.engines.apart.limits import NodeLimits
+from headworks.engines.experiments.figures import Witness
+from headworks.engines.nexmark import Nexmark
+from headworks.errors import EngineError
+from headworks.model import Flow, FrozenMap, Kind, Metrics, Observation, Profile, Resources, Slot, Stream, TaskSample
+from headworks_spark.demo.murmur import partition
+from headworks_spark.discovery import shape
+from headworks_spark.events.event import JobStart, QueryProgress, StageShape
+from headworks_spark.experiments.asking import question
+from headworks_spark.experiments.bench import SparkBench, workers
+from headworks_spark.experiments.figures import Batches, figures
+from headworks_spark.experiments.layers import layers
+from headworks_spark.experiments.query import Burners, query_of
+from headworks_spark.experiments.work import burn, emit, part_of, payloads, worked
+from headworks_spark.local.cluster import LocalSpark, worker_specs
+from headworks_spark.workload.catalogue import BUILDERS, workloads
+from headworks_spark.workload.nexmark import NexmarkQuery
+from headworks_spark.workload.queries import queries
+from headworks_storm.workload.catalogue import unique_visitors
 from namespaces import namespaces_of, racks_of
 from patience import PATIENCE
 from small_requests import component, node, request, topology, word_count
@@ -97,9 +97,9 @@ def test_what_no_stages_are_is_refused(parts, ways, told) -> None:
         layers(topology("t", *parts, streams=streams), (), 1.0)
 
 
-def test_every_workload_that_is_installed_has_stages(headgate_host) -> None:
-    for name in headgate_host.having("headgate_evidence"):
-        for asked in (each.build() for each in headgate_host.evidence(name).workloads):
+def test_every_workload_that_is_installed_has_stages(headworks_host) -> None:
+    for name in headworks_host.having("headworks_evidence"):
+        for asked in (each.build() for each in headworks_host.evidence(name).workloads):
             for each in asked.topologies:
                 assert sum(stage.tasks for stage in layers(each, asked.profiles, 2.0)) == len(each.tasks())
 
@@ -145,7 +145,7 @@ def test_time_is_of_the_processor_and_not_of_the_clock() -> None:
 
 
 def seen() -> Observation:
-    """What Headgate finds of the words' query: three stages."""
+    """What Headworks finds of the words' query: three stages."""
     stages = tuple(
         StageShape(stage=number, tasks=each.tasks, parents=(number - 1,) if number else (), rdd=number)
         for number, each in enumerate(LAYERS)
@@ -296,7 +296,7 @@ def test_figures_are_of_the_batches_of_the_window() -> None:
 def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, tmp_path) -> None:
     words = ["sweep", "--engine", "spark", "-w", "storm:unique-visitors", "-s", "spark", "-s", "dstorm-plus", "--json"]
     more = ["--network", "5mbit", "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
-    command = [sys.executable, "-m", "headgate", *words, *more]
+    command = [sys.executable, "-m", "headworks", *words, *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sweep:
         out, err = sweep.communicate(timeout=PATIENCE)
     assert sweep.returncode == 0, err
@@ -333,7 +333,7 @@ def test_workers_of_an_experiment_are_in_the_racks_of_its_request(java) -> None:
 @pytest.mark.slow
 def test_a_sweep_of_real_work_has_figures_of_both_placements(java, tmp_path) -> None:
     words = ["sweep", "--engine", "spark", "-w", "spark:nexmark-q5", "-s", "spark", "-s", "dstorm", "--json"]
-    command = [sys.executable, "-m", "headgate", *words, "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
+    command = [sys.executable, "-m", "headworks", *words, "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sweep:
         out, err = sweep.communicate(timeout=PATIENCE)
     assert sweep.returncode == 0, err
@@ -353,7 +353,7 @@ def test_a_sweep_of_real_work_has_figures_of_both_placements(java, tmp_path) -> 
 @pytest.mark.slow
 @pytest.mark.matrix
 def test_what_a_killed_sweep_started_ends(java, tmp_path) -> None:
-    command = [sys.executable, "-m", "headgate", "sweep", "--engine", "spark", "-w", "storm:word-count", "-s", "spark"]
+    command = [sys.executable, "-m", "headworks", "sweep", "--engine", "spark", "-w", "storm:word-count", "-s", "spark"]
     with subprocess.Popen([*command, "--seeds", "1", "--seconds", "60", "-O", str(tmp_path)]) as sweep:
         deadline, begun = time.monotonic() + PATIENCE, psutil.Process(sweep.pid)
         while sum(each.name() == "java" for each in begun.children(recursive=True)) < 5:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate_spark.demo.dataset import DAYS, FEEDS, feeds_by_carrier, flights
-from headgate_spark.demo.feeds import emit, prepare
-from headgate_spark.demo.flights import BATCHES_A_YEAR, FlightsQuery
+from headworks_spark.demo.dataset import DAYS, FEEDS, feeds_by_carrier, flights
+from headworks_spark.demo.feeds import emit, prepare
+from headworks_spark.demo.flights import BATCHES_A_YEAR, FlightsQuery
 
 ROWS = 336_776
 

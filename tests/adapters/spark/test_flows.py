@@ -9,10 +9,10 @@ import textwrap
 import numpy as np
 import pytest
 
-from headgate.model import Cluster, Component, Metrics, Node, Request, Resources, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate_spark.events.flows import EVEN, EXACT, FLOWS, Exchange, flows, stream
+from headworks.model import Cluster, Component, Metrics, Node, Request, Resources, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks_spark.events.flows import EVEN, EXACT, FLOWS, Exchange, flows, stream
 
 PARTS = ("a", "b")
 
@@ -112,9 +112,9 @@ def test_a_plan_for_a_wide_shuffle_is_made_from_one_block():
 WIDE = """
     import resource, sys
     import attrs, numpy as np
-    from headgate_spark.events.event import JobEnd, JobStart, StageShape, TaskEnd
-    from headgate_spark.events.flows import exchanges, flows, stream
-    from headgate_spark.events.history import History, Shuffle
+    from headworks_spark.events.event import JobEnd, JobStart, StageShape, TaskEnd
+    from headworks_spark.events.flows import exchanges, flows, stream
+    from headworks_spark.events.history import History, Shuffle
 
     def megabytes():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

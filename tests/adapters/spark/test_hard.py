@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.matrix, pytest.ma
 
 @pytest.fixture(scope="module", params=["session", "submit", "pods"])
 def found(request, java):
-    """What its rows tell, in a session of Headgate, in an application of spark-submit, and with pods as executors."""
+    """What its rows tell, in a session of Headworks, in an application of spark-submit, and with pods as executors."""
     command = [sys.executable, SCRIPT, request.param]
     env = os.environ | {"PYTHONPATH": str(SCRIPT.parents[2])}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=1700)

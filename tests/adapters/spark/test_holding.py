@@ -8,9 +8,9 @@ import pytest
 from pyspark import InheritableThread
 
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, counting_query, next_batch, patience, rotation, three_stages
-from headgate_spark.driver.gateway import scala_context
-from headgate_spark.placement.lease import Lease
-from headgate_spark.placement.table import PlacementTable
+from headworks_spark.driver.gateway import scala_context
+from headworks_spark.placement.lease import Lease
+from headworks_spark.placement.table import PlacementTable
 from patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-HOLD = "spark.headgate.hold"
+HOLD = "spark.headworks.hold"
 
 
 @pytest.fixture

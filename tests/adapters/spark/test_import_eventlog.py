@@ -1,4 +1,4 @@
-"""`headgate import spark-eventlog`: figures of a log against its own lines, and against what Spark says of itself."""
+"""`headworks import spark-eventlog`: figures of a log against its own lines, and against what Spark says of itself."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 from adapters.spark.quick_drivers import quick_environment
-from headgate.cli.main import headgate
-from headgate.control.guards import running
-from headgate.documents import read
-from headgate.errors import DocumentError
-from headgate.model import Request
-from headgate_spark.events.eventlog import read_lines, replay
-from headgate_spark.replay.figures import LAST
-from headgate_spark.replay.queries import logged_queries
+from headworks.cli.main import headworks
+from headworks.control.guards import running
+from headworks.documents import read
+from headworks.errors import DocumentError
+from headworks.model import Request
+from headworks_spark.events.eventlog import read_lines, replay
+from headworks_spark.replay.figures import LAST
+from headworks_spark.replay.queries import logged_queries
 
 RECORDED = Path(__file__).with_name("events-4.3.jsonl")
 APPLICATION = """
@@ -57,7 +57,7 @@ spark.stop()
 
 
 def run(*words):
-    done = CliRunner().invoke(headgate, ["import", "spark-eventlog", *map(str, words)])
+    done = CliRunner().invoke(headworks, ["import", "spark-eventlog", *map(str, words)])
     assert done.exit_code == 0, done.output
     return done
 
@@ -72,7 +72,7 @@ def test_figures_are_those_of_the_lines_of_the_log():
     }
     stages = {}
     for each in lines:
-        if each["Event"] == "SparkListenerJobStart" and each["Properties"]["headgate.scope"] == "flights":
+        if each["Event"] == "SparkListenerJobStart" and each["Properties"]["headworks.scope"] == "flights":
             stages |= {stage: place for place, stage in enumerate(each["Stage IDs"]) if each["Job ID"] in done}
     ends = defaultdict(lambda: defaultdict(list))
     for each in lines:
@@ -96,7 +96,7 @@ def test_a_request_is_planned_where_the_log_was_never_heard_of(tmp_path):
         "127.0.0.4": 100.0,
     }
     assert asked.metrics.streams
-    done = CliRunner().invoke(headgate, ["plan", str(file), "-s", "dstorm", "--json"])
+    done = CliRunner().invoke(headworks, ["plan", str(file), "-s", "dstorm", "--json"])
     scores = json.loads(done.stdout)["scores"]
     ran = running(asked)
     assert scores["inter_node"] < ran.inter_node
@@ -127,7 +127,7 @@ def test_more_executors_take_no_longer_and_placements_no_less():
     [(["--query", "nobody"], "is none of flights, words"), (["--executors", "0"], "0 is not in the range")],
 )
 def test_a_mistake_is_one_sentence(words, said):
-    done = CliRunner().invoke(headgate, ["import", "spark-eventlog", str(RECORDED), *words])
+    done = CliRunner().invoke(headworks, ["import", "spark-eventlog", str(RECORDED), *words])
     assert done.exit_code == 2
     assert said in done.output
 
@@ -135,7 +135,7 @@ def test_a_mistake_is_one_sentence(words, said):
 def test_a_log_without_a_finished_job_is_said(tmp_path):
     path = tmp_path / "app-1"
     path.write_text(RECORDED.read_text().splitlines()[0])
-    done = CliRunner().invoke(headgate, ["import", "spark-eventlog", str(path)])
+    done = CliRunner().invoke(headworks, ["import", "spark-eventlog", str(path)])
     assert isinstance(done.exception, DocumentError)
     assert str(done.exception).endswith("holds no finished job whose stages all ran")
 

@@ -9,15 +9,15 @@ from itertools import zip_longest
 import attrs
 import pytest
 
-import headgate_spark
-from headgate.control.loop import Control, Loop
-from headgate.documents import write
-from headgate.model import Limits, Profile
-from headgate.model.knowledge import Knowledge, ProfileFit
-from headgate.plugins.host import PluginHost
-from headgate_spark.events.event import QueryProgress, parse
-from headgate_spark.events.intake import BATCHES, LEAST, intake
-from headgate_spark.events.offsets import rows_behind
+import headworks_spark
+from headworks.control.loop import Control, Loop
+from headworks.documents import write
+from headworks.model import Limits, Profile
+from headworks.model.knowledge import Knowledge, ProfileFit
+from headworks.plugins.host import PluginHost
+from headworks_spark.events.event import QueryProgress, parse
+from headworks_spark.events.intake import BATCHES, LEAST, intake
+from headworks_spark.events.offsets import rows_behind
 from patience import PATIENCE
 
 
@@ -116,7 +116,7 @@ def judged(spark, query, knowledge, *, wanted=lambda _done, _sample: True):
     host = PluginHost.load(["spark", "dstorm"])
     control = Control(scheduler="dstorm", engine="spark", window=1.0, shadow=True, knowledge=knowledge)
     control = attrs.evolve(control, options={"latency_constraint": 1e9}, limits=Limits(deadline=60.0))
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         target = connection.target(query)
         deadline = time.monotonic() + PATIENCE
         while len([each for each in query.recentProgress if each["numInputRows"]]) <= LEAST:

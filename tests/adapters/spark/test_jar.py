@@ -13,45 +13,45 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
-from headgate.engines.cache import cache_folder
-from headgate.engines.java import Java, find_java
-from headgate.errors import EngineError
-from headgate_spark.driver.jar import MANAGER, OPTIONAL_MANAGERS, SERVICE, SparkHome, scheduler_jar, spark_home
+from headworks.cli.main import headworks
+from headworks.engines.cache import cache_folder
+from headworks.engines.java import Java, find_java
+from headworks.errors import EngineError
+from headworks_spark.driver.jar import MANAGER, OPTIONAL_MANAGERS, SERVICE, SparkHome, scheduler_jar, spark_home
 from patience import PATIENCE
 
 PLACE_THREE_STAGES = """
 import os, subprocess, sys
 from adapters.spark.spark_jobs import HOSTS, rotation, three_stages
-from headgate_spark.local.cluster import LocalSpark, worker_specs
-from headgate_spark.placement.table import PlacementTable
-from headgate_spark.driver.jar import spark_home
-from headgate_spark.driver.session import level_of, session
+from headworks_spark.local.cluster import LocalSpark, worker_specs
+from headworks_spark.placement.table import PlacementTable
+from headworks_spark.driver.jar import spark_home
+from headworks_spark.driver.session import level_of, session
 with LocalSpark(worker_specs((1, 1, 1))) as cluster:
     # Two tasks share the core of a node: on a busy machine the first takes longer than the usual bound.
-    spark = session(cluster.master_url, hosts=HOSTS, **{"spark.headgate.wait": "600s"})
+    spark = session(cluster.master_url, hosts=HOSTS, **{"spark.headworks.wait": "600s"})
     PlacementTable.of(spark).push("group", rotation(1, 3))
     hits = three_stages(spark, "group") == rotation(1, 3)
-    manager = spark.sparkContext._jvm.java.lang.Class.forName("headgate.spark.ClusterManager")
+    manager = spark.sparkContext._jvm.java.lang.Class.forName("headworks.spark.ClusterManager")
     place = manager.getProtectionDomain().getCodeSource().getLocation().getPath()
     print("jar:", place, "level:", level_of(spark), "hits:", hits, flush=True)
     spark.stop()
     program = spark_home().path / "bin" / "spark-submit"
     command = [str(program), "--master", cluster.master_url, "--executor-memory", "600m"]
     every = ("scheduler.minRegisteredResourcesRatio=1.0", "scheduler.maxRegisteredResourcesWaitingTime=300s")
-    for each in ("driver.host=127.0.0.1", "driver.bindAddress=127.0.0.1", "headgate.wait=600s", *every):
+    for each in ("driver.host=127.0.0.1", "driver.bindAddress=127.0.0.1", "headworks.wait=600s", *every):
         command += ["--conf", f"spark.{each}"]
     subprocess.run([*command, *sys.argv[1:]], env=os.environ | {"PYSPARK_PYTHON": sys.executable}, check=True)
 """
 SUBMITTED = """
 import time
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, rotation, three_stages
-from headgate_spark.driver.session import executors
-from headgate_spark.placement.table import PlacementTable
+from headworks_spark.driver.session import executors
+from headworks_spark.placement.table import PlacementTable
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
-with headgate_spark.connect(spark) as connection:
+with headworks_spark.connect(spark) as connection:
     # Spark starts a job before any executor is there, and a task whose host has none goes elsewhere.
     while set(executors(spark).values()) < set(HOSTS):
         time.sleep(0.1)
@@ -82,7 +82,7 @@ def compiler(request: pytest.FixtureRequest, java: None) -> Java:
 @pytest.fixture(scope="module")
 def jar(home: SparkHome, compiler: Java, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the compiler made, in a cache of its own."""
-    return scheduler_jar(home, cache=tmp_path_factory.mktemp("cache") / "headgate", java=compiler)
+    return scheduler_jar(home, cache=tmp_path_factory.mktemp("cache") / "headworks", java=compiler)
 
 
 @pytest.mark.spark
@@ -96,7 +96,7 @@ def test_either_compiler_makes_a_jar_that_places_and_spark_submit_takes_it(jar: 
     (cache / "classes").symlink_to(cache_folder() / "classes")  # as prepared as all tests
     tests = str(Path(__file__).parents[2])
     env = os.environ | {"XDG_CACHE_HOME": str(cache.parent), "PYTHONPATH": tests}
-    made = CliRunner().invoke(headgate, ["spark", "jar", "-O", str(tmp_path / "jars"), "--json"], env=env)
+    made = CliRunner().invoke(headworks, ["spark", "jar", "-O", str(tmp_path / "jars"), "--json"], env=env)
     written = json.loads(made.stdout)
     assert Path(written["jar"]).read_bytes() == jar.read_bytes()
     submit = [

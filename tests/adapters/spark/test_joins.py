@@ -11,9 +11,9 @@ import pytest
 from pyspark import TaskContext
 
 from adapters.spark.spark_jobs import HOSTS, patience
-from headgate_spark.discovery import discover
-from headgate_spark.events.recorder import EventRecorder
-from headgate_spark.placement.table import PlacementTable
+from headworks_spark.discovery import discover
+from headworks_spark.events.recorder import EventRecorder
+from headworks_spark.placement.table import PlacementTable
 from patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from headgate_spark.discovery import Discovered
+    from headworks_spark.discovery import Discovered
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 SIDES = {"left": 3, "right": 5}

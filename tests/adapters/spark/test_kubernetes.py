@@ -17,7 +17,7 @@ import pytest
 
 from adapters.spark.local_kubernetes import LocalKubernetes
 from adapters.spark.test_yarn import APPLICATION, Application, every_row_is_counted_once, every_task_ran_where_asked
-from headgate_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
+from headworks_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ SETTINGS = {
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
     # A machine that is slow for a moment is no reason to leave a node, nor an executor.
-    "spark.headgate.wait": "600s",
+    "spark.headworks.wait": "600s",
     "spark.locality.wait.process": "600s",
     "spark.kubernetes.driver.requestTimeout": "300000",
     "spark.kubernetes.driver.connectionTimeout": "300000",

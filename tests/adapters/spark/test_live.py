@@ -10,19 +10,19 @@ import time
 import pytest
 from pyarrow.dataset import dataset
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, joining_query, patience, rotation
 from bad_plugins import bad
-from headgate.control.guards import Guards
-from headgate.control.journal import read_journal
-from headgate.control.loop import Control, Loop
-from headgate.errors import DocumentError
-from headgate.hooks import Description, hookimpl
-from headgate.model import Limits
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.samples.store import read_states
-from headgate_spark.plugin import Spark
+from headworks.control.guards import Guards
+from headworks.control.journal import read_journal
+from headworks.control.loop import Control, Loop
+from headworks.errors import DocumentError
+from headworks.hooks import Description, hookimpl
+from headworks.model import Limits
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.samples.store import read_states
+from headworks_spark.plugin import Spark
 from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -36,11 +36,11 @@ class Told:
         self.nodes = HOSTS
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary=self.__doc__)
 
     @hookimpl
-    def headgate_schedule(self, request):
+    def headworks_schedule(self, request):
         if self.act is not None:
             self.act()
         problem = Problem.of(request)
@@ -49,7 +49,7 @@ class Told:
 
 @pytest.fixture(scope="module")
 def connection(spark):
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         assert (connection.level, connection.warnings) == ("hard", ())
         yield connection
 
@@ -234,23 +234,23 @@ class Unruly(Spark):
         raise KeyboardInterrupt
 
     @hookimpl
-    def headgate_describe(self):
-        return Description(summary="Misbehave.", deadlines={f"headgate_{hook}": 20.0 for hook in self.ways})
+    def headworks_describe(self):
+        return Description(summary="Misbehave.", deadlines={f"headworks_{hook}": 20.0 for hook in self.ways})
 
     @hookimpl
-    def headgate_observe(self, target, window):
+    def headworks_observe(self, target, window):
         wrong = next(self.ways["observe"], None)
-        return wrong() if wrong else super().headgate_observe(target, window)
+        return wrong() if wrong else super().headworks_observe(target, window)
 
     @hookimpl
-    def headgate_preflight(self, target, plan):
+    def headworks_preflight(self, target, plan):
         wrong = next(self.ways["preflight"], None)
-        return wrong() if wrong else super().headgate_preflight(target, plan)
+        return wrong() if wrong else super().headworks_preflight(target, plan)
 
     @hookimpl
-    def headgate_execute(self, target, plan):
+    def headworks_execute(self, target, plan):
         wrong = next(self.ways["execute"], None)
-        return wrong() if wrong else super().headgate_execute(target, plan)
+        return wrong() if wrong else super().headworks_execute(target, plan)
 
 
 @pytest.mark.matrix
@@ -260,7 +260,7 @@ def test_a_followed_query_outlives_every_way_in_which_its_adapter_and_strangers_
     unruly = Unruly()
     host = PluginHost.load(["even"]).with_plugin("spark", unruly)
     for number, act in enumerate((lambda: 1 / 0, sys.exit, unruly.interrupt, lambda: 3)):
-        host = host.with_plugin(f"listener-{number}", bad("headgate_on_round", act))
+        host = host.with_plugin(f"listener-{number}", bad("headworks_on_round", act))
     monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
     query, rounds = counting_query(spark, str(tmp_path / "checkpoint")), []
     guards = Guards(cooldown=0.0, give_up=100)
@@ -279,9 +279,9 @@ def test_a_followed_query_outlives_every_way_in_which_its_adapter_and_strangers_
         wait_for_batch(query)
         told = "; ".join(each.message + "; ".join(each.warnings) for each in rounds)
         for hook in ("observe", "preflight", "execute"):
-            assert f"headgate_{hook} raised ZeroDivisionError" in told
-            assert f"headgate_{hook} raised SystemExit" in told
-            assert f"headgate_{hook} answered an int" in told
+            assert f"headworks_{hook} raised ZeroDivisionError" in told
+            assert f"headworks_{hook} raised SystemExit" in told
+            assert f"headworks_{hook} answered an int" in told
         assert "has no answer after" in told
     finally:
         unruly.gate.set()

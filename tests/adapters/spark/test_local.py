@@ -14,12 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from adapters.spark.spark_jobs import patience
-from headgate.engines.java import find_java
-from headgate.engines.process import Daemon, end
-from headgate.errors import EngineError
-from headgate_spark.commands import spark as commands
-from headgate_spark.local.cluster import LocalSpark, WorkerSpec, worker_specs
-from headgate_spark.local.state import SparkState
+from headworks.engines.java import find_java
+from headworks.engines.process import Daemon, end
+from headworks.errors import EngineError
+from headworks_spark.commands import spark as commands
+from headworks_spark.local.cluster import LocalSpark, WorkerSpec, worker_specs
+from headworks_spark.local.state import SparkState
 from patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ONE = worker_specs((1,))
 KEEP_RUNNING = """
 import json, time
-from headgate_spark.local.cluster import LocalSpark, worker_specs
+from headworks_spark.local.cluster import LocalSpark, worker_specs
 with LocalSpark(worker_specs((1,))) as cluster:
     print(json.dumps([each.pid for each in cluster.daemons]), flush=True)
     while True:  # a signal that comes just before a long sleep is only looked at after it
@@ -208,7 +208,7 @@ def test_a_stale_state_file_ends_nobody(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     stranger = Daemon.start("stranger", ["/bin/sleep", "300"], log=tmp_path / "log", env={})
     try:
-        (tmp_path / "headgate" / "spark" / "cluster").mkdir(parents=True)
+        (tmp_path / "headworks" / "spark" / "cluster").mkdir(parents=True)
         stale = attrs.evolve(stranger, born=stranger.born - 60)
         SparkState(master_url="spark://127.0.0.1:1", ui_port=1, daemons=(stale,)).write()
         assert SparkState.read() is None

@@ -16,9 +16,9 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from headgate.errors import EngineError
-from headgate_spark.yarn.commands import yarn as commands
-from headgate_spark.yarn.state import YarnState
+from headworks.errors import EngineError
+from headworks_spark.yarn.commands import yarn as commands
+from headworks_spark.yarn.state import YarnState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 KEEP_RUNNING = """
 import time
-from headgate_spark.yarn.cluster import LocalYarn
-from headgate_spark.yarn.conf import node_specs
+from headworks_spark.yarn.cluster import LocalYarn
+from headworks_spark.yarn.conf import node_specs
 with LocalYarn(node_specs((1,)), timeout=600.0) as cluster:
     print(cluster.ui_port, cluster.conf_dir.parent, *(each.pid for each in cluster.daemons), flush=True)
     while True:  # a signal that comes just before a long sleep is only looked at after it

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate_spark.replay.makespan import StageRun, makespan
+from headworks_spark.replay.makespan import StageRun, makespan
 
 
 def stage(*seconds, after=(), nodes=()):

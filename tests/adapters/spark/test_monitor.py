@@ -11,16 +11,16 @@ import attrs
 import pytest
 
 from adapters.spark.spark_jobs import executor_pid
-from headgate.errors import EngineError
-from headgate.model import FrozenMap, Request, Slot
-from headgate.problem import Problem
-from headgate_spark.demo.dataset import FEEDS
-from headgate_spark.demo.flights import BATCHES_A_YEAR, FlightsQuery
-from headgate_spark.driver.session import executors
-from headgate_spark.events.intake import LEAST
-from headgate_spark.events.recorder import EventRecorder
-from headgate_spark.monitor import next_batches, observation, observe, totals
-from headgate_spark.nodes import nodes
+from headworks.errors import EngineError
+from headworks.model import FrozenMap, Request, Slot
+from headworks.problem import Problem
+from headworks_spark.demo.dataset import FEEDS
+from headworks_spark.demo.flights import BATCHES_A_YEAR, FlightsQuery
+from headworks_spark.driver.session import executors
+from headworks_spark.events.intake import LEAST
+from headworks_spark.events.recorder import EventRecorder
+from headworks_spark.monitor import next_batches, observation, observe, totals
+from headworks_spark.nodes import nodes
 from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

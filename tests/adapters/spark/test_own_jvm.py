@@ -11,7 +11,7 @@ import pytest
 from py4j.clientserver import FinalizerWorker
 
 from adapters.spark.quick_drivers import quick_environment
-from headgate_spark.driver.gateway import UNSENT, own_jvm
+from headworks_spark.driver.gateway import UNSENT, own_jvm
 from patience import PATIENCE
 
 WORD_COUNT = str(Path(__file__).parents[3] / "examples" / "spark" / "word_count.py")
@@ -19,7 +19,7 @@ WORD_COUNT = str(Path(__file__).parents[3] / "examples" / "spark" / "word_count.
 OWN = """
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
-from headgate_spark.driver.gateway import ignore_end_of_jvm, own_jvm, running_gateway, session_runs
+from headworks_spark.driver.gateway import ignore_end_of_jvm, own_jvm, running_gateway, session_runs
 
 def started():
     return SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
@@ -52,9 +52,9 @@ third.stop()
 
 APPLICATION = """
 from pathlib import Path
-from headgate.errors import EngineError
-from headgate_spark.application import open_application
-from headgate_spark.driver.gateway import running_gateway
+from headworks.errors import EngineError
+from headworks_spark.application import open_application
+from headworks_spark.driver.gateway import running_gateway
 
 import sys
 for dies in (True, False):
@@ -69,9 +69,9 @@ for dies in (True, False):
 
 CROWDED_OUT = """
 import sys
-from headgate.errors import EngineError
-from headgate_spark import discovery
-from headgate_spark.application import open_application
+from headworks.errors import EngineError
+from headworks_spark import discovery
+from headworks_spark.application import open_application
 
 discovery.TIMEOUT = 3.0
 try:

@@ -18,8 +18,8 @@ from adapters.spark.spark_jobs import (
     slow_stage,
     three_stages,
 )
-from headgate_spark.driver.session import executors
-from headgate_spark.placement.table import PlacementTable
+from headworks_spark.driver.session import executors
+from headworks_spark.placement.table import PlacementTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from headgate_spark.local.cluster import LocalSpark
+    from headworks_spark.local.cluster import LocalSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -93,11 +93,11 @@ def test_an_unknown_host_does_not_hang_a_job(spark: SparkSession, placement: Pla
 
 def test_a_local_property_names_the_scope(spark: SparkSession, placement: PlacementTable) -> None:
     placement.push("mine", rotation(1, 3))
-    spark.sparkContext.setLocalProperty("headgate.scope", "mine")
+    spark.sparkContext.setLocalProperty("headworks.scope", "mine")
     try:
         assert three_stages(spark, "another group") == rotation(1, 3)
     finally:
-        spark.sparkContext.setLocalProperty("headgate.scope", None)
+        spark.sparkContext.setLocalProperty("headworks.scope", None)
 
 
 def test_a_running_query_moves_without_restart(
@@ -119,7 +119,7 @@ def task_set_log(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
     file = tmp_path / "task-sets.log"
     builder = logging.core.appender.FileAppender.newBuilder().withFileName(str(file)).setName("task-sets")
     appender = builder.setLayout(pattern).build()
-    logger = logging.LogManager.getLogger("headgate.spark.PlacedTaskSet")
+    logger = logging.LogManager.getLogger("headworks.spark.PlacedTaskSet")
     level = logger.getLevel()
     appender.start()
     logger.addAppender(appender)

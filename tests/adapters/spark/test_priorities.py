@@ -12,21 +12,21 @@ from pathlib import Path
 
 import pytest
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import PARTITIONS, next_batch, patience
-from headgate.control.guards import Guards
-from headgate.control.loop import Control
-from headgate.model import Limits
-from headgate_manager.database import opened
-from headgate_manager.history import Author
-from headgate_manager.indication import Trigger
-from headgate_manager.store import Store
+from headworks.control.guards import Guards
+from headworks.control.loop import Control
+from headworks.model import Limits
+from headworks_manager.database import opened
+from headworks_manager.history import Author
+from headworks_manager.indication import Trigger
+from headworks_manager.store import Store
 from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 EVENTS, ARCHIVE = "events", "archive"
 RATE, KEYS = 600, 100
-HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
+HEADWORKS = shutil.which("headworks", path=str(Path(sys.executable).parent)) or "headworks"
 APPLICATION = Path(__file__).with_name("two_queries.py")
 
 
@@ -64,7 +64,7 @@ def queries(spark, tmp_path):
 
 @pytest.fixture
 def follow(spark, path):
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
 
         def begin(scheduler, **more):
             control = Control(
@@ -209,13 +209,13 @@ class Stopped:
 def test_the_command_shares_nodes_among_the_queries_of_an_application(java, store, path, tmp_path):
     """The test of the session does the same in a program."""
     words = ["-s", "sps-v2", "--priorities", f"manager:{path}", "--cooldown", "0", "--window", "0.5", "--interval", "0"]
-    command = [HEADGATE, "run", "--engine", "spark", *words, "--deadline", "60", "--json", str(APPLICATION)]
+    command = [HEADWORKS, "run", "--engine", "spark", *words, "--deadline", "60", "--json", str(APPLICATION)]
     with (tmp_path / "stderr").open("w") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=tmp_path)
     try:
         told = iter(process.stdout)
         until(told, {EVENTS: 1, ARCHIVE: 2})
-        name = [HEADGATE, "priority", "trigger", "on", EVENTS, "--database", str(path)]
+        name = [HEADWORKS, "priority", "trigger", "on", EVENTS, "--database", str(path)]
         subprocess.run(name, check=True, timeout=PATIENCE, capture_output=True)
         until(told, {EVENTS: 2, ARCHIVE: 1})
     finally:

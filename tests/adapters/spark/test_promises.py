@@ -8,13 +8,13 @@ import time
 
 import pytest
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, counting_query, job_hosts, next_batch, patience
-from headgate.control.loop import Control
-from headgate.errors import EngineError
-from headgate.model import Limits
-from headgate_spark.placement.lease import Lease
-from headgate_spark.placement.table import PlacementTable
+from headworks.control.loop import Control
+from headworks.errors import EngineError
+from headworks.model import Limits
+from headworks_spark.placement.lease import Lease
+from headworks_spark.placement.table import PlacementTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ONE = {(stage, index): HOSTS[2] for stage in range(2) for index in range(PARTITIONS)}
@@ -23,7 +23,7 @@ ONE = {(stage, index): HOSTS[2] for stage in range(2) for index in range(PARTITI
 
 @pytest.fixture
 def connection(spark):
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         yield connection
 
 

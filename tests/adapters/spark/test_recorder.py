@@ -7,12 +7,12 @@ import time
 import pytest
 
 from adapters.spark.spark_jobs import HOSTS
-from headgate_spark.driver import listening
-from headgate_spark.driver.gateway import scala_context
-from headgate_spark.driver.session import executors
-from headgate_spark.events.recorder import EventRecorder
-from headgate_spark.events.shuffle import executor_bytes, read_sizes
-from headgate_spark.placement.table import PlacementTable
+from headworks_spark.driver import listening
+from headworks_spark.driver.gateway import scala_context
+from headworks_spark.driver.session import executors
+from headworks_spark.events.recorder import EventRecorder
+from headworks_spark.events.shuffle import executor_bytes, read_sizes
+from headworks_spark.placement.table import PlacementTable
 from patience import PATIENCE
 
 pytestmark = pytest.mark.spark
@@ -20,11 +20,11 @@ pytestmark = pytest.mark.spark
 
 def count(spark, scope, tasks=4):
     context = spark.sparkContext
-    context.setLocalProperty("headgate.scope", scope)
+    context.setLocalProperty("headworks.scope", scope)
     try:
         return context.parallelize(range(100), tasks).map(lambda each: (each, 1)).groupByKey(tasks).count()
     finally:
-        context.setLocalProperty("headgate.scope", None)
+        context.setLocalProperty("headworks.scope", None)
 
 
 def listeners(spark):
@@ -112,8 +112,8 @@ def test_a_shuffle_that_spark_does_not_know_has_no_sizes(spark):
 
 def test_the_driver_s_queue_tells_what_spark_s_own_json_tells(spark):
     """Both ways to hear, side by side on one job."""
-    from headgate_spark.driver.listening import DriverEventQueue, PythonEventQueue, listen
-    from headgate_spark.events.event import parse
+    from headworks_spark.driver.listening import DriverEventQueue, PythonEventQueue, listen
+    from headworks_spark.events.event import parse
 
     context = spark.sparkContext
     queues = [listen(context, 1000), PythonEventQueue(context, 1000)]

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from adapters.spark.spark_logs import LINES, RECORDED, compress
-from headgate.cli.main import headgate
-from headgate.engines.remote import objects
-from headgate.errors import DocumentError, EngineError
-from headgate_spark.events.eventlog import read_lines
+from headworks.cli.main import headworks
+from headworks.engines.remote import objects
+from headworks.errors import DocumentError, EngineError
+from headworks_spark.events.eventlog import read_lines
 
 PLAIN = list(read_lines(RECORDED))
 
@@ -47,7 +47,7 @@ def test_a_rolling_log_is_read_in_the_order_of_its_numbers(s3, tmp_path, place):
 def test_the_command_says_the_same_of_a_url(s3):
     put(s3, "logs/app-1", RECORDED.read_bytes())
     here, there = (
-        json.loads(CliRunner().invoke(headgate, ["import", "spark-eventlog", str(log), "--json"]).stdout)
+        json.loads(CliRunner().invoke(headworks, ["import", "spark-eventlog", str(log), "--json"]).stdout)
         for log in (RECORDED, "s3://results/logs/app-1")
     )
     assert (here.pop("log"), there.pop("log")) == (str(RECORDED), "s3://results/logs/app-1")

@@ -1,4 +1,4 @@
-"""`headgate run --engine spark` on a file that knows nothing of Headgate, and the loop when a Worker dies."""
+"""`headworks run --engine spark` on a file that knows nothing of Headworks, and the loop when a Worker dies."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from headgate.control.guards import Guards
-from headgate.control.journal import FileJournal, read_journal
-from headgate.control.loop import Control, Loop
-from headgate.control.round import Round
-from headgate.documents.schema import schema_of
-from headgate.model import Limits, Slot
-from headgate.plugins.host import PluginHost
-from headgate_spark.demo.flights import FlightsQuery
-from headgate_spark.events.recorder import EventRecorder
+from headworks.control.guards import Guards
+from headworks.control.journal import FileJournal, read_journal
+from headworks.control.loop import Control, Loop
+from headworks.control.round import Round
+from headworks.documents.schema import schema_of
+from headworks.model import Limits, Slot
+from headworks.plugins.host import PluginHost
+from headworks_spark.demo.flights import FlightsQuery
+from headworks_spark.events.recorder import EventRecorder
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[3]
-HEADGATE = shutil.which("headgate", path=str(Path(sys.executable).parent)) or "headgate"
+HEADWORKS = shutil.which("headworks", path=str(Path(sys.executable).parent)) or "headworks"
 
 
 def run(*words, folder):
     return subprocess.run(
-        [HEADGATE, "run", "--engine", "spark", *map(str, words)],
+        [HEADWORKS, "run", "--engine", "spark", *map(str, words)],
         cwd=folder,
         env=os.environ,
         capture_output=True,
@@ -139,7 +139,7 @@ def test_the_next_round_plans_without_a_worker_that_died(target, cluster, tmp_pa
 
 
 def loop_nodes(target):
-    from headgate_spark.nodes import nodes
+    from headworks_spark.nodes import nodes
 
     return nodes(target.spark)
 

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from headgate.model import Component, Flow, Kind, Slot, Stream, TaskSample, Topology
-from headgate_spark.events.event import JobEnd, parse
-from headgate_spark.events.flows import exchanges, flows
-from headgate_spark.events.history import History, Shuffle
-from headgate_spark.monitor import Totals, _node_samples, _rows, _task_samples, totals
-from headgate_spark.target import SparkTarget
+from headworks.model import Component, Flow, Kind, Slot, Stream, TaskSample, Topology
+from headworks_spark.events.event import JobEnd, parse
+from headworks_spark.events.flows import exchanges, flows
+from headworks_spark.events.history import History, Shuffle
+from headworks_spark.monitor import Totals, _node_samples, _rows, _task_samples, totals
+from headworks_spark.target import SparkTarget
 
 EPOCH = 1_700_000_000_000
 TOPOLOGY = Topology(

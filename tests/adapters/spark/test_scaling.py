@@ -10,7 +10,7 @@ import time
 import attrs
 import pytest
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import (
     HOSTS,
     PARTITIONS,
@@ -19,15 +19,15 @@ from adapters.spark.spark_jobs import (
     executor_pid,
     patience,
 )
-from headgate.control.autoscale import Fleet
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.model import Limits
-from headgate.plugins.host import PluginHost
-from headgate_spark.driver.session import executors
-from headgate_spark.elastic import drain_node, scale
-from headgate_spark.nodes import nodes
-from headgate_spark.target import ExecutorTotal
+from headworks.control.autoscale import Fleet
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.model import Limits
+from headworks.plugins.host import PluginHost
+from headworks_spark.driver.session import executors
+from headworks_spark.elastic import drain_node, scale
+from headworks_spark.nodes import nodes
+from headworks_spark.target import ExecutorTotal
 from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 @pytest.fixture(scope="module")
 def target(spark, cluster, tmp_path_factory):
     query = counting_query(spark, str(tmp_path_factory.mktemp("scaling")))
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         yield attrs.evolve(connection.target(query), cluster=cluster)
         query.stop()
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import attrs
 import pytest
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import HOSTS
-from headgate.control.loop import Control, Loop
-from headgate.model import FrozenMap, Limits, MoveKind, Request, Slot, Status
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate_spark.demo.flights import FlightsQuery
-from headgate_spark.monitor import next_batches, observe, totals
+from headworks.control.loop import Control, Loop
+from headworks.model import FrozenMap, Limits, MoveKind, Request, Slot, Status
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks_spark.demo.flights import FlightsQuery
+from headworks_spark.monitor import next_batches, observe, totals
 from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -28,7 +28,7 @@ def spread(target):
 @pytest.fixture(scope="module")
 def target(spark, tmp_path_factory):
     flights = FlightsQuery(folder=tmp_path_factory.mktemp("schedulers"), name="schedulers")
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         target = flights.target(spark, connection.recorder)
         query = flights.start(spark)
         connection.recorder.wait(target.scope, 1, since=0, timeout=PATIENCE)

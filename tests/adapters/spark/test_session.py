@@ -14,34 +14,34 @@ import pytest
 
 from adapters.spark.quick_drivers import quick_environment
 from adapters.spark.spark_jobs import HOSTS, executor_pid
-from headgate.engines.java import find_java
-from headgate.errors import EngineError
-from headgate_spark.driver.gateway import scala_context
-from headgate_spark.driver.jar import _compile, spark_home
-from headgate_spark.driver.jvm import jvm_options
-from headgate_spark.driver.session import executors, host_of, level_of, session
-from headgate_spark.nodes import nodes
+from headworks.engines.java import find_java
+from headworks.errors import EngineError
+from headworks_spark.driver.gateway import scala_context
+from headworks_spark.driver.jar import _compile, spark_home
+from headworks_spark.driver.jvm import jvm_options
+from headworks_spark.driver.session import executors, host_of, level_of, session
+from headworks_spark.nodes import nodes
 from patience import PATIENCE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headgate_spark.local.cluster import LocalSpark
+    from headworks_spark.local.cluster import LocalSpark
 
 ORDINARY_SESSION = """
 from pyspark.sql import SparkSession
-from headgate.errors import EngineError
-from headgate_spark.placement.table import PlacementTable
-from headgate_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
-from headgate_spark.driver.session import level_of, session
-import headgate_spark
-from headgate.model import Topology
-from headgate_spark.elastic import scale
-from headgate_spark.target import SparkTarget
+from headworks.errors import EngineError
+from headworks_spark.placement.table import PlacementTable
+from headworks_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
+from headworks_spark.driver.session import level_of, session
+import headworks_spark
+from headworks.model import Topology
+from headworks_spark.elastic import scale
+from headworks_spark.target import SparkTarget
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 builder = builder.config("spark.plugins", PLACEMENT).config("spark.jars", str(scheduler_jar(spark_home())))
 spark = builder.config("spark.dynamicAllocation.enabled", "true").getOrCreate()
-with headgate_spark.connect(spark) as connection:
+with headworks_spark.connect(spark) as connection:
     print("warnings:", [each.split(" ")[0] for each in connection.warnings])
 print(scale(SparkTarget(spark=spark, topology=Topology(id="t"), scope="t", stages={}), 1, ["h"]).steps)
 print("level:", level_of(spark))
@@ -58,8 +58,8 @@ refuse(lambda: session("spark://127.0.0.1:1"))
 
 CONNECT_SESSION = """
 from pyspark.sql import SparkSession
-from headgate.errors import EngineError
-from headgate_spark.driver.session import level_of
+from headworks.errors import EngineError
+from headworks_spark.driver.session import level_of
 spark = SparkSession.builder.remote("local[1]").getOrCreate()
 try:
     level_of(spark)
@@ -72,7 +72,7 @@ spark.stop()
 LOST_JVM = """
 import sys, time
 from pyspark import SparkContext
-from headgate_spark.driver.gateway import ignore_end_of_jvm
+from headworks_spark.driver.gateway import ignore_end_of_jvm
 context = SparkContext("local[1]", conf=None)
 if sys.argv[1] == "ours":
     ignore_end_of_jvm(context)
@@ -86,12 +86,12 @@ time.sleep(5)
 SLOW_EXECUTORS = """
 import sys
 from adapters.spark.spark_jobs import HOSTS, rotation, three_stages
-from headgate_spark.driver.session import session
-from headgate_spark.local.cluster import LocalSpark, worker_specs
-from headgate_spark.placement.table import PlacementTable
+from headworks_spark.driver.session import session
+from headworks_spark.local.cluster import LocalSpark, worker_specs
+from headworks_spark.placement.table import PlacementTable
 with LocalSpark(worker_specs((1, 1, 1))) as cluster:
     # Offers are made every second by default, and tell the scheduler of an executor before it is launched.
-    conf = {"spark.plugins": "SlowPlugin", "spark.headgate.wait": "600s", "spark.scheduler.revive.interval": "600s"}
+    conf = {"spark.plugins": "SlowPlugin", "spark.headworks.wait": "600s", "spark.scheduler.revive.interval": "600s"}
     conf |= {f"spark.{each}.extraClassPath": sys.argv[1] for each in ("driver", "executor")}
     spark = session(cluster.master_url, hosts=HOSTS, **conf)
     PlacementTable.of(spark).push("group", rotation(1, 3))
@@ -202,7 +202,7 @@ def test_an_ordinary_session_is_soft_and_told_what_to_do(java: None) -> None:
     assert scaled.count("done=False") == scaled.count("Step(") == 1
     assert "Spark would undo it" in scaled
     assert level == "level: soft", done.stderr
-    assert "Headgate places no task under local[1]: its task scheduler runs on standalone clusters" in done.stderr
+    assert "Headworks places no task under local[1]: its task scheduler runs on standalone clusters" in done.stderr
     assert "level soft, which cannot place tasks: make it with" in cannot_place
     assert "was stopped" in stopped
     assert "was started without" in no_jar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headgate.model import (
+from headworks.model import (
     Cluster,
     Component,
     FrozenMap,
@@ -16,7 +16,7 @@ from headgate.model import (
     TaskSample,
     Topology,
 )
-from headgate_spark.several import merged
+from headworks_spark.several import merged
 
 NODES = Cluster(nodes=tuple(Node(id=name, capacity=Resources(cpu=100.0)) for name in "ab"))
 

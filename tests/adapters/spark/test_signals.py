@@ -1,6 +1,6 @@
 """Signals at random moments of what starts Spark: no process is left.
 
-`HEADGATE_SIGNALS=50` sends each signal fifty times to each command (`tox run -e signals`).
+`HEADWORKS_SIGNALS=50` sends each signal fifty times to each command (`tox run -e signals`).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.model import Component, Topology
-from headgate_spark.events.sizes import amount, executor_memory, megabytes, state_of
+from headworks.model import Component, Topology
+from headworks_spark.events.sizes import amount, executor_memory, megabytes, state_of
 
 PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
 POD = {"spark.master": "k8s://https://api"}

@@ -1,6 +1,6 @@
 """Placed queries while tasks fail and executors and Workers die: no row lost, no wait above its bound, memory flat.
 
-It lasts three minutes; HEADGATE_SOAK_SECONDS says otherwise, and the matrix, which alone has it, makes it thirty. Two
+It lasts three minutes; HEADWORKS_SOAK_SECONDS says otherwise, and the matrix, which alone has it, makes it thirty. Two
 queries with state in RocksDB are followed, one without pauses and one with a trigger of 45 s, on three hosts with two
 executors each.
 """
@@ -24,20 +24,20 @@ import pytest
 from pyspark import TaskContext
 from pyspark.sql import functions as fn
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, executor_pids
-from headgate.control.guards import Guards
-from headgate.control.loop import Control
-from headgate.engines.process import command_line
-from headgate.engines.reaper import marked
-from headgate.model import Limits
-from headgate_spark.driver.gateway import running_gateway
-from headgate_spark.driver.session import executors
-from headgate_spark.local.cluster import LocalSpark, WorkerSpec
-from headgate_spark.placement.table import PlacementTable
+from headworks.control.guards import Guards
+from headworks.control.loop import Control
+from headworks.engines.process import command_line
+from headworks.engines.reaper import marked
+from headworks.model import Limits
+from headworks_spark.driver.gateway import running_gateway
+from headworks_spark.driver.session import executors
+from headworks_spark.local.cluster import LocalSpark, WorkerSpec
+from headworks_spark.placement.table import PlacementTable
 from patience import PATIENCE
 
-SECONDS = float(os.environ.get("HEADGATE_SOAK_SECONDS", "180"))
+SECONDS = float(os.environ.get("HEADWORKS_SOAK_SECONDS", "180"))
 DEATHS = 4
 """It goes on until so many have died, and each query was moved or asked for again, however slow the machine."""
 MEGABYTE = 1024.0 * 1024.0
@@ -87,7 +87,7 @@ def events(tmp_path_factory):
 @pytest.fixture(scope="module")
 def spark(cluster, events):
     more = {"spark.eventLog.dir": events.as_uri()}
-    spark = headgate_spark.session(cluster.master_url, hosts=HOSTS, timeout=PATIENCE, **SETTINGS, **more)
+    spark = headworks_spark.session(cluster.master_url, hosts=HOSTS, timeout=PATIENCE, **SETTINGS, **more)
     yield spark
     spark.stop()
 
@@ -163,7 +163,7 @@ def test_followed_queries_survive_failures_and_deaths(spark, cluster, events, tm
 
         return on_round
 
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         queries = {name: counting(spark, name, tmp_path) for name in TRIGGERS}
         followers = {
             name: connection.follow(query, control(), interval=5.0, on_round=keep(name))

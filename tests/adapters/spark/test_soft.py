@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from headgate_spark.placement.operators import JOIN_STORES, Operator, PlanNode, by_stage
-from headgate_spark.placement.rescue import Standstill, standstills, stuck
-from headgate_spark.placement.state import choose_executors
+from headworks_spark.placement.operators import JOIN_STORES, Operator, PlanNode, by_stage
+from headworks_spark.placement.rescue import Standstill, standstills, stuck
+from headworks_spark.placement.state import choose_executors
 
 SCRIPT = Path(__file__).with_name("soft_jobs.py")
 LIMIT = 1740

@@ -8,11 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from headgate.model import Request
-from headgate.problem import Problem
-from headgate_spark.demo.synthetic import GROUPS, TASKS, WITHIN, WordCount, map_group, reduce_group, words
-from headgate_spark.events.recorder import EventRecorder
-from headgate_spark.monitor import observation
+from headworks.model import Request
+from headworks.problem import Problem
+from headworks_spark.demo.synthetic import GROUPS, TASKS, WITHIN, WordCount, map_group, reduce_group, words
+from headworks_spark.events.recorder import EventRecorder
+from headworks_spark.monitor import observation
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 NODES = frozenset(HOSTS)

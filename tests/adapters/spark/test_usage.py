@@ -7,11 +7,11 @@ import time
 import psutil
 import pytest
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import executor_pid
-from headgate_spark.driver.session import executors
-from headgate_spark.driver.usage import node_usage, read_usage
-from headgate_spark.monitor import observe
+from headworks_spark.driver.session import executors
+from headworks_spark.driver.usage import node_usage, read_usage
+from headworks_spark.monitor import observe
 from patience import PATIENCE
 
 HOSTS = ["127.0.0.2", "127.0.0.3", "127.0.0.4"]
@@ -59,7 +59,7 @@ def until(look):
 
 @pytest.fixture(scope="module")
 def connection(spark):
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         yield connection
 
 

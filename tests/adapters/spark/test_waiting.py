@@ -11,9 +11,9 @@ import pytest
 from pyspark import BarrierTaskContext, InheritableThread
 
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, patience, slow_stage
-from headgate_spark.driver.gateway import scala_context
-from headgate_spark.placement.soft import place_source
-from headgate_spark.placement.table import PlacementTable
+from headworks_spark.driver.gateway import scala_context
+from headworks_spark.placement.soft import place_source
+from headworks_spark.placement.table import PlacementTable
 from patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-WAIT = "spark.headgate.wait"
+WAIT = "spark.headworks.wait"
 SMALL = HOSTS[2]
 """The node with one core."""
 

@@ -7,15 +7,15 @@ import time
 import attrs
 import pytest
 
-import headgate_spark
+import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, patience, rotation
-from headgate.control.loop import Control
-from headgate.model import Limits, Resources
-from headgate_spark.driver.trigger import trigger_of
-from headgate_spark.events.event import JobEnd, JobStart, TaskEnd
-from headgate_spark.events.history import Job
-from headgate_spark.events.window import budget, measurable
-from headgate_spark.monitor import observe
+from headworks.control.loop import Control
+from headworks.model import Limits, Resources
+from headworks_spark.driver.trigger import trigger_of
+from headworks_spark.events.event import JobEnd, JobStart, TaskEnd
+from headworks_spark.events.history import Job
+from headworks_spark.events.window import budget, measurable
+from headworks_spark.monitor import observe
 
 LATE = 60.0
 """Seconds without data: a follower has looked for a batch many times by then."""
@@ -56,7 +56,7 @@ def test_batches_of_the_window_count_else_the_last_one_that_ran_as_tasks_are_pla
 
 @pytest.fixture(scope="module")
 def connection(spark):
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         yield connection
 
 

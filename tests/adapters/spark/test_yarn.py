@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from headgate.control.journal import read_journal
-from headgate_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
-from headgate_spark.yarn.cluster import LocalYarn, nodes
-from headgate_spark.yarn.conf import node_specs
-from shell import HEADGATE
+from headworks.control.journal import read_journal
+from headworks_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
+from headworks_spark.yarn.cluster import LocalYarn, nodes
+from headworks_spark.yarn.conf import node_specs
+from shell import HEADWORKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ HOSTS = ["127.0.0.2", "127.0.0.3"]
 PATIENT = {
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
-    "spark.headgate.wait": "600s",
+    "spark.headworks.wait": "600s",
 }
 """On a busy machine an application else begins with the executors of one node, and leaves tasks that wait to Spark."""
 
@@ -189,12 +189,12 @@ def test_tasks_of_a_node_that_dies_run_elsewhere_and_come_back_with_it(yarn: Loc
     assert every_row_is_counted_once(found)
 
 
-def test_headgate_run_places_a_query_that_knows_nothing_of_it(yarn: LocalYarn, tmp_path: Path) -> None:
+def test_headworks_run_places_a_query_that_knows_nothing_of_it(yarn: LocalYarn, tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     pace = ("--rounds", "3", "--interval", "0", "--window", "4", "--cooldown", "0", "--deadline", "60")
     words = ("-s", "even", "-o", "rebalance=yes", "--slowdown", "9", *pace, "--journal", str(journal))
     application = (str(APPLICATION), str(tmp_path), "stream", "0")
-    command = [HEADGATE, "run", "--engine", "spark", "--master", "yarn", *words, *application]
+    command = [HEADWORKS, "run", "--engine", "spark", "--master", "yarn", *words, *application]
     env = os.environ | yarn.client_environment()
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr

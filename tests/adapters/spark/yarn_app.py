@@ -15,9 +15,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-import headgate_spark
-from headgate_spark.driver.session import executors
-from headgate_spark.nodes import nodes
+import headworks_spark
+from headworks_spark.driver.session import executors
+from headworks_spark.nodes import nodes
 
 PARTITIONS = 6
 KEYS = 100
@@ -143,7 +143,7 @@ def main(folder, action, count):
         return
     kept = hold_executors(context) if action == "empty" else None
     query = start(spark, folder)
-    with headgate_spark.connect(spark) as connection:
+    with headworks_spark.connect(spark) as connection:
         target = connection.target(query, timeout=400)
         said |= {"level": connection.level, "warnings": connection.warnings}
         said["offer"] = {node.id: [node.capacity.cpu, node.machine_type, node.bandwidth] for node in nodes(spark)}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate.engines.ports import Ports
-from headgate_storm.local.cluster import LocalStorm
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import HOOKS
+from headworks.engines.ports import Ports
+from headworks_storm.local.cluster import LocalStorm
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.service import HOOKS
 from storm_cluster import PATIENCE, RELEASE, Cluster, running_cluster
 from storm_tally import TWO
 from storm_words import alive, eventually, submit_words
@@ -75,7 +75,7 @@ def ports() -> Iterator[Ports]:
 @pytest.fixture(scope="session")
 def seat_storm(java: None) -> Iterator[LocalStorm]:
     """Two supervisors, and a Nimbus that lets topologies have seats, for the tests of the group `storm-seats`."""
-    validator = {"nimbus.topology.validator": "headgate.storm.seats.Validator"}
+    validator = {"nimbus.topology.validator": "headworks.storm.seats.Validator"}
     with LocalStorm(TWO, conf=validator, extlib=(bridge_jar(),), version=RELEASE, timeout=PATIENCE) as local:
         yield local
 

@@ -6,16 +6,16 @@ import os
 import signal
 import time
 
-from headgate.plugins.host import PluginHost
-from headgate_storm.nimbus.bridge import Bridge
-from headgate_storm.nimbus.rounds import Rounds
+from headworks.plugins.host import PluginHost
+from headworks_storm.nimbus.bridge import Bridge
+from headworks_storm.nimbus.rounds import Rounds
 
 PLANNING = 0.3
 """Seconds that a process takes to answer: so long that kills hit it in the middle of a round."""
 
 
 def keep_answering(endpoint, asked):
-    """Answer rounds as `headgate serve storm` does, but slowly; the file `asked` is there while a round is answered."""
+    """Answer rounds as `headworks serve storm` does, but slowly; the file `asked` exists while a round is answered."""
     host = PluginHost.load()
     rounds = Rounds(lambda request: host.schedule("even", request, {}))
 

@@ -6,11 +6,11 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
-from headgate_storm.peers.proof import make_nonce, prove
+from headworks_storm.peers.proof import make_nonce, prove
 from patience import PATIENCE
 
 if TYPE_CHECKING:
-    from headgate_storm.nimbus.bridge import Endpoint
+    from headworks_storm.nimbus.bridge import Endpoint
 
 
 class NoProofError(Exception):
@@ -20,7 +20,7 @@ class NoProofError(Exception):
 def exchange(caller: socket.socket, token: str, place: str, name: str, pause: float = 0.0) -> None:
     """Ask the listener for its proof, look at it, and prove this side after a pause."""
     nonce = make_nonce()
-    caller.sendall(f"headgate1 {name} {nonce}\n".encode())
+    caller.sendall(f"headworks1 {name} {nonce}\n".encode())
     said = read_line(caller)
     other, proof = said.split()
     nonces = (nonce, other)

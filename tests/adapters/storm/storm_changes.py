@@ -12,19 +12,19 @@ from http.client import OK, HTTPConnection
 
 import attrs
 
-from headgate.engines.kafka.broker import LocalKafka
-from headgate.engines.ports import Ports
-from headgate.engines.secret import read_or_make_secret
-from headgate.errors import EngineError
-from headgate_storm.client.seats import open_ledger
-from headgate_storm.demo.priority.keeper import Keeper
-from headgate_storm.demo.priority.steps import FIG_6
-from headgate_storm.demo.priority.topologies import spout_jars
-from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import HOOKS, SCHEDULER
+from headworks.engines.kafka.broker import LocalKafka
+from headworks.engines.ports import Ports
+from headworks.engines.secret import read_or_make_secret
+from headworks.errors import EngineError
+from headworks_storm.client.seats import open_ledger
+from headworks_storm.demo.priority.keeper import Keeper
+from headworks_storm.demo.priority.steps import FIG_6
+from headworks_storm.demo.priority.topologies import spout_jars
+from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.service import HOOKS, SCHEDULER
 from patience import PATIENCE
-from shell import HEADGATE, running
+from shell import HEADWORKS, running
 from storm_cluster import RELEASE, wait_for
 from storm_copies import Copies
 
@@ -107,12 +107,12 @@ class Changes:
         return {
             **SCHEDULER,
             **HOOKS,
-            **({"nimbus.topology.validator": "headgate.storm.seats.Validator"} if self.seats else {}),
-            "headgate.endpoint": str(self.folder / "endpoint.json"),
-            "headgate.timeout.ms": 5000,
-            "headgate.collector": self.collector,
-            "headgate.collector.token.file": str(self.folder / "token"),
-            "headgate.monitor.seconds": 1,
+            **({"nimbus.topology.validator": "headworks.storm.seats.Validator"} if self.seats else {}),
+            "headworks.endpoint": str(self.folder / "endpoint.json"),
+            "headworks.timeout.ms": 5000,
+            "headworks.collector": self.collector,
+            "headworks.collector.token.file": str(self.folder / "token"),
+            "headworks.monitor.seconds": 1,
             "nimbus.monitor.freq.secs": 1,
             "nimbus.task.launch.secs": 600,
             "supervisor.worker.start.timeout.secs": 600,
@@ -127,7 +127,7 @@ class Changes:
         conf = {"topology.workers": 1, "topology.max.spout.pending": 20}
         if self.seats:
             # A worker has heap for all tasks: on one node they are all in one.
-            seats = {"headgate.seats.movable": "pass=stateless", "headgate.seats.fit": len(NODES)}
+            seats = {"headworks.seats.movable": "pass=stateless", "headworks.seats.fit": len(NODES)}
             conf |= {"topology.workers": len(NODES), **seats}
         for name in NAMES:
             passing = TASKS if self.seats else 2
@@ -143,7 +143,7 @@ class Changes:
         words += ("--journal", self.folder / "rounds.jsonl")
         words += ("--window", "0.1", "--interval", "0.1", "--cooldown", "0", "--give-up", "1000")
         words = ("serve", "storm", "-s", "dps", *words)
-        serving = running(*map(str, words), folder=self.folder, program=(*TO_FILES, HEADGATE))
+        serving = running(*map(str, words), folder=self.folder, program=(*TO_FILES, HEADWORKS))
         self.process, _ = self.stack.enter_context(serving)
 
     def kill(self):

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import attrs
 
-from headgate.errors import EngineError
-from headgate.plugins.host import PluginHost
-from headgate_storm.install.submit import submit_description
-from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
-from headgate_storm.release.artefacts import STORM
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import SCHEDULER, ServiceSettings, serve
-from headgate_storm.workload.catalogue import ROLES, workloads
-from headgate_storm.workload.describe import Load, describe
+from headworks.errors import EngineError
+from headworks.plugins.host import PluginHost
+from headworks_storm.install.submit import submit_description
+from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
+from headworks_storm.release.artefacts import STORM
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.service import SCHEDULER, ServiceSettings, serve
+from headworks_storm.workload.catalogue import ROLES, workloads
+from headworks_storm.workload.describe import Load, describe
 from patience import PATIENCE
 
 SMALL = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=300.0, memory_mb=2048.0, slots=3) for last in (21, 22, 23))
-RELEASE = os.environ.get("HEADGATE_TEST_STORM") or STORM
+RELEASE = os.environ.get("HEADWORKS_TEST_STORM") or STORM
 """The release of Storm to test with."""
 NIMBUSES = ("nimbus", "standby")
 
@@ -48,12 +48,12 @@ class State:
 
 
 class Cluster:
-    """A cluster whose Nimbus asks Headgate at `endpoint`, and the topology `name` on it."""
+    """A cluster whose Nimbus asks Headworks at `endpoint`, and the topology `name` on it."""
 
     def __init__(self, storm, endpoint, name):
         self.storm, self.endpoint, self.name = storm, endpoint, name
 
-    def ask_headgate(self):
+    def ask_headworks(self):
         """Start a Nimbus anew that a test left with another scheduler."""
         if self.storm._own["nimbus"][1].pop("storm.scheduler", None):
             self.storm.kill_nimbus()
@@ -82,7 +82,7 @@ class Cluster:
     def story(self):
         """What Nimbus did about assignments, for a test that failed."""
         lines = self.log().splitlines()
-        words = ("Headgate", "ssign", "alive", "STATUS")
+        words = ("Headworks", "ssign", "alive", "STATUS")
         return "\n".join(line[:400] for line in lines if any(word in line for word in words))[-6000:]
 
     def settled(self):
@@ -128,8 +128,8 @@ def running_cluster(folder, *, conf=None, topology_conf=None, supervisors=SMALL,
     endpoint = Path(folder, "endpoint.json")
     asked = {
         **SCHEDULER,
-        "headgate.endpoint": str(endpoint),
-        "headgate.timeout.ms": 2000,
+        "headworks.endpoint": str(endpoint),
+        "headworks.timeout.ms": 2000,
         "executor.metrics.frequency.secs": 1,
         # As long as Storm has them: on a busy machine a worker is silent for a while, and starts slowly.
         "nimbus.task.timeout.secs": 30,

@@ -11,24 +11,24 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headgate.engines.java import BRIEF, find_java
-from headgate.engines.maven import resolve
-from headgate.errors import EngineError
-from headgate_storm.release.artefacts import SERVER_TESTS, distribution
-from headgate_storm.release.jar import bridge_jar
+from headworks.engines.java import BRIEF, find_java
+from headworks.engines.maven import resolve
+from headworks.errors import EngineError
+from headworks_storm.release.artefacts import SERVER_TESTS, distribution
+from headworks_storm.release.jar import bridge_jar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headgate.engines.java import Java
+    from headworks.engines.java import Java
 
-PROJECT = Path(__file__).parents[3] / "adapters" / "headgate_storm" / "java"
+PROJECT = Path(__file__).parents[3] / "adapters" / "headworks_storm" / "java"
 """The Maven project, of which a wheel has the classes only."""
 TESTS = PROJECT / "src" / "test"
 
 
 def class_path(name: str, folder: Path) -> str:
-    """Compile a class of the package `headgate.storm` with all it needs into a folder; where Java finds it.
+    """Compile a class of the package `headworks.storm` with all it needs into a folder; where Java finds it.
 
     Storm's production clusters are there too, as files.
     """
@@ -39,7 +39,7 @@ def class_path(name: str, folder: Path) -> str:
     path = os.pathsep.join(map(str, (folder, TESTS / "resources", *jars)))
     sources = TESTS / "java"
     compiler = [*jdk().javac(), "-nowarn", "-d", str(folder), "-cp", path, "-sourcepath", str(sources)]
-    subprocess.run([*compiler, str(sources / "headgate" / "storm" / f"{name}.java")], check=True)
+    subprocess.run([*compiler, str(sources / "headworks" / "storm" / f"{name}.java")], check=True)
     return path
 
 
@@ -55,13 +55,13 @@ def run_class(name: str, *arguments: str, folder: Path, heap_mb: int = 3072) -> 
     """Run the main method of a class, and give each line of JSON that it prints.
 
     Args:
-        name: A class of the package `headgate.storm`.
+        name: A class of the package `headworks.storm`.
         arguments: Of its main method.
         folder: For the compiled classes.
         heap_mb: Most memory in MB that its objects may take; Storm's own build gives its tests 3 GB.
     """
-    flags = [f"-Xmx{heap_mb}m", f"-Dheadgate.python={sys.executable}"]
-    command = [str(jdk().program), *flags, "-cp", class_path(name, folder), f"headgate.storm.{name}", *arguments]
+    flags = [f"-Xmx{heap_mb}m", f"-Dheadworks.python={sys.executable}"]
+    command = [str(jdk().program), *flags, "-cp", class_path(name, folder), f"headworks.storm.{name}", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -73,7 +73,7 @@ def run_class(name: str, *arguments: str, folder: Path, heap_mb: int = 3072) -> 
 
 @contextlib.contextmanager
 def running(name: str, folder: Path) -> Iterator[Any]:
-    """The packages of a JVM that has a class of `headgate.storm`; the test is skipped without a JDK.
+    """The packages of a JVM that has a class of `headworks.storm`; the test is skipped without a JDK.
 
     Args:
         name: The class.

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate.engines.java import find_java
-from headgate.engines.maven import Artefact, resolve
-from headgate_storm.release.artefacts import distribution
+from headworks.engines.java import find_java
+from headworks.engines.maven import Artefact, resolve
+from headworks_storm.release.artefacts import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headgate.engines.ports import Ports
+    from headworks.engines.ports import Ports
 
-REALM = "HEADGATE.TEST"
+REALM = "HEADWORKS.TEST"
 KERBY = "2.0.3"
 """The release of Kerby of which Storm brings the other half."""
 PARTS = ("kerb-simplekdc", "kerb-server", "kerb-admin", "kerb-client", "kerb-common", "kerb-identity", "kerby-xdr")

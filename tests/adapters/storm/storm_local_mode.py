@@ -10,15 +10,15 @@ from typing import Any
 
 import attrs
 
-from headgate_storm.release.artefacts import distribution
-from headgate_storm.release.jar import bridge_jar
+from headworks_storm.release.artefacts import distribution
+from headworks_storm.release.jar import bridge_jar
 from patience import PATIENCE
 from storm_jvm import jdk
 
 
 @attrs.frozen
 class LocalMode:
-    """Classes of the tests, compiled in a folder, with those of Storm and of Headgate."""
+    """Classes of the tests, compiled in a folder, with those of Storm and of Headworks."""
 
     classes: Path
 
@@ -35,7 +35,7 @@ class LocalMode:
 
     def __call__(self, name: str, *arguments: object) -> str:
         """Run a class, and return what it printed."""
-        words = [str(jdk().program), "-cp", self._path, f"headgate.storm.workload.{name}", *map(str, arguments)]
+        words = [str(jdk().program), "-cp", self._path, f"headworks.storm.workload.{name}", *map(str, arguments)]
         return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, timeout=PATIENCE).stdout
 
     def emitted(self, folder: Path, described: dict[str, Any], component: str, enough: int) -> list[list[Any]]:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headgate.hooks import Description, hookimpl
-from headgate.model import FrozenMap
-from headgate.model.rescale import with_instances
-from headgate.problem import Problem
+from headworks.hooks import Description, hookimpl
+from headworks.model import FrozenMap
+from headworks.model.rescale import with_instances
+from headworks.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headgate.model import Plan, Request
+    from headworks.model import Plan, Request
 
 
 class Mover:
@@ -24,11 +24,11 @@ class Mover:
         self._tasks, self._node = tasks, node
 
     @hookimpl
-    def headgate_describe(self) -> Description:
+    def headworks_describe(self) -> Description:
         return Description(summary="one move")
 
     @hookimpl
-    def headgate_schedule(self, request: Request) -> Plan:
+    def headworks_schedule(self, request: Request) -> Plan:
         problem = Problem.of(request)
         node_of = problem.node_of(request.assignment)
         for task in self._tasks:
@@ -43,11 +43,11 @@ class Chooser:
         self.chosen, self._node = list(chosen), node
 
     @hookimpl
-    def headgate_describe(self) -> Description:
+    def headworks_describe(self) -> Description:
         return Description(summary="chooses numbers of tasks")
 
     @hookimpl
-    def headgate_schedule(self, request: Request) -> Plan:
+    def headworks_schedule(self, request: Request) -> Plan:
         component, count = self.chosen.pop(0)
         names = [f"{each.id}/{part.id}" for each in request.topologies for part in each.components]
         counts = FrozenMap({name: count for name in names if name.partition("/")[2] == component})

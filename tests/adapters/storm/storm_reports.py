@@ -7,8 +7,8 @@ import json
 import socket
 from typing import Any, Self
 
-from headgate_storm.peers.proof import derive
-from headgate_storm.workers.reports import Report, read_report
+from headworks_storm.peers.proof import derive
+from headworks_storm.workers.reports import Report, read_report
 from storm_callers import exchange
 
 

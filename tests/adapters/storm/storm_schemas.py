@@ -1,4 +1,4 @@
-"""The schemas of the two documents between Nimbus and Headgate, for tests."""
+"""The schemas of the two documents between Nimbus and Headworks, for tests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import jsonschema
 
-import headgate_schemas
+import headworks_schemas
 
 
 def valid(name: str, text: str) -> Any:
     """The document in a text, which the schema of this name allows."""
     document = json.loads(text)
-    jsonschema.Draft7Validator(json.loads(headgate_schemas.read(name))).validate(document)
+    jsonschema.Draft7Validator(json.loads(headworks_schemas.read(name))).validate(document)
     return document

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
-from headgate.model import Slot
-from headgate_storm.nimbus.snapshot import read_snapshot
+from headworks.model import Slot
+from headworks_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology
 
 SEATS = {"workers": 2, "components": {"count": {"tasks": 3, "state": "stateless"}}, "was": {}}
@@ -23,14 +23,14 @@ def flat(first, last):
 
 def seated(*, slots=(A, B), assignment=(0, *[0, 1] * 3, 1), count=(3, 8), seats=SEATS, **conf):
     """Task 1 is the acker, 2 the spout; 3-4, 5-6 and 7-8 are the seats of three tasks."""
-    inputs = [["count", "headgate", "direct"], ["lines", "default", "custom"], ["lines", "headgate", "direct"]]
+    inputs = [["count", "headworks", "direct"], ["lines", "default", "custom"], ["lines", "headworks", "direct"]]
     parts = (
         component("__acker", flat(1, 1), kind="system"),
         component("count", flat(*count), inputs=inputs),
         component("lines", flat(2, 2), kind="spout"),
     )
     where = {"slots": list(map(attrs.astuple, slots)), "assignment": list(assignment)} if assignment else {}
-    return topology("wc", *parts, conf={"headgate.seats": seats, **conf}, **where)
+    return topology("wc", *parts, conf={"headworks.seats": seats, **conf}, **where)
 
 
 def snapshot(*topologies, supervisors=("s1", "s2"), **more):

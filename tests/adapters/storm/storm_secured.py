@@ -1,4 +1,4 @@
-"""A secured cluster with Headgate beside it, for tests: what has to work whatever secures it."""
+"""A secured cluster with Headworks beside it, for tests: what has to work whatever secures it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from headgate.errors import EngineError
-from headgate.plugins.host import PluginHost
-from headgate_storm.client.gateway import PLAIN, NimbusGateway
-from headgate_storm.install.examine import examine
-from headgate_storm.local.cluster import LocalStorm
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import Service, ServiceSettings, serve
-from shell import headgate
+from headworks.errors import EngineError
+from headworks.plugins.host import PluginHost
+from headworks_storm.client.gateway import PLAIN, NimbusGateway
+from headworks_storm.install.examine import examine
+from headworks_storm.local.cluster import LocalStorm
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.service import Service, ServiceSettings, serve
+from shell import headworks
 from storm_cluster import RELEASE, SMALL, wait_for, word_count
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Secured:
     folder: Path
 
     def reports(self) -> None:
-        """Nimbus asks Headgate, and the workers that it places report every task."""
+        """Nimbus asks Headworks, and the workers that it places report every task."""
         storm, collector = self.storm, self.service.collector
         assert collector
         wait_for("placed", lambda: "executors in" in storm.gateway.topology(NAME).scheduling)
@@ -51,11 +51,11 @@ class Secured:
         assert collector.tally.refused == collector.tally.foreign == collector.tally.invalid == 0
 
     def asked_by_commands(self, setting: str) -> None:
-        """The doctor has asked Nimbus and finds a setting sound, and `headgate storm` shows the topology."""
+        """The doctor has asked Nimbus and finds a setting sound, and `headworks storm` shows the topology."""
         found = {each.subject: each for each in examine(self.storm.home)}
         assert found[setting] == attrs.evolve(found[setting], status="ok")
         assert "Nimbus" not in found
-        assert NAME in headgate("storm", "show", NAME, "--home", self.storm.home).stdout
+        assert NAME in headworks("storm", "show", NAME, "--home", self.storm.home).stdout
 
     def turns_away(self, conf: Mapping[str, Any], named: str) -> None:
         """A client with other settings is turned away, with the file to look at."""
@@ -88,7 +88,7 @@ def secured_cluster(
         folder: For the endpoint and the token.
         settings: What secures it.
         options: Further options of a daemon's JVM, by its name.
-        extlib: Jars beside Headgate's, for daemons and workers.
+        extlib: Jars beside Headworks's, for daemons and workers.
         prepare: Is called before the topology is submitted.
     """
     own = ServiceSettings(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))

@@ -10,12 +10,12 @@ import time
 import zlib
 from typing import TYPE_CHECKING, Any, Self
 
-from headgate.model import Slot
+from headworks.model import Slot
 from storm_reports import Worker, report_line
 from storm_rounds import component, round_text, supervisor, topology
 
 if TYPE_CHECKING:
-    from headgate_storm.nimbus.rounds import Rounds
+    from headworks_storm.nimbus.rounds import Rounds
 
 BEAT = 0.05
 """Seconds between two rounds, and between two reports."""

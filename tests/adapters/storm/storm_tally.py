@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headgate_storm.install.submit import submit_jar
-from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
-from headgate_storm.release.artefacts import distribution
-from headgate_storm.release.jar import bridge_jar, compile_sources
-from headgate_storm.service import HOOKS
+from headworks_storm.install.submit import submit_jar
+from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
+from headworks_storm.release.artefacts import distribution
+from headworks_storm.release.jar import bridge_jar, compile_sources
+from headworks_storm.service import HOOKS
 
 if TYPE_CHECKING:
-    from headgate_storm.workers.collector import Collector
+    from headworks_storm.workers.collector import Collector
 
 TWO = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=400.0, memory_mb=2048.0, slots=2) for last in (31, 32))
 
@@ -28,9 +28,9 @@ def hooked_storm(
 ) -> LocalStorm:
     """Two supervisors whose workers report to a collector, if they have the hooks; `more` is said to all daemons."""
     where: dict[str, Any] = {
-        "headgate.collector": "{}:{}".format(*collector.address),
-        "headgate.collector.token.file": str(token_file),
-        "headgate.monitor.seconds": seconds,
+        "headworks.collector": "{}:{}".format(*collector.address),
+        "headworks.collector.token.file": str(token_file),
+        "headworks.monitor.seconds": seconds,
         "storm.messaging.netty.max_wait_ms": 200,
     }
     conf = {**where, **(HOOKS if hooks else {}), **more}
@@ -134,7 +134,7 @@ class Tally:
     def _submit(self, main: str, name: str, *arguments: str, folder: Path | None = None) -> None:
         self.counts_folder.mkdir(exist_ok=True)
         words = [name, str(folder or self.counts_folder), *arguments]
-        # A client without Headgate's jar, whose storm.yaml names no class of it.
+        # A client without Headworks's jar, whose storm.yaml names no class of it.
         conf = {key: value for key, value in self.storm.client_conf.items() if "credential" not in key}
         submit_jar(self._jar(), main, words, conf, seats=self.seats, version=self.storm.version)
 

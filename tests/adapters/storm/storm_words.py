@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from headgate_storm.local.smoke_topology import all_run, submit_words
+from headworks_storm.local.smoke_topology import all_run, submit_words
 from patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headgate_storm.client.summary import TopologyInfo
-    from headgate_storm.local.cluster import LocalStorm
+    from headworks_storm.client.summary import TopologyInfo
+    from headworks_storm.local.cluster import LocalStorm
 
 __all__ = ["alive", "eventually", "submit_words"]
 

@@ -1,4 +1,4 @@
-"""Workers of a real Storm whose settings name Headgate's classes: without its jar, with it, and once it is removed."""
+"""Workers of a real Storm whose settings name Headworks's classes: without its jar, with it, and once it is removed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate_storm.local.cluster import LocalStorm
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import HOOKS
-from shell import headgate
+from headworks_storm.local.cluster import LocalStorm
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.service import HOOKS
+from shell import headworks
 from storm_cluster import PATIENCE, RELEASE, wait_for
 from storm_tally import TWO, Tally
 
@@ -29,7 +29,7 @@ pytestmark = [
 START = 30
 """Seconds after which Storm begins another worker for one that ended before it was heard of once."""
 NAMES = dict(zip(("hook", "reporter"), ({key: named} for key, named in HOOKS.items()), strict=True))
-"""Topologies with one of the two settings each; none of their own classes is Headgate's."""
+"""Topologies with one of the two settings each; none of their own classes is Headworks's."""
 PLAIN = "plain"
 """One without."""
 
@@ -88,7 +88,7 @@ def counts(tally: Tally) -> None:
 
 def broken(cluster: LocalStorm) -> list[dict[str, str]]:
     """What the doctor calls so of workers and their settings; the rest of what it looks at is not asked here."""
-    run = headgate("doctor", "--storm", cluster.home, "--json")
+    run = headworks("doctor", "--storm", cluster.home, "--json")
     found = [each for each in json.loads(run.stdout) if each["status"] == "broken"]
     return [each for each in found if each["subject"] in ("topologies", "hooks")]
 

@@ -1,10 +1,10 @@
-"""The collectors that `headgate.collector` names, read by Python as the jar reads them (its `WiresTest`)."""
+"""The collectors that `headworks.collector` names, read by Python as the jar reads them (its `WiresTest`)."""
 
 from __future__ import annotations
 
 import pytest
 
-from headgate_storm.workers.addresses import collector_addresses
+from headworks_storm.workers.addresses import collector_addresses
 
 TWO = (("a", 1), ("b", 2))
 

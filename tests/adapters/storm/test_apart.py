@@ -7,11 +7,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from headgate.engines.apart.ability import network_problem
-from headgate.engines.apart.limits import NodeLimits
-from headgate.engines.apart.netlink import NAMESPACES, namespaces
-from headgate_storm.local.cluster import LocalStorm, supervisor_specs
-from headgate_storm.local.smoke_topology import submit_words
+from headworks.engines.apart.ability import network_problem
+from headworks.engines.apart.limits import NodeLimits
+from headworks.engines.apart.netlink import NAMESPACES, namespaces
+from headworks_storm.local.cluster import LocalStorm, supervisor_specs
+from headworks_storm.local.smoke_topology import submit_words
 from patience import PATIENCE
 from storm_cluster import RELEASE, wait_for
 

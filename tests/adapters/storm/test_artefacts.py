@@ -2,11 +2,11 @@ import sys
 
 import pytest
 
-from headgate.engines.maven import Artefact, resolve
-from headgate.errors import EngineError
-from headgate_storm.release.artefacts import SERVER_TESTS
+from headworks.engines.maven import Artefact, resolve
+from headworks.errors import EngineError
+from headworks_storm.release.artefacts import SERVER_TESTS
 
-NOWHERE = Artefact("example.headgate", "nothing", "0.0.1")
+NOWHERE = Artefact("example.headworks", "nothing", "0.0.1")
 
 
 def test_a_file_in_the_local_repository_is_found_without_a_network(tmp_path):
@@ -21,7 +21,7 @@ def test_an_unreachable_repository_is_an_engine_error(tmp_path, monkeypatch):
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "")
-    with pytest.raises(EngineError, match=r"example\.headgate:nothing:0\.0\.1 cannot be downloaded \(ProxyError\)"):
+    with pytest.raises(EngineError, match=r"example\.headworks:nothing:0\.0\.1 cannot be downloaded \(ProxyError\)"):
         resolve(NOWHERE, tmp_path)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate_storm.nimbus.snapshot import read_snapshot
-from headgate_storm.workers.backlog import Pause, backlog, in_place
+from headworks_storm.nimbus.snapshot import read_snapshot
+from headworks_storm.workers.backlog import Pause, backlog, in_place
 from storm_reports import report
 from storm_rounds import component, round_text, supervisor, topology, word_count
 

@@ -10,12 +10,12 @@ import threading
 import attrs
 import pytest
 
-import headgate_storm.nimbus.bridge as bridge_module
-from headgate.errors import HeadgateError
-from headgate.model import Plan, Reason, Status
-from headgate_storm.nimbus.answer import LONGEST
-from headgate_storm.nimbus.bridge import PLANNING, Bridge, Endpoint
-from headgate_storm.nimbus.rounds import Rounds
+import headworks_storm.nimbus.bridge as bridge_module
+from headworks.errors import HeadworksError
+from headworks.model import Plan, Reason, Status
+from headworks_storm.nimbus.answer import LONGEST
+from headworks_storm.nimbus.bridge import PLANNING, Bridge, Endpoint
+from headworks_storm.nimbus.rounds import Rounds
 from patience import PATIENCE
 from storm_callers import ask
 from storm_rounds import round_text, supervisor, word_count
@@ -80,7 +80,7 @@ HALF = "caf\udce9"
 
 
 @pytest.mark.parametrize(
-    "error", [SystemExit(3), MuteError(), ValueError(HALF), HeadgateError(HALF)], ids=lambda each: type(each).__name__
+    "error", [SystemExit(3), MuteError(), ValueError(HALF), HeadworksError(HALF)], ids=lambda each: type(each).__name__
 )
 def test_whatever_a_scheduler_raises_the_next_round_is_planned(tmp_path, error):
     """Before, the thread of the round ended without a reply, and two of them ended all rounds for good."""

@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from headgate.engines.maven import resolve
-from headgate.plugins.host import PluginHost
-from headgate_storm.client.clusterconf import NAMES, read_request
-from headgate_storm.nimbus.bridge import Bridge, Callers
-from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.release.artefacts import SERVER_TESTS
+from headworks.engines.maven import resolve
+from headworks.plugins.host import PluginHost
+from headworks_storm.client.clusterconf import NAMES, read_request
+from headworks_storm.nimbus.bridge import Bridge, Callers
+from headworks_storm.nimbus.rounds import Rounds
+from headworks_storm.release.artefacts import SERVER_TESTS
 from storm_jvm import running
 from storm_schemas import valid
 
@@ -58,12 +58,12 @@ def test_a_production_cluster_passes_the_bridge_both_ways_unchanged(jvm, tmp_pat
         valid("storm-answer", answered)
         return answered
 
-    cluster = jvm.headgate.storm.ProductionClusters.cluster(name)
-    scheduler = jvm.headgate.storm.HeadgateScheduler()
+    cluster = jvm.headworks.storm.ProductionClusters.cluster(name)
+    scheduler = jvm.headworks.storm.HeadworksScheduler()
     endpoint = tmp_path / "endpoint.json"
-    conf = {"headgate.endpoint": str(endpoint), "nimbus.monitor.freq.secs": PATIENCE}
+    conf = {"headworks.endpoint": str(endpoint), "nimbus.monitor.freq.secs": PATIENCE}
     scheduler.prepare(
-        {**conf, "headgate.timeout.ms": 900 * PATIENCE}, jvm.org.apache.storm.metric.StormMetricsRegistry()
+        {**conf, "headworks.timeout.ms": 900 * PATIENCE}, jvm.org.apache.storm.metric.StormMetricsRegistry()
     )
     with Bridge(answer, endpoint) as bridge:
         for _ in range(2):
@@ -89,4 +89,4 @@ def test_a_production_cluster_passes_the_bridge_both_ways_unchanged(jvm, tmp_pat
         slots = {plan.assignment[task] for task in each.executors}
         if slots:
             assert cluster.getAssignmentById(each.topology.id).getSlots().size() == len(slots)
-            assert cluster.getStatus(each.topology.id).startswith("Headgate: ")
+            assert cluster.getStatus(each.topology.id).startswith("Headworks: ")

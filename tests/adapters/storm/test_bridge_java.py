@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headgate.engines.java import BRIEF, find_java
-from headgate.engines.maven import Artefact, resolve
-from headgate.model import Slot
-from headgate.plugins.host import PluginHost
-from headgate_storm.nimbus.answer import Answer, layouts
-from headgate_storm.nimbus.bridge import Bridge
-from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.nimbus.snapshot import DESIRED, MINIMUM, Snapshot, read_snapshot
-from headgate_storm.nimbus.timing import Timing
-from headgate_storm.release.artefacts import distribution
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import SCHEDULER
+from headworks.engines.java import BRIEF, find_java
+from headworks.engines.maven import Artefact, resolve
+from headworks.model import Slot
+from headworks.plugins.host import PluginHost
+from headworks_storm.nimbus.answer import Answer, layouts
+from headworks_storm.nimbus.bridge import Bridge
+from headworks_storm.nimbus.rounds import Rounds
+from headworks_storm.nimbus.snapshot import DESIRED, MINIMUM, Snapshot, read_snapshot
+from headworks_storm.nimbus.timing import Timing
+from headworks_storm.release.artefacts import distribution
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.service import SCHEDULER
 from patience import PATIENCE
 from storm_schemas import valid
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 OTHER_PY4J = Artefact("net.sf.py4j", "py4j", "0.8.1")
-"""A py4j that Headgate's classes do not work with."""
-PATIENT = {"nimbus.monitor.freq.secs": 30, "headgate.timeout.ms": 27_000}
+"""A py4j that Headworks's classes do not work with."""
+PATIENT = {"nimbus.monitor.freq.secs": 30, "headworks.timeout.ms": 27_000}
 """The first round loads the classes, which takes longer than the usual five seconds on a machine that is busy."""
 
 
@@ -40,7 +40,7 @@ PATIENT = {"nimbus.monitor.freq.secs": 30, "headgate.timeout.ms": 27_000}
 def jvm(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A JVM with one Storm, the jar, and a py4j of another version, by which this process speaks to it.
 
-    Headgate's own comes out of the jar.
+    Headworks's own comes out of the jar.
     """
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
@@ -92,8 +92,8 @@ def two_supervisors(jvm: Any, ports: list[int], cpu: float = 400.0, *, gone: tup
 @pytest.fixture
 def schedule(jvm: Any, cluster: Any, tmp_path: Path) -> Iterator[Callable[[], dict[int, tuple[str, int]]]]:
     """Run a round of the scheduler, and tell the slot of each task."""
-    scheduler = jvm.headgate.storm.HeadgateScheduler()
-    conf = {"headgate.endpoint": str(tmp_path / "endpoint.json"), **PATIENT}
+    scheduler = jvm.headworks.storm.HeadworksScheduler()
+    conf = {"headworks.endpoint": str(tmp_path / "endpoint.json"), **PATIENT}
     scheduler.prepare(conf, jvm.org.apache.storm.metric.StormMetricsRegistry())
 
     def run() -> dict[int, tuple[str, int]]:
@@ -167,7 +167,7 @@ def test_python_raises(cluster: Any, schedule: Callable[[], Any], tmp_path: Path
 
     with Bridge(answer, tmp_path / "endpoint.json"):
         schedule()
-    assert cluster.getStatus("wc-1").startswith("Headgate does not answer (it raised ValueError: no such luck)")
+    assert cluster.getStatus("wc-1").startswith("Headworks does not answer (it raised ValueError: no such luck)")
 
 
 def test_python_comes_back_on_another_port(cluster: Any, schedule: Callable[[], Any], tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_python_comes_back_on_another_port(cluster: Any, schedule: Callable[[], 
 def test_no_round_is_logged_though_py4j_would(jvm: Any, schedule: Callable[[], Any], tmp_path: Path) -> None:
     logging, text = jvm.java.util.logging, jvm.java.io.ByteArrayOutputStream()
     handler = logging.StreamHandler(text, logging.SimpleFormatter())
-    parent, own = logging.Logger.getLogger("headgate"), logging.Logger.getLogger("headgate.py4j")
+    parent, own = logging.Logger.getLogger("headworks"), logging.Logger.getLogger("headworks.py4j")
     parent.addHandler(handler)
     placing = Placing({"count": Slot("s1", 6700), "word": Slot("s1", 6700)})
     try:
@@ -220,7 +220,7 @@ def thesis(jvm: Any) -> Any:
         f"s{number:02}": scheduler.SupervisorDetails(
             f"s{number:02}",
             f"127.0.1.{number}",
-            {"headgate.machine.type": "c4.large"},
+            {"headworks.machine.type": "c4.large"},
             [6700, 6701],
             {"cpu.pcore.percent": 200.0, "memory.mb": 3840.0},
         )
@@ -234,8 +234,8 @@ def thesis(jvm: Any) -> Any:
 
 def test_sps_reproduces_table_8_of_its_thesis_from_what_nimbus_asks(jvm: Any, tmp_path: Path) -> None:
     cluster, asked = thesis(jvm), []
-    scheduler = jvm.headgate.storm.HeadgateScheduler()
-    conf = {"headgate.endpoint": str(tmp_path / "endpoint.json"), **PATIENT}
+    scheduler = jvm.headworks.storm.HeadworksScheduler()
+    conf = {"headworks.endpoint": str(tmp_path / "endpoint.json"), **PATIENT}
     scheduler.prepare(conf, jvm.org.apache.storm.metric.StormMetricsRegistry())
     host = PluginHost.load()
     rounds = Rounds(
@@ -265,7 +265,7 @@ def test_a_plan_of_fewer_workers_takes_hosts_off_the_blacklist_but_for_the_strat
     assert sorted(judge.getBlacklist(failed, [], cluster, cluster.getTopologies())) == kept
 
 
-@pytest.mark.parametrize("name", ["storm", "headgate"])
+@pytest.mark.parametrize("name", ["storm", "headworks"])
 def test_an_executor_for_which_only_a_blacklisted_host_has_room_starts_there_and_waits_under_storm_alone(
     jvm: Any, tmp_path: Path, name: str
 ) -> None:
@@ -274,10 +274,10 @@ def test_an_executor_for_which_only_a_blacklisted_host_has_room_starts_there_and
     registry = jvm.org.apache.storm.metric.StormMetricsRegistry()
     storm = scheduler.resource.ResourceAwareScheduler
     nimbus = scheduler.blacklist.BlacklistScheduler(
-        (storm if name == "storm" else jvm.headgate.storm.HeadgateScheduler)()
+        (storm if name == "storm" else jvm.headworks.storm.HeadworksScheduler)()
     )
     conf = jvm.org.apache.storm.utils.Utils.readDefaultConfig()
-    for setting, value in {"headgate.endpoint": str(tmp_path / "endpoint.json"), **PATIENT}.items():
+    for setting, value in {"headworks.endpoint": str(tmp_path / "endpoint.json"), **PATIENT}.items():
         conf[setting] = value
     nimbus.prepare(conf, registry)
     host = PluginHost.load()

@@ -3,13 +3,13 @@ import zipfile
 
 import pytest
 
-from headgate.engines.maven import resolve
-from headgate.errors import DocumentError
-from headgate.problem import Problem
-from headgate_storm.client import clusterconf
-from headgate_storm.client.clusterconf import NAMES, read_request
-from headgate_storm.client.racks import cluster_of
-from headgate_storm.release.artefacts import SERVER_TESTS
+from headworks.engines.maven import resolve
+from headworks.errors import DocumentError
+from headworks.problem import Problem
+from headworks_storm.client import clusterconf
+from headworks_storm.client.clusterconf import NAMES, read_request
+from headworks_storm.client.racks import cluster_of
+from headworks_storm.release.artefacts import SERVER_TESTS
 from thrift_writer import component, storm_topology, write_jar
 
 FOLDER = "clusterconf/largeCluster03"

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate.errors import EngineError
-from headgate.model import Slot
-from headgate_storm.nimbus.snapshot import read_snapshot
-from headgate_storm.peers.proof import derive
-from headgate_storm.workers import collector as module
-from headgate_storm.workers.collector import Collector, Reports, Tally
-from headgate_storm.workers.watch import CollectorWatch
+from headworks.errors import EngineError
+from headworks.model import Slot
+from headworks_storm.nimbus.snapshot import read_snapshot
+from headworks_storm.peers.proof import derive
+from headworks_storm.workers import collector as module
+from headworks_storm.workers.collector import Collector, Reports, Tally
+from headworks_storm.workers.watch import CollectorWatch
 from patience import PATIENCE
 from storm_callers import NoProofError, exchange
 from storm_reports import Worker, report, report_line
@@ -76,7 +76,7 @@ def test_reports_of_many_workers_come_in_order(collector: Collector) -> None:
 
 
 def test_a_wrong_token_or_none_is_refused(collector: Collector) -> None:
-    hello = b"headgate1 " + b"wc".hex().encode() + b" " + b"0" * 32 + b"\n"
+    hello = b"headworks1 " + b"wc".hex().encode() + b" " + b"0" * 32 + b"\n"
     for said in (b"secret\n", b"\n", hello + b"secret\n", hello + b"0" * 64 + b"\n", b"x" * 100_000 + b"\n"):
         with closing(socket.create_connection(collector.address, timeout=PATIENCE)) as client:
             client.sendall(said + report_line())
@@ -274,7 +274,7 @@ JUMPS = """
 import sys, time
 real, shift = time.time, 0.0
 time.time = lambda: real() + shift
-from headgate_storm.workers.collector import Collector
+from headworks_storm.workers.collector import Collector
 with Collector(token="secret") as collector:
     collector.take(sys.stdin.buffer.readline())
     for shift in (-3600.0, 3600.0):
@@ -308,7 +308,7 @@ def test_nothing_is_left_after_the_end() -> None:
         until(lambda: collector.tally.received == 1)
     assert hung_up(client)
     client.close()
-    assert "headgate-collector" not in {thread.name for thread in threading.enumerate()}
+    assert "headworks-collector" not in {thread.name for thread in threading.enumerate()}
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(collector.address)
 
@@ -334,7 +334,7 @@ def test_the_token_of_a_topology_opens_no_other(collector: Collector) -> None:
             client.sendall(b"0" * 64 + b"\n" + report_line())
             assert until_hung_up(client)
     with closing(socket.create_connection(collector.address, timeout=PATIENCE)) as client:
-        client.sendall(b"headgate1 no-hexadecimal-digits " + b"0" * 32 + b"\n")
+        client.sendall(b"headworks1 no-hexadecimal-digits " + b"0" * 32 + b"\n")
         client.recv(1000)
         client.sendall(b"0" * 64 + b"\n")
         assert until_hung_up(client)

@@ -3,10 +3,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from headgate import documents
-from headgate.model import Request
-from headgate_storm.cli.import_clusterconf import import_group
-from headgate_storm.client.clusterconf import read_request
+from headworks import documents
+from headworks.model import Request
+from headworks_storm.cli.import_clusterconf import import_group
+from headworks_storm.client.clusterconf import read_request
 from thrift_writer import component, storm_topology, write_jar
 
 

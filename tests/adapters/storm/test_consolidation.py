@@ -5,13 +5,13 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.api import workload
-from headgate.model import Cluster, FrozenMap, Node, Observation, Request, Resources, Slot
-from headgate.plugins.collect import measured_claims_of
-from headgate.plugins.host import PluginHost
-from headgate_storm.demo.experiment import Measured
-from headgate_storm.experiments.consolidation.claims import cost_left, latency, measured_claims, saved
-from headgate_storm.experiments.consolidation.run import (
+from headworks.api import workload
+from headworks.model import Cluster, FrozenMap, Node, Observation, Request, Resources, Slot
+from headworks.plugins.collect import measured_claims_of
+from headworks.plugins.host import PluginHost
+from headworks_storm.demo.experiment import Measured
+from headworks_storm.experiments.consolidation.claims import cost_left, latency, measured_claims, saved
+from headworks_storm.experiments.consolidation.run import (
     APPLICATIONS,
     HIGH,
     LOW,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate import PluginHost
-from headgate.model import (
+from headworks import PluginHost
+from headworks.model import (
     Cluster,
     Component,
     ConstraintKind,
@@ -19,9 +19,9 @@ from headgate.model import (
     Stream,
     Topology,
 )
-from headgate.testing.constraints import broken_constraints
-from headgate_storm.nimbus.constraints import constraints_of
-from headgate_storm.nimbus.mistakes import mistakes_of
+from headworks.testing.constraints import broken_constraints
+from headworks_storm.nimbus.constraints import constraints_of
+from headworks_storm.nimbus.mistakes import mistakes_of
 from patience import PATIENCE
 
 PAIRS = [["spout", "b0"], ["b2", "spout"], ["b1", "b2"], ["b1", "b0"], ["b1", "spout"]]

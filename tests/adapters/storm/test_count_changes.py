@@ -7,22 +7,22 @@ import json
 import attrs
 import pytest
 
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.documents import dumps
-from headgate.errors import EngineError
-from headgate.model import FrozenMap, Metrics, Move, MoveKind, Plan, Profile, Receipt, TaskSample
-from headgate.model.knowledge import Knowledge, ProfileFit
-from headgate.plugins.host import PluginHost
-from headgate_storm.client.seat import SeatMove, SeatState
-from headgate_storm.client.seats import Seated, SeatLedger
-from headgate_storm.executor import execute, keeps, preflight, rollback
-from headgate_storm.nimbus.filter_metrics import known_metrics
-from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.nimbus.seat_metrics import logical_metrics
-from headgate_storm.nimbus.seat_view import logical
-from headgate_storm.seat_counts import count_changes
-from headgate_storm.target import StormTarget
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.documents import dumps
+from headworks.errors import EngineError
+from headworks.model import FrozenMap, Metrics, Move, MoveKind, Plan, Profile, Receipt, TaskSample
+from headworks.model.knowledge import Knowledge, ProfileFit
+from headworks.plugins.host import PluginHost
+from headworks_storm.client.seat import SeatMove, SeatState
+from headworks_storm.client.seats import Seated, SeatLedger
+from headworks_storm.executor import execute, keeps, preflight, rollback
+from headworks_storm.nimbus.filter_metrics import known_metrics
+from headworks_storm.nimbus.rounds import Rounds
+from headworks_storm.nimbus.seat_metrics import logical_metrics
+from headworks_storm.nimbus.seat_view import logical
+from headworks_storm.seat_counts import count_changes
+from headworks_storm.target import StormTarget
 from storm_movers import Chooser
 from storm_rounds import round_text, supervisor, word_count
 from storm_seated import ELASTIC, LIVE, OWNERS, A, B, seated, snapshot

@@ -1,4 +1,4 @@
-"""`headgate demo storm` as a newcomer runs it: whole, without Java, and interrupted."""
+"""`headworks demo storm` as a newcomer runs it: whole, without Java, and interrupted."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from doc_tables import block, number, tables
-from headgate.engines.apart.ability import network_problem
+from headworks.engines.apart.ability import network_problem
 from patience import PATIENCE
-from shell import HEADGATE, gone, interrupted, running
+from shell import HEADWORKS, gone, interrupted, running
 from storm_cluster import RELEASE
 
 SEATED = "dstorm, by seats"
@@ -32,13 +32,13 @@ def as_planned(measured: float, planned: float) -> bool:
 def test_without_java_the_way_out_is_told(tmp_path: Path) -> None:
     jars = tmp_path / "m2"
     folders = {"M2_REPO": str(jars), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    path = str(Path(HEADGATE).parent)
+    path = str(Path(HEADWORKS).parent)
     with running("demo", "storm", folder=tmp_path, PATH=path, JAVA_HOME="", **folders) as (run, _):
         out, messages = run.communicate(timeout=PATIENCE)
     assert (run.returncode, out) == (4, "")
     assert "Traceback" not in messages
     assert "Install a Java 17 runtime" in messages
-    assert not (tmp_path / "headgate-demo").exists()
+    assert not (tmp_path / "headworks-demo").exists()
     assert not jars.exists()  # nothing was downloaded before
 
 
@@ -53,7 +53,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
         assert run.returncode == 0, messages
         assert gone(mark) == []
     found = json.loads(out)
-    assert found == json.loads((tmp_path / "headgate-demo" / "storm.json").read_text())
+    assert found == json.loads((tmp_path / "headworks-demo" / "storm.json").read_text())
     assert found["storm"] == RELEASE
     phases = {phase["placement"]: phase for phase in found["phases"]}
     assert list(phases) == ["Storm alone", "resource-aware", "dstorm", "dstorm at 20% load", SEATED]
@@ -85,7 +85,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
         if "asked" in phase:
             assert row["as asked"] == f"{phase['hits']} / {phase['asked']}"
             assert as_planned(number(row["measured"]) / 100, number(row["planned"]) / 100)
-    page = (tmp_path / "headgate-demo" / "storm.html").read_text()
+    page = (tmp_path / "headworks-demo" / "storm.html").read_text()
     assert page.count("<svg") == len(phases) + 1  # and the curves
     begins = [phase["begin_seconds"] for phase in phases.values()]
     assert begins == sorted(begins)
@@ -115,4 +115,4 @@ def as_borne(found: dict[str, Any], documented: dict[str, dict[str, str]]) -> No
 @pytest.mark.matrix  # test_signals.py interrupts the demo as it starts, test_local.py a cluster that is up
 def test_an_interrupted_demo_ends_everything_it_started(java: None, tmp_path: Path) -> None:
     interrupted("demo", "storm", "--version", RELEASE, folder=tmp_path, number=signal.SIGTERM, at="the cluster is up")
-    assert not (tmp_path / "headgate-demo").exists()
+    assert not (tmp_path / "headworks-demo").exists()

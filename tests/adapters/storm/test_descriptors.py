@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from headgate_storm.peers.descriptors import RESERVE, places
+from headworks_storm.peers.descriptors import RESERVE, places
 
-CODE = "from headgate_storm.peers.descriptors import raise_limit; print(raise_limit())"
+CODE = "from headworks_storm.peers.descriptors import raise_limit; print(raise_limit())"
 
 
 @pytest.mark.parametrize(("soft", "hard"), [(512, 1024), (1024, 1024), (256, 4096)])

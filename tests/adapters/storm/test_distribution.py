@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate.engines.maven import Artefact, resolve
-from headgate.errors import EngineError
-from headgate_storm.release import artefacts
-from headgate_storm.release.artefacts import LOCKS, STORM, distribution, versions
-from headgate_storm.release.lock import LEFT_OUT, LINE
+from headworks.engines.maven import Artefact, resolve
+from headworks.errors import EngineError
+from headworks_storm.release import artefacts
+from headworks_storm.release.artefacts import LOCKS, STORM, distribution, versions
+from headworks_storm.release.lock import LEFT_OUT, LINE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def rows(version: str) -> list[list[str]]:
     return [line.split() for line in (LOCKS / f"storm-{version}.txt").read_text().splitlines()[1:]]
 
 
-def test_the_release_that_headgate_is_built_against_is_the_newest() -> None:
+def test_the_release_that_headworks_is_built_against_is_the_newest() -> None:
     assert versions() == ("2.6.4", STORM)
 
 

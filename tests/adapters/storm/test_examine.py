@@ -1,4 +1,4 @@
-"""`headgate doctor --storm HOME`: every finding, with its way out."""
+"""`headworks doctor --storm HOME`: every finding, with its way out."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headgate.plugins.host import PluginHost
-from headgate_storm.client.gateway import TLS, TLS_STORE
-from headgate_storm.install.examine import MEMBER, examine, examine_conf, examine_jars, examine_settings
-from headgate_storm.install.hooks import StoredSettings, examine_hooks
-from headgate_storm.install.installation import Installation
-from headgate_storm.install.security import DIGEST, JAAS, TLS_TRANSPORT, TRANSPORT
-from headgate_storm.local.cluster import LocalStorm
-from headgate_storm.nimbus.bridge import Endpoint
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import HOOKS, SCHEDULER, ServiceSettings, serve
-from shell import headgate
+from headworks.plugins.host import PluginHost
+from headworks_storm.client.gateway import TLS, TLS_STORE
+from headworks_storm.install.examine import MEMBER, examine, examine_conf, examine_jars, examine_settings
+from headworks_storm.install.hooks import StoredSettings, examine_hooks
+from headworks_storm.install.installation import Installation
+from headworks_storm.install.security import DIGEST, JAAS, TLS_TRANSPORT, TRANSPORT
+from headworks_storm.local.cluster import LocalStorm
+from headworks_storm.nimbus.bridge import Endpoint
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.service import HOOKS, SCHEDULER, ServiceSettings, serve
+from shell import headworks
 from storm_cluster import RELEASE, SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headgate.engines.ports import Ports
-    from headgate.hooks import Finding
+    from headworks.engines.ports import Ports
+    from headworks.hooks import Finding
 
 
 def conf_of(**more: Any) -> dict[str, Finding]:
@@ -76,15 +76,15 @@ def test_no_jar_is_broken_for_nimbus_and_missing_for_workers(home: Path) -> None
     put(home / "extlib" / "other.jar").unlink()
     nimbus, workers = jars(home)
     assert (nimbus.status, workers.status) == ("broken", "missing")
-    assert nimbus.fix == f"headgate storm jar -O {home / 'extlib-daemon'}"
-    assert workers.fix == f"headgate storm jar -O {home / 'extlib'}"
+    assert nimbus.fix == f"headworks storm jar -O {home / 'extlib-daemon'}"
+    assert workers.fix == f"headworks storm jar -O {home / 'extlib'}"
 
 
-def test_a_jar_of_another_headgate_and_two_that_differ_are_broken(home: Path) -> None:
+def test_a_jar_of_another_headworks_and_two_that_differ_are_broken(home: Path) -> None:
     put(home / "extlib-daemon" / "a.jar")
     nimbus, workers = jars(home)
     assert (nimbus.status, workers.status) == ("broken", "missing")
-    assert "extlib-daemon/a.jar is not of this Headgate" in nimbus.detail
+    assert "extlib-daemon/a.jar is not of this Headworks" in nimbus.detail
     put(home / "extlib" / "b.jar", "another class")
     nimbus, _ = jars(home)
     assert "extlib/b.jar, extlib-daemon/a.jar differ" in nimbus.detail
@@ -100,9 +100,9 @@ def test_an_empty_configuration_lacks_everything() -> None:
     found = conf_of()
     assert {name: each.status for name, each in found.items()} == {
         "storm.scheduler": "broken",
-        "headgate.endpoint": "broken",
-        "headgate.collector": "missing",
-        "headgate.collector.token.file": "missing",
+        "headworks.endpoint": "broken",
+        "headworks.collector": "missing",
+        "headworks.collector.token.file": "missing",
     }
     assert all(each.fix for each in found.values())
 
@@ -110,17 +110,17 @@ def test_an_empty_configuration_lacks_everything() -> None:
 def test_another_scheduler_is_kept_as_the_fallback() -> None:
     found = conf_of(storm_scheduler="org.acme.Mine")["storm.scheduler"]
     assert found.detail == "org.acme.Mine"
-    assert 'headgate.own.scheduler: "org.acme.Mine"' in found.fix
+    assert 'headworks.own.scheduler: "org.acme.Mine"' in found.fix
 
 
 def test_the_endpoint_is_followed_to_the_process_that_listens(tmp_path: Path) -> None:
     file = tmp_path / "endpoint.json"
 
     def found() -> Finding:
-        return conf_of(headgate_endpoint=str(file))["headgate.endpoint"]
+        return conf_of(headworks_endpoint=str(file))["headworks.endpoint"]
 
     assert "nobody answers" in found().detail
-    assert f"headgate serve storm --endpoint {file}" in found().fix
+    assert f"headworks serve storm --endpoint {file}" in found().fix
     with socket.create_server(("127.0.0.1", 0)) as server:
         Endpoint(port=server.getsockname()[1], token="secret").write(file)
         assert found().status == "ok"
@@ -131,12 +131,12 @@ def test_the_endpoint_is_followed_to_the_process_that_listens(tmp_path: Path) ->
     assert "does not answer" in found().detail
     file.write_text("{}")
     assert "has no port and token" in found().detail
-    assert "no absolute path" in conf_of(headgate_endpoint="endpoint.json")["headgate.endpoint"].detail
+    assert "no absolute path" in conf_of(headworks_endpoint="endpoint.json")["headworks.endpoint"].detail
 
 
 @pytest.mark.parametrize("named", ["somewhere", "host:", ":1", "host:99999"])
 def test_a_collector_that_is_no_address(named: str) -> None:
-    assert conf_of(headgate_collector=named)["headgate.collector"].detail == f"{named!r} is no HOST:PORT"
+    assert conf_of(headworks_collector=named)["headworks.collector"].detail == f"{named!r} is no HOST:PORT"
 
 
 def test_each_of_several_collectors_is_called() -> None:
@@ -144,7 +144,7 @@ def test_each_of_several_collectors_is_called() -> None:
         ports = [each.getsockname()[1] for each in (up, down)]
         down.close()
         named = ", ".join(f"127.0.0.1:{port}" for port in ports)
-        found = [each for each in examine_conf({"headgate.collector": named}) if each.subject == "headgate.collector"]
+        found = [each for each in examine_conf({"headworks.collector": named}) if each.subject == "headworks.collector"]
     assert [each.status for each in found] == ["ok", "broken"]
     assert f"127.0.0.1:{ports[1]} does not answer" in found[1].detail
 
@@ -152,12 +152,12 @@ def test_each_of_several_collectors_is_called() -> None:
 def test_the_monitors_keys(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("x")
-    found = {each.subject: each for each in examine_conf({"headgate.collector.token.file": str(token)})}
+    found = {each.subject: each for each in examine_conf({"headworks.collector.token.file": str(token)})}
     assert {each.status for each in examine_hooks(HOOKS, None)} == {"ok"}
     assert {each.status for each in examine_hooks({}, None)} == {"missing"}
-    assert found["headgate.collector.token.file"].fix == f"chmod 600 {token}"
+    assert found["headworks.collector.token.file"].fix == f"chmod 600 {token}"
     token.chmod(0o600)
-    assert conf_of(**{"headgate.collector.token.file": str(token)})["headgate.collector.token.file"].status == "ok"
+    assert conf_of(**{"headworks.collector.token.file": str(token)})["headworks.collector.token.file"].status == "ok"
 
 
 def test_hooks_without_the_jar_are_broken_whoever_names_them(home: Path) -> None:
@@ -165,7 +165,7 @@ def test_hooks_without_the_jar_are_broken_whoever_names_them(home: Path) -> None
         found = settings_of(home, conf, nimbus)["hooks"]
         assert found.status == "broken"
         assert "will not start here" in found.detail
-        assert f"headgate storm jar -O {home / 'extlib'}" in found.fix
+        assert f"headworks storm jar -O {home / 'extlib'}" in found.fix
     assert "hooks" not in settings_of(home, {}, {})
     put(home / "extlib" / "a.jar")
     assert "hooks" not in settings_of(home, dict(HOOKS), dict(HOOKS))
@@ -193,7 +193,7 @@ def test_topologies_that_lose_or_keep_the_hooks_are_named(home: Path) -> None:
     topologies: dict[str, dict[str, Any]] = {"own": {HOOK: ["org.acme.Hook"]}, "plain": {}, "hooked": dict(HOOKS)}
     found = settings_of(home, dict(HOOKS), {}, **topologies)
     assert found["topology own"].detail.startswith("reports nothing")
-    assert '["org.acme.Hook", "headgate.storm.monitor.TaskHook"]' in found["topology own"].fix
+    assert '["org.acme.Hook", "headworks.storm.monitor.TaskHook"]' in found["topology own"].fix
     assert not {"topology plain", "topology hooked"} & set(found)
     assert found["topologies"].status == "ok"
     assert "stored with the hooks: hooked;" in found["topologies"].detail
@@ -214,11 +214,11 @@ def test_settings_of_a_secured_cluster(home: Path, tmp_path: Path) -> None:
     jaas.touch()
     assert settings_of(home, conf)["storm.thrift.transport"].status == "ok"
     assert settings_of(home, {"nimbus.thrift.client.use.tls": True})["nimbus.thrift.client.use.tls"].status == "missing"
-    shown = settings_of(home, {"headgate.collector.token": "hidden"})["headgate.collector.token"]
+    shown = settings_of(home, {"headworks.collector.token": "hidden"})["headworks.collector.token"]
     assert (shown.status, "hidden" in str(shown)) == ("broken", False)
-    as_user: dict[str, Any] = {"supervisor.run.worker.as.user": True, "headgate.collector.token.file": "/t"}
+    as_user: dict[str, Any] = {"supervisor.run.worker.as.user": True, "headworks.collector.token.file": "/t"}
     assert settings_of(home, as_user)["supervisor.run.worker.as.user"].status == "broken"
-    as_user["topology.auto-credentials"] = ["headgate.storm.monitor.TopologyToken"]
+    as_user["topology.auto-credentials"] = ["headworks.storm.monitor.TopologyToken"]
     assert "supervisor.run.worker.as.user" not in settings_of(home, as_user)
 
 
@@ -280,15 +280,15 @@ def test_a_machine_with_nimbus_alone_is_known_by_its_folder_when_nimbus_is_not_a
 def test_the_token_file_is_needed_beside_nimbus_alone_where_topologies_have_their_own(
     tmp_path: Path, whose: str
 ) -> None:
-    handed = {"topology.auto-credentials": ["headgate.storm.monitor.TopologyToken"]}
+    handed = {"topology.auto-credentials": ["headworks.storm.monitor.TopologyToken"]}
     endpoint, token = tmp_path / "endpoint.json", tmp_path / "token"
-    conf = {"headgate.endpoint": str(endpoint), **(handed if whose == "own" else {})}
+    conf = {"headworks.endpoint": str(endpoint), **(handed if whose == "own" else {})}
 
     def found(**more: Any) -> str:
         subject = {each.subject: each for each in examine_conf({**conf, **more}, handed if whose != "own" else None)}
-        return subject["headgate.collector.token.file"].status
+        return subject["headworks.collector.token.file"].status
 
-    file = {"headgate.collector.token.file": str(token)}
+    file = {"headworks.collector.token.file": str(token)}
     assert (found(), found(**file)) == ("ok", "ok")
     endpoint.touch()
     assert (found(), found(**file)) == ("broken", "broken")
@@ -297,7 +297,7 @@ def test_the_token_file_is_needed_beside_nimbus_alone_where_topologies_have_thei
 
 
 def test_the_command_names_the_findings(tmp_path: Path) -> None:
-    run = headgate("doctor", "--storm", tmp_path, "--json")
+    run = headworks("doctor", "--storm", tmp_path, "--json")
     assert run.returncode == 3
     assert [each["subject"] for each in json.loads(run.stdout)] == ["Storm"]
 
@@ -327,7 +327,7 @@ def test_a_real_installation_that_is_served_is_sound(asked: tuple[LocalStorm, Se
     sound = file.read_text()
     try:
         file.write_text(sound.replace(str(settings.endpoint), "/no/where"))
-        assert [each.subject for each in examine(storm.home) if each.status != "ok"] == ["headgate.endpoint"]
+        assert [each.subject for each in examine(storm.home) if each.status != "ok"] == ["headworks.endpoint"]
         file.write_text("a: [b\n")
         assert any("cannot be read as YAML" in each.detail for each in examine(storm.home))
         file.unlink()

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from headgate.control.loop import Control, Loop
-from headgate.hooks import Description, hookimpl
-from headgate.model import Component, FrozenMap, Kind, Limits, Plan, Resources, Slot, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate_storm.demo.experiment import ServedCluster, experiment
-from headgate_storm.executor import restarted
-from headgate_storm.install.submit import submit_description
-from headgate_storm.local.cluster import SupervisorSpec
-from headgate_storm.local.smoke_topology import all_run
-from headgate_storm.workload.describe import Load, describe
+from headworks.control.loop import Control, Loop
+from headworks.hooks import Description, hookimpl
+from headworks.model import Component, FrozenMap, Kind, Limits, Plan, Resources, Slot, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks_storm.demo.experiment import ServedCluster, experiment
+from headworks_storm.executor import restarted
+from headworks_storm.install.submit import submit_description
+from headworks_storm.local.cluster import SupervisorSpec
+from headworks_storm.local.smoke_topology import all_run
+from headworks_storm.workload.describe import Load, describe
 from patience import PATIENCE
 from storm_cluster import RELEASE
 from storm_movers import Mover
@@ -25,8 +25,8 @@ from storm_words import eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from headgate.model import Observation, Receipt
-    from headgate_storm.target import StormTarget
+    from headworks.model import Observation, Receipt
+    from headworks_storm.target import StormTarget
 
 A, B, C, D = (Slot("n", port) for port in range(4))
 NODES = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=200.0, memory_mb=2048.0, slots=2) for last in (71, 72, 73))
@@ -142,23 +142,23 @@ class TestRealCluster:
             """Storm, with less patience for a plan than a worker needs to start, and with enough for the way back."""
 
             @hookimpl
-            def headgate_describe(self) -> Description:
+            def headworks_describe(self) -> Description:
                 return Description(summary="impatient, and patient")
 
             @hookimpl
-            def headgate_observe(self, target: StormTarget, window: float) -> Observation:
+            def headworks_observe(self, target: StormTarget, window: float) -> Observation:
                 return running.host.observe("storm", target, window)
 
             @hookimpl
-            def headgate_preflight(self, target: StormTarget, plan: Plan) -> Sequence[str]:
+            def headworks_preflight(self, target: StormTarget, plan: Plan) -> Sequence[str]:
                 return running.host.preflight("storm", target, plan)
 
             @hookimpl
-            def headgate_execute(self, target: StormTarget, plan: Plan) -> Receipt:
+            def headworks_execute(self, target: StormTarget, plan: Plan) -> Receipt:
                 return running.host.execute("storm", attrs.evolve(target, patience=4.0), plan)
 
             @hookimpl
-            def headgate_rollback(self, target: StormTarget, receipt: Receipt) -> Receipt:
+            def headworks_rollback(self, target: StormTarget, receipt: Receipt) -> Receipt:
                 return running.host.rollback("storm", attrs.evolve(target, patience=PATIENCE), receipt)
 
         host = running.host.with_plugin("mover", Mover((last,), target.node)).with_plugin("patient", Patient())

@@ -9,19 +9,19 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
-from headgate.engines.apart.ability import network_problem
-from headgate.engines.experiments.figures import Witness
-from headgate.engines.experiments.sizing import fitted
-from headgate.model import Cluster, Observation, Request, Slot, Status
-from headgate.model.metrics import Flow, Metrics, TopologySample
-from headgate.plugins.host import PluginHost
-from headgate_storm.experiments.bench import StormBench
-from headgate_storm.experiments.deputy import Deputy, known
-from headgate_storm.experiments.figures import figures
-from headgate_storm.experiments.supervisors import supervisors
-from headgate_storm.nimbus.snapshot import read_snapshot
-from headgate_storm.workload.catalogue import local_cluster, roles_of, unique_visitors, url_converter, word_count
+from headworks.cli.main import headworks
+from headworks.engines.apart.ability import network_problem
+from headworks.engines.experiments.figures import Witness
+from headworks.engines.experiments.sizing import fitted
+from headworks.model import Cluster, Observation, Request, Slot, Status
+from headworks.model.metrics import Flow, Metrics, TopologySample
+from headworks.plugins.host import PluginHost
+from headworks_storm.experiments.bench import StormBench
+from headworks_storm.experiments.deputy import Deputy, known
+from headworks_storm.experiments.figures import figures
+from headworks_storm.experiments.supervisors import supervisors
+from headworks_storm.nimbus.snapshot import read_snapshot
+from headworks_storm.workload.catalogue import local_cluster, roles_of, unique_visitors, url_converter, word_count
 from namespaces import namespaces_of, racks_of
 from storm_reports import report
 from storm_rounds import component as storm_component
@@ -71,11 +71,11 @@ def test_a_scheduler_is_told_the_rates_that_nimbus_does_not_know() -> None:
 
 def test_the_deputy_asks_the_scheduler_whose_turn_it_is() -> None:
     deputy = Deputy()
-    assert deputy.headgate_schedule(Request()).status is Status.OK
+    assert deputy.headworks_schedule(Request()).status is Status.OK
     deputy.host, deputy.declared = PluginHost.load(["even", "dstorm"]), whole(unique_visitors())
     plans = {}
     for deputy.scheduler in ("even", "dstorm"):
-        plans[deputy.scheduler] = deputy.headgate_schedule(seen_by_nimbus())
+        plans[deputy.scheduler] = deputy.headworks_schedule(seen_by_nimbus())
     nodes = {name: {slot.node for slot in plan.assignment.values()} for name, plan in plans.items()}
     assert (len(nodes["even"]), len(nodes["dstorm"])) == (2, 1)
 
@@ -123,7 +123,7 @@ def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, 
     left = namespaces_of(os.getpid())
     words = ["sweep", "--engine", "storm", "-w", "storm:unique-visitors", "-s", "storm", "-s", "dstorm-plus", "--json"]
     done = CliRunner().invoke(
-        headgate, [*words, "--network", "5mbit", "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
+        headworks, [*words, "--network", "5mbit", "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
     )
     assert done.exit_code == 0, done.output
     cells = {each["scheduler"]: each["means"] for each in json.loads(done.stdout)}

@@ -13,10 +13,10 @@ import time
 
 import pytest
 
-from headgate.errors import EngineError
-from headgate.plugins.host import PluginHost
-from headgate_storm.nimbus.bridge import Bridge, Endpoint
-from headgate_storm.nimbus.rounds import Rounds
+from headworks.errors import EngineError
+from headworks.plugins.host import PluginHost
+from headworks_storm.nimbus.bridge import Bridge, Endpoint
+from headworks_storm.nimbus.rounds import Rounds
 from storm_answers import PLANNING, die_when_asked, keep_answering
 from storm_cluster import PATIENCE, wait_for, word_count
 
@@ -34,7 +34,7 @@ TOO_LONG = 2.0
 
 @pytest.fixture(scope="module")
 def cluster(asking):
-    asking.ask_headgate()
+    asking.ask_headworks()
     return asking
 
 
@@ -142,7 +142,7 @@ def test_an_answer_that_repeats_what_runs_touches_nothing(cluster, before):
     answers = Answers(answer)
     with Bridge(answers, cluster.endpoint):
         wait_for(f"{ROUNDS} rounds", lambda: len(answers.rounds) > ROUNDS)
-        wait_for("a plan", lambda: cluster.status().startswith("Headgate: "))
+        wait_for("a plan", lambda: cluster.status().startswith("Headworks: "))
 
 
 @pytest.mark.matrix
@@ -161,7 +161,7 @@ def test_an_answer_that_comes_late_is_dropped(cluster, before):
         wait_for("two rounds", lambda: len(answers.rounds) >= 2)
         in_time.set()
         time.sleep(TOO_LONG)  # until the last late answer is there
-        wait_for("a round in time", lambda: cluster.status().startswith("Headgate: "))
+        wait_for("a round in time", lambda: cluster.status().startswith("Headworks: "))
 
 
 def test_a_wrong_token_is_refused(cluster, before):
@@ -179,7 +179,7 @@ def python(cluster, tmp_path):
     """Start a Python process that answers Nimbus, and wait until it listens."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["headgate.plugins.host", "headgate_storm.nimbus.rounds", "headgate_storm.nimbus.bridge", "py4j.protocol"]
+        ["headworks.plugins.host", "headworks_storm.nimbus.rounds", "headworks_storm.nimbus.bridge", "py4j.protocol"]
     )
     started = []
 
@@ -198,7 +198,7 @@ def python(cluster, tmp_path):
 
 
 def test_a_process_that_dies_in_the_middle_of_a_round(cluster, before, python, tmp_path):
-    broke = "Headgate does not answer (the connection broke)"
+    broke = "Headworks does not answer (the connection broke)"
     for _ in range(ROUNDS):
         count = cluster.log().count(broke)
         python(die_when_asked).join(PATIENCE)
@@ -210,7 +210,7 @@ def test_a_process_that_dies_in_the_middle_of_a_round(cluster, before, python, t
 def test_a_process_that_is_started_again_answers_the_next_round(cluster, before, python):
     for _ in range(ROUNDS):
         process = python(keep_answering)
-        wait_for("its answers", lambda: cluster.status().startswith("Headgate: "))
+        wait_for("its answers", lambda: cluster.status().startswith("Headworks: "))
         process.kill()
         process.join()
         wait_for("its end", lambda: "(connection refused)" in cluster.status())
@@ -219,11 +219,11 @@ def test_a_process_that_is_started_again_answers_the_next_round(cluster, before,
 @pytest.mark.matrix
 def test_a_process_that_hangs_is_not_waited_for_and_works_on_when_it_wakes(cluster, before, python):
     process = python(keep_answering)
-    wait_for("its answers", lambda: cluster.status().startswith("Headgate: "))
+    wait_for("its answers", lambda: cluster.status().startswith("Headworks: "))
     os.kill(process.pid, signal.SIGSTOP)
     wait_for("its silence", lambda: "nothing within" in cluster.status())
     os.kill(process.pid, signal.SIGCONT)
-    wait_for("its answers", lambda: cluster.status().startswith("Headgate: "))
+    wait_for("its answers", lambda: cluster.status().startswith("Headworks: "))
 
 
 @pytest.mark.parametrize("many", [30, pytest.param(100, marks=pytest.mark.matrix)])
@@ -240,7 +240,7 @@ def test_kills_at_random_moments(cluster, before, python, tmp_path, record_prope
     record_property("kills in the middle of a round", in_a_round)
     assert in_a_round > 0
     python(keep_answering)
-    wait_for("its answers", lambda: cluster.status().startswith("Headgate: "))
+    wait_for("its answers", lambda: cluster.status().startswith("Headworks: "))
 
 
 @pytest.mark.matrix
@@ -338,7 +338,7 @@ def test_nimbus_restarts_and_asks_again(cluster):
         cluster.storm.kill_nimbus()
         cluster.storm.start_nimbus()
         assert service.target.rounds.until(lambda each: each.nimbus != seen, PATIENCE), cluster.story()
-        wait_for("its status", lambda: cluster.status().startswith("Headgate: "))
+        wait_for("its status", lambda: cluster.status().startswith("Headworks: "))
         after = cluster.settled()
     assert after.slots == before.slots, cluster.story()
     # One that ran for nobody, as a supervisor had halted, may have ended meanwhile.

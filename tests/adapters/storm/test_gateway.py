@@ -14,13 +14,13 @@ import pytest
 from py4j import java_gateway
 from pyspark.errors.exceptions.captured import install_exception_handler
 
-from headgate.errors import EngineError
-from headgate_storm.client.gateway import NimbusGateway
-from headgate_storm.client.zookeeper import ZooKeeper
+from headworks.errors import EngineError
+from headworks_storm.client.gateway import NimbusGateway
+from headworks_storm.client.zookeeper import ZooKeeper
 from storm_words import eventually
 
 if TYPE_CHECKING:
-    from headgate_storm.local.cluster import LocalStorm
+    from headworks_storm.local.cluster import LocalStorm
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm")]
 
@@ -95,7 +95,7 @@ def test_errors_are_its_own_in_a_process_in_which_pyspark_had_a_session(
         cluster.gateway.activate("nothing")
     servers = f"127.0.0.1:{cluster.client_conf['storm.zookeeper.port']}"
     with ZooKeeper(cluster.gateway, servers) as zookeeper, pytest.raises(LookupError):
-        zookeeper.read("/headgate-nothing")
+        zookeeper.read("/headworks-nothing")
 
 
 def test_a_zookeeper_that_hangs_is_told_while_a_session_would_end(cluster: LocalStorm) -> None:
@@ -103,7 +103,7 @@ def test_a_zookeeper_that_hangs_is_told_while_a_session_would_end(cluster: Local
         servers = f"127.0.0.1:{mute.getsockname()[1]}"
         begin = time.monotonic()
         with ZooKeeper(cluster.gateway, servers, session=1) as zookeeper, pytest.raises(EngineError) as told:
-            zookeeper.read("/headgate")
+            zookeeper.read("/headworks")
     assert str(told.value).startswith(f"the ledger of seats cannot be reached at ZooKeeper {servers}: ")
     assert time.monotonic() - begin < 12  # 2.5 s on an idle machine; twenty tries took more than twenty
 

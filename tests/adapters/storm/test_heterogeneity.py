@@ -7,20 +7,20 @@ from collections import Counter
 import attrs
 import pytest
 
-from headgate.api import workload
-from headgate.engines.apart import ability
-from headgate.engines.experiments.sizing import fed
-from headgate.errors import EngineError
-from headgate.model import Cluster, Request
-from headgate.model.rescale import rescaled
-from headgate.plugins.collect import measured_claims_of
-from headgate.plugins.host import PluginHost
-from headgate_storm.experiments.consolidation.run import latencies
-from headgate_storm.experiments.heterogeneity.claims import below_best, gain, measured_claims, off
-from headgate_storm.experiments.heterogeneity.machines import ratios, unequal
-from headgate_storm.experiments.heterogeneity.planned import NAME, Planned
-from headgate_storm.experiments.heterogeneity.run import SHAPES, Borne, planned, prediction, run
-from headgate_storm.nimbus.snapshot import read_snapshot
+from headworks.api import workload
+from headworks.engines.apart import ability
+from headworks.engines.experiments.sizing import fed
+from headworks.errors import EngineError
+from headworks.model import Cluster, Request
+from headworks.model.rescale import rescaled
+from headworks.plugins.collect import measured_claims_of
+from headworks.plugins.host import PluginHost
+from headworks_storm.experiments.consolidation.run import latencies
+from headworks_storm.experiments.heterogeneity.claims import below_best, gain, measured_claims, off
+from headworks_storm.experiments.heterogeneity.machines import ratios, unequal
+from headworks_storm.experiments.heterogeneity.planned import NAME, Planned
+from headworks_storm.experiments.heterogeneity.run import SHAPES, Borne, planned, prediction, run
+from headworks_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology
 
 HOST = PluginHost.load(["hetero"])

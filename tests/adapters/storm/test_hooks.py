@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate_storm.nimbus.snapshot import read_snapshot
-from headgate_storm.workers.collector import Collector
-from headgate_storm.workers.measures import metrics_of, seen
+from headworks_storm.nimbus.snapshot import read_snapshot
+from headworks_storm.workers.collector import Collector
+from headworks_storm.workers.measures import metrics_of, seen
 from storm_cluster import RELEASE, wait_for
 from storm_rounds import component, round_text, supervisor, topology
 from storm_tally import Tally, hooked_storm
@@ -19,9 +19,9 @@ from storm_tally import Tally, hooked_storm
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from headgate_storm.local.cluster import LocalStorm
-    from headgate_storm.nimbus.snapshot import Snapshot
-    from headgate_storm.workers.reports import Report
+    from headworks_storm.local.cluster import LocalStorm
+    from headworks_storm.nimbus.snapshot import Snapshot
+    from headworks_storm.workers.reports import Report
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
@@ -53,8 +53,8 @@ def round_of(storm: LocalStorm, name: str) -> Snapshot:
 
 
 HANDED_OUT = {
-    "nimbus.autocredential.plugins.classes": ["headgate.storm.monitor.TopologyToken"],
-    "topology.auto-credentials": ["headgate.storm.monitor.TopologyToken"],
+    "nimbus.autocredential.plugins.classes": ["headworks.storm.monitor.TopologyToken"],
+    "topology.auto-credentials": ["headworks.storm.monitor.TopologyToken"],
 }
 """Nimbus hands the topology its token: the topology is submitted with credentials, as all are on a secured cluster."""
 

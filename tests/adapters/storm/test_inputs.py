@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from headgate.control.loop import Control, Loop
-from headgate.documents import write
-from headgate.model import Component, Kind, Profile, Resources, Stream, Topology
-from headgate.model.knowledge import Knowledge, ProfileFit
-from headgate.plugins.host import PluginHost
-from headgate_storm.demo.experiment import ServedCluster, experiment
-from headgate_storm.local.cluster import SupervisorSpec
-from headgate_storm.nimbus.snapshot import DESIRED, MINIMUM
-from headgate_storm.workload.describe import describe
+from headworks.control.loop import Control, Loop
+from headworks.documents import write
+from headworks.model import Component, Kind, Profile, Resources, Stream, Topology
+from headworks.model.knowledge import Knowledge, ProfileFit
+from headworks.plugins.host import PluginHost
+from headworks_storm.demo.experiment import ServedCluster, experiment
+from headworks_storm.local.cluster import SupervisorSpec
+from headworks_storm.nimbus.snapshot import DESIRED, MINIMUM
+from headworks_storm.workload.describe import describe
 from storm_cluster import RELEASE, wait_for
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
             cpu=400.0,
             memory_mb=2048.0,
             slots=2,
-            conf={"supervisor.scheduler.meta": {"headgate.machine.type": name}},
+            conf={"supervisor.scheduler.meta": {"headworks.machine.type": name}},
         )
         for host, name in TYPES.items()
     )

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from headgate_storm.intake import SEEN, SLOWEST, StormIntake
+from headworks_storm.intake import SEEN, SLOWEST, StormIntake
 
 
 class Nimbus:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from headgate.engines.java import find_java
-from headgate.errors import EngineError
-from headgate_storm.release import jar as jars
-from headgate_storm.release.artefacts import distribution
-from headgate_storm.release.jar import BYTECODE, bridge_jar, compile_classes, py4j_jar, sources
-from headgate_storm.release.relocate import SIZES, relocate
+from headworks.engines.java import find_java
+from headworks.errors import EngineError
+from headworks_storm.release import jar as jars
+from headworks_storm.release.artefacts import distribution
+from headworks_storm.release.jar import BYTECODE, bridge_jar, compile_classes, py4j_jar, sources
+from headworks_storm.release.relocate import SIZES, relocate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEDULER = "headgate/storm/HeadgateScheduler.class"
+SCHEDULER = "headworks/storm/HeadworksScheduler.class"
 needs_storm = [pytest.mark.network, pytest.mark.slow]
 
 
@@ -40,7 +40,7 @@ def bytecode(jar: Path) -> set[int]:
 def load(jar: Path, *others: Path) -> subprocess.CompletedProcess[str]:
     """Let a JVM load and link the scheduler, as a main class that it is not."""
     path = ":".join(str(each) for each in (jar, *others))
-    command = [find_java().program, "-Xlog:class+init=info", "-cp", path, "headgate.storm.HeadgateScheduler"]
+    command = [find_java().program, "-Xlog:class+init=info", "-cp", path, "headworks.storm.HeadworksScheduler"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -71,7 +71,7 @@ class TestCompile:
         classes = [source for source in sources() if source.stem != "package-info"]
         wanted = {f"{source.relative_to(jars.SOURCES).with_suffix('')}.class" for source in classes}
         assert wanted <= names(compiled)
-        assert all(name.startswith(("headgate/storm/", "META-INF/MANIFEST.MF")) for name in names(compiled))
+        assert all(name.startswith(("headworks/storm/", "META-INF/MANIFEST.MF")) for name in names(compiled))
 
     def test_serves_the_oldest_java_that_a_supported_storm_runs_on(self, compiled: Path) -> None:
         assert bytecode(compiled) == {BYTECODE}
@@ -87,7 +87,7 @@ class TestCompile:
     @pytest.mark.parametrize("version", ["2.8.3", pytest.param("2.6.4", marks=pytest.mark.matrix)])
     def test_is_loaded_beside_each_storm(self, compiled: Path, version: str) -> None:
         run = load(compiled, *distribution(version).lib)
-        assert "Main method not found in class headgate.storm.HeadgateScheduler" in run.stderr
+        assert "Main method not found in class headworks.storm.HeadworksScheduler" in run.stderr
 
     def test_is_not_loaded_without_storm(self, compiled: Path) -> None:
         assert "org/apache/storm/scheduler/IScheduler" in load(compiled).stderr
@@ -110,12 +110,12 @@ class TestBridgeJar:
 
     def test_has_the_classes_and_those_of_the_installed_py4j(self, built: Path, tmp_path: Path) -> None:
         jar = bridge_jar(cache=tmp_path)
-        assert names(jar) == names(built) | {re.sub("^py4j/", "headgate/py4j/", each) for each in names(py4j_jar())}
+        assert names(jar) == names(built) | {re.sub("^py4j/", "headworks/py4j/", each) for each in names(py4j_jar())}
 
     def test_names_py4j_by_no_other_package_than_its_own(self, built: Path, tmp_path: Path) -> None:
         with zipfile.ZipFile(bridge_jar(cache=tmp_path)) as archive:
             found = b"".join(archive.read(each) for each in archive.namelist() if each.endswith(".class"))
-        assert found.count(b"py4j/") == found.count(b"headgate/py4j/") > 100
+        assert found.count(b"py4j/") == found.count(b"headworks/py4j/") > 100
 
     def test_is_made_once(self, built: Path, tmp_path: Path) -> None:
         first = bridge_jar(cache=tmp_path)
@@ -133,14 +133,14 @@ class TestBridgeJar:
     def test_is_compiled_from_a_checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(jars, "BUILT", tmp_path / "absent.jar")
         jar = bridge_jar(cache=tmp_path)
-        assert {SCHEDULER, "headgate/py4j/CallbackConnection.class"} <= names(jar)
+        assert {SCHEDULER, "headworks/py4j/CallbackConnection.class"} <= names(jar)
         run = load(jar, *distribution().lib)
         assert "Main method not found" in run.stderr
 
     def test_is_another_one_after_a_change(self, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = bridge_jar(cache=tmp_path)
         with zipfile.ZipFile(changed := tmp_path / "changed.jar", "w") as archive:
-            archive.writestr("headgate/changed.txt", b"")
+            archive.writestr("headworks/changed.txt", b"")
         monkeypatch.setattr(jars, "BUILT", changed)
         assert bridge_jar(cache=tmp_path) != before
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headgate_storm.client.gateway import JAAS, TRANSPORT
-from headgate_storm.install.security import KERBEROS
+from headworks_storm.client.gateway import JAAS, TRANSPORT
+from headworks_storm.install.security import KERBEROS
 from storm_kdc import REALM, Kdc, running_kdc
 from storm_secured import AUTHORIZED, Secured, secured_cluster
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headgate.engines.ports import Ports
+    from headworks.engines.ports import Ports
 
 pytestmark = [pytest.mark.matrix, pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
@@ -56,13 +56,13 @@ def cluster(kdc: Kdc, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secu
         "storm.principal.tolocal": "org.apache.storm.security.auth.KerberosPrincipalToLocal",
     }
     with pytest.MonkeyPatch.context() as patch:
-        # every JVM reads this, those that Headgate starts for its commands too
+        # every JVM reads this, those that Headworks starts for its commands too
         patch.setenv("JAVA_TOOL_OPTIONS", f"-Djava.security.krb5.conf={kdc.conf}")
         with secured_cluster(folder, settings) as found:
             yield found
 
 
-def test_nimbus_asks_headgate_and_workers_report(cluster: Secured) -> None:
+def test_nimbus_asks_headworks_and_workers_report(cluster: Secured) -> None:
     cluster.reports()
 
 

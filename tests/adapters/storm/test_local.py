@@ -15,13 +15,13 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from headgate.engines.java import find_java
-from headgate.engines.ports import Ports
-from headgate.errors import EngineError
-from headgate_storm.cli.cluster import storm as commands
-from headgate_storm.local.cluster import LocalStorm, SupervisorSpec, supervisor_specs
-from headgate_storm.release.artefacts import versions
-from headgate_storm.release.jvm import class_data
+from headworks.engines.java import find_java
+from headworks.engines.ports import Ports
+from headworks.errors import EngineError
+from headworks_storm.cli.cluster import storm as commands
+from headworks_storm.local.cluster import LocalStorm, SupervisorSpec, supervisor_specs
+from headworks_storm.release.artefacts import versions
+from headworks_storm.release.jvm import class_data
 from patience import PATIENCE
 from storm_cluster import RELEASE
 from storm_words import alive, eventually, submit_words
@@ -29,7 +29,7 @@ from storm_words import alive, eventually, submit_words
 ONE = supervisor_specs(((400.0, 4096.0, 2),))
 KEEP_RUNNING = """
 import json, time
-from headgate_storm.local.cluster import LocalStorm, supervisor_specs
+from headworks_storm.local.cluster import LocalStorm, supervisor_specs
 cluster = LocalStorm(supervisor_specs(((400.0, 4096.0, 2),)), version={version!r})
 {body}
 """

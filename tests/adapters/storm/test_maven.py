@@ -28,7 +28,7 @@ def maven(java: None, tmp_path: Path) -> Callable[..., list[Path]]:
     project = shutil.copytree(PROJECT, tmp_path / "java", ignore=shutil.ignore_patterns("target"))
 
     def run(phase: str, *options: str) -> list[Path]:
-        said = [f"-Dheadgate.python={sys.executable}", f"-Dstorm.version={RELEASE}", *options]
+        said = [f"-Dheadworks.python={sys.executable}", f"-Dstorm.version={RELEASE}", *options]
         done = subprocess.run(
             [program, "-B", "-q", phase, *said], cwd=project, capture_output=True, text=True, check=False
         )
@@ -45,5 +45,5 @@ def test_the_java_project_verifies(maven: Callable[..., list[Path]]) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_a_hundred_thousand_moves_in_random_order_are_exact(maven: Callable[..., list[Path]]) -> None:
-    (report,) = maven("test", "-Dtest=HandoverWorldsTest", "-Dheadgate.handover.moves=100000")
+    (report,) = maven("test", "-Dtest=HandoverWorldsTest", "-Dheadworks.handover.moves=100000")
     assert "Tests run: 6, Failures: 0, Errors: 0, Skipped: 0" in report.read_text()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from headgate.errors import EngineError
-from headgate_storm.cli.topology import storm as commands
-from headgate_storm.client.seats import SeatLedger, open_ledger
+from headworks.errors import EngineError
+from headworks_storm.cli.topology import storm as commands
+from headworks_storm.client.seats import SeatLedger, open_ledger
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headgate_storm.local.cluster import LocalStorm
+    from headworks_storm.local.cluster import LocalStorm
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm-seats")]
 
@@ -31,8 +31,8 @@ MOVES = 10
 TASKS = 4 + 3
 """Tasks that can move."""
 CONF = {
-    "headgate.seats.movable": "pass=stateless; number=fields:counts",
-    "headgate.seats.patience.secs": 300,  # on a busy machine a marker may be late, and order is not to be given up
+    "headworks.seats.movable": "pass=stateless; number=fields:counts",
+    "headworks.seats.patience.secs": 300,  # on a busy machine a marker may be late, and order is not to be given up
 }
 
 
@@ -103,7 +103,7 @@ def test_tasks_move_under_load_and_every_tuple_arrives_once_and_in_order(storm, 
     storm.gateway.kill(name, wait=0)
 
 
-def headgate(storm, *words):
+def headworks(storm, *words):
     done = CliRunner().invoke(commands, [*words, "--home", str(storm.home)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.output
@@ -130,19 +130,19 @@ def places(ledger: SeatLedger, component: str, index: int) -> tuple[str, str]:
 @pytest.mark.timeout(1800)
 def test_commands_show_seats_and_move_a_task(storm, shown):
     before = pids(storm, "shown")
-    found = json.loads(headgate(storm, "seats", "shown", "--json"))
+    found = json.loads(headworks(storm, "seats", "shown", "--json"))
     assert len(found) == 2 * TASKS
     (source,), (place,) = (
         ["{host}:{port}".format(**each) for each in found if (each["component"], each["index"], each["owner"]) == which]
         for which in (("pass", 2, True), ("pass", 2, False))
     )
-    assert headgate(storm, "move", "shown", "pass/2", place, "--wait", str(PATIENCE)).split()[:4] == [
+    assert headworks(storm, "move", "shown", "pass/2", place, "--wait", str(PATIENCE)).split()[:4] == [
         "pass/2",
         source,
         "->",
         place,
     ]
-    assert f"pass/2  {place}  ownership 1  " in headgate(storm, "seats", "shown")
+    assert f"pass/2  {place}  ownership 1  " in headworks(storm, "seats", "shown")
     assert pids(storm, "shown") == before
 
 

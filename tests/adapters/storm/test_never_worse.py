@@ -1,4 +1,4 @@
-"""Deaths at random moments, under Headgate and under Storm alone: no worker restarts that Storm alone lets run.
+"""Deaths at random moments, under Headworks and under Storm alone: no worker restarts that Storm alone lets run.
 
 The witnesses are process ids and what Nimbus stored. Two topologies run: one reports, the other has no hooks and
 Storm's own placement constraints.
@@ -20,20 +20,20 @@ from collections import Counter, defaultdict
 import attrs
 import pytest
 
-from headgate.control.journal import read_journal
-from headgate.engines.process import command_line
-from headgate.engines.secret import read_or_make_secret
-from headgate_storm.nimbus.bridge import Endpoint
-from headgate_storm.service import HOOKS, SCHEDULER
-from shell import HEADGATE
+from headworks.control.journal import read_journal
+from headworks.engines.process import command_line
+from headworks.engines.secret import read_or_make_secret
+from headworks_storm.nimbus.bridge import Endpoint
+from headworks_storm.service import HOOKS, SCHEDULER
+from shell import HEADWORKS
 from storm_cluster import running_cluster, wait_for, word_count
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.soak, pytest.mark.timeout(7200)]
 
 DEATHS = {"python": 100, "nimbus": 10, "supervisor": 10}
-SHARE = float(os.environ.get("HEADGATE_DEATHS", "1"))
+SHARE = float(os.environ.get("HEADWORKS_DEATHS", "1"))
 """Part of these deaths that a run has."""
-SEED = int(os.environ.get("HEADGATE_DEATHS_SEED", "16"))
+SEED = int(os.environ.get("HEADWORKS_DEATHS_SEED", "16"))
 """Of the moments and hosts: runs that are parts of one series have others."""
 RAS = "org.apache.storm.scheduler.resource.ResourceAwareScheduler"
 GUARDED, SPREAD = "guarded", "lines"
@@ -140,11 +140,19 @@ def broken(cluster, seen):
 
 
 class Served:
-    """`headgate serve storm` as a process of its own."""
+    """`headworks serve storm` as a process of its own."""
 
     def __init__(self, cluster, collector, folder):
         self.endpoint, self.journal = cluster.endpoint, folder / "rounds.jsonl"
-        self.command = [HEADGATE, "serve", "storm", "--endpoint", str(cluster.endpoint), "--journal", str(self.journal)]
+        self.command = [
+            HEADWORKS,
+            "serve",
+            "storm",
+            "--endpoint",
+            str(cluster.endpoint),
+            "--journal",
+            str(self.journal),
+        ]
         self.command += ["--collector", collector, "--token", str(folder / "token"), "--interval", "5"]
         self.process, self.log = None, folder / "serve.log"
 
@@ -193,13 +201,13 @@ def free_address():
 
 @contextlib.contextmanager
 def cluster_under(scheduler, folder):
-    """Two topologies; the process beside Nimbus if Headgate schedules, None else."""
+    """Two topologies; the process beside Nimbus if Headworks schedules, None else."""
     collector, token = free_address(), folder / "token"
     read_or_make_secret(token)
-    conf = {"nimbus.monitor.freq.secs": 1, **(SCHEDULER if scheduler == "headgate" else {"storm.scheduler": RAS})}
-    hooked = {**HOOKS, "headgate.collector": collector, "headgate.collector.token.file": str(token)}
+    conf = {"nimbus.monitor.freq.secs": 1, **(SCHEDULER if scheduler == "headworks" else {"storm.scheduler": RAS})}
+    hooked = {**HOOKS, "headworks.collector": collector, "headworks.collector.token.file": str(token)}
     with running_cluster(folder, conf=conf, topology_conf=hooked) as cluster:
-        served = Served(cluster, collector, folder) if scheduler == "headgate" else None
+        served = Served(cluster, collector, folder) if scheduler == "headworks" else None
         try:
             if served:
                 served.start()
@@ -262,7 +270,7 @@ def tell(cluster, kind, number, before, after):
             sys.stdout.write(f"{kind} {number}: {name} lost {changes[0]}, has again {changes[1]}: {said}\n")
 
 
-@pytest.mark.parametrize("scheduler", ["storm", "headgate"])
+@pytest.mark.parametrize("scheduler", ["storm", "headworks"])
 def test_deaths_restart_no_worker_elsewhere_and_lose_nothing(java, tmp_path, record_property, scheduler):
     seeded, found = random.Random(SEED), Counter()
     with cluster_under(scheduler, tmp_path) as (cluster, served):

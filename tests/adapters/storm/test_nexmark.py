@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from headgate.engines.nexmark import BIDS, PERIOD, EventKind, Nexmark, kinds
-from headgate_storm.workload.catalogue import roles_of, workloads
-from headgate_storm.workload.describe import describe
+from headworks.engines.nexmark import BIDS, PERIOD, EventKind, Nexmark, kinds
+from headworks_storm.workload.catalogue import roles_of, workloads
+from headworks_storm.workload.describe import describe
 from nexmark_answers import CLOSED, SQL, rows, tables
 from storm_local_mode import LocalMode
 

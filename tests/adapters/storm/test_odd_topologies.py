@@ -8,13 +8,13 @@ from itertools import combinations, product
 
 import pytest
 
-from headgate import PluginHost
-from headgate.model import ConstraintKind
-from headgate_storm.nimbus.apart import MOST, groups
-from headgate_storm.nimbus.constraints import constraints_of
-from headgate_storm.nimbus.names import shown
-from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.nimbus.snapshot import read_snapshot
+from headworks import PluginHost
+from headworks.model import ConstraintKind
+from headworks_storm.nimbus.apart import MOST, groups
+from headworks_storm.nimbus.constraints import constraints_of
+from headworks_storm.nimbus.names import shown
+from headworks_storm.nimbus.rounds import Rounds
+from headworks_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import CPU, ON, component, round_text, supervisor, topology, word_count
 
 NAMES = ("", "\n", "\x00", "\ud800", "\\u000a", "a\xa0b", "‮", "a/b", "x" * 10_000)
@@ -70,7 +70,7 @@ def test_an_amount_that_is_none_is_nothing_and_stops_no_round(asked, resource):
 
 @pytest.mark.parametrize("number", [10**16, "two", -1, [], True])
 def test_a_number_of_nodes_beyond_all_measure_counts_as_none(number):
-    conf = {"topology.headgate.desired.nodes": number, "topology.headgate.minimum.nodes": number}
+    conf = {"topology.headworks.desired.nodes": number, "topology.headworks.minimum.nodes": number}
     said = answer(word_count("odd", conf=conf), word_count(), isolation={"odd": number})
     assert said["mode"] == "assign", said["reason"]
     assert placed(said) == placed(said, "odd") == [1, 2, 3, 4]

@@ -7,7 +7,7 @@ from functools import partial
 import attrs
 import pytest
 
-from headgate_storm.nimbus.bridge import Endpoint
+from headworks_storm.nimbus.bridge import Endpoint
 from plugin_folder import install
 from shell import running
 from storm_cluster import SMALL, running_cluster, wait_for, word_count
@@ -16,16 +16,16 @@ pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.m
 
 OFFERS = """
 import time
-from headgate.hooks import Description, hookimpl
-from headgate.toolbox.cancel import offer
+from headworks.hooks import Description, hookimpl
+from headworks.toolbox.cancel import offer
 
 class Plugin:
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="offers all on one node, and searches for ever")
 
     @hookimpl
-    def headgate_schedule(self, problem):
+    def headworks_schedule(self, problem):
         new = [task for task, at in enumerate(problem.fixed) if at < 0]
         for node in reversed(range(problem.m)):
             room = problem.room()
@@ -46,7 +46,7 @@ LARGE = tuple(attrs.evolve(each, cpu=900.0, slots=5) for each in SMALL)
 @pytest.fixture(scope="module")
 def cluster(java, tmp_path_factory):
     """Its Nimbus asks every six seconds: by then there is a process in the place of one that did not answer."""
-    conf = {"nimbus.monitor.freq.secs": 6, "headgate.timeout.ms": 5000}
+    conf = {"nimbus.monitor.freq.secs": 6, "headworks.timeout.ms": 5000}
     with running_cluster(tmp_path_factory.mktemp("offers"), conf=conf, supervisors=LARGE) as made:
         yield made
 

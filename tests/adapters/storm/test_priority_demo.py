@@ -1,4 +1,4 @@
-"""`headgate demo priority`: what it computes, without a process; and the whole of it, small."""
+"""`headworks demo priority`: what it computes, without a process; and the whole of it, small."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import signal
 import attrs
 import pytest
 
-from headgate.model import FrozenMap
-from headgate.plugins.collect import measured_claims_of
-from headgate.plugins.host import PluginHost
-from headgate_priority.options import DpsOptions, SpsOptions
-from headgate_priority.sharing import dps, sps
-from headgate_priority.workloads import CONTINUOUS, TopologyRow, use_case
-from headgate_storm.demo.priority import claims as claims_module
-from headgate_storm.demo.priority import feeds
-from headgate_storm.demo.priority.claims import (
+from headworks.model import FrozenMap
+from headworks.plugins.collect import measured_claims_of
+from headworks.plugins.host import PluginHost
+from headworks_priority.options import DpsOptions, SpsOptions
+from headworks_priority.sharing import dps, sps
+from headworks_priority.workloads import CONTINUOUS, TopologyRow, use_case
+from headworks_storm.demo.priority import claims as claims_module
+from headworks_storm.demo.priority import feeds
+from headworks_storm.demo.priority.claims import (
     FEED,
     STARVED,
     TE,
@@ -25,13 +25,13 @@ from headgate_storm.demo.priority.claims import (
     feed_ratio,
     latency_ratio,
 )
-from headgate_storm.demo.priority.feeds import FIRST, SECOND, FeedWorkload, result_key, schedule
-from headgate_storm.demo.priority.feeds_run import FeedDemoResult, FeedPhase
-from headgate_storm.demo.priority.feeds_show import COLUMNS as FEED_COLUMNS
-from headgate_storm.demo.priority.feeds_show import html as feeds_html
-from headgate_storm.demo.priority.feeds_show import rows as feed_rows
-from headgate_storm.demo.priority.holding import Span, nodes_of, spans
-from headgate_storm.demo.priority.latency import (
+from headworks_storm.demo.priority.feeds import FIRST, SECOND, FeedWorkload, result_key, schedule
+from headworks_storm.demo.priority.feeds_run import FeedDemoResult, FeedPhase
+from headworks_storm.demo.priority.feeds_show import COLUMNS as FEED_COLUMNS
+from headworks_storm.demo.priority.feeds_show import html as feeds_html
+from headworks_storm.demo.priority.feeds_show import rows as feed_rows
+from headworks_storm.demo.priority.holding import Span, nodes_of, spans
+from headworks_storm.demo.priority.latency import (
     TOPIC_OF,
     Balance,
     Done,
@@ -43,12 +43,12 @@ from headgate_storm.demo.priority.latency import (
     percentile,
     wrong_events,
 )
-from headgate_storm.demo.priority.picture import holding_svg
-from headgate_storm.demo.priority.run import Phase, PriorityDemoResult
-from headgate_storm.demo.priority.show import COLUMNS, data, html, rows
-from headgate_storm.demo.priority.steps import FIG_6, overheads, triggers
-from headgate_storm.demo.priority.workload import ARCHIVES, EVENTS, GATEWAYS, MEMBERS, Workload
-from shell import gone, headgate, interrupted, running
+from headworks_storm.demo.priority.picture import holding_svg
+from headworks_storm.demo.priority.run import Phase, PriorityDemoResult
+from headworks_storm.demo.priority.show import COLUMNS, data, html, rows
+from headworks_storm.demo.priority.steps import FIG_6, overheads, triggers
+from headworks_storm.demo.priority.workload import ARCHIVES, EVENTS, GATEWAYS, MEMBERS, Workload
+from shell import gone, headworks, interrupted, running
 
 SMALL = Workload(gap=10.0, length=10, batches=4, factor=0.5, service=0.1)
 LIMIT = 1700
@@ -286,7 +286,7 @@ def test_a_feed_is_shown_with_its_latencies_the_overhead_of_changes_and_what_was
     ],
 )
 def test_what_is_of_the_other_use_case_is_said_before_anything_starts(words, said):
-    done = headgate("demo", "priority", *words)
+    done = headworks("demo", "priority", *words)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
@@ -308,7 +308,7 @@ def test_triggers_move_nodes_and_every_tuple_comes_out_once(java, tmp_path):
     """Each figure from the files that topologies wrote, the manager's history, and the rounds of Nimbus."""
     words = ("-s", "dps", "--batches", "4", "--gap", "25", "--factor", "0.5", "--json")
     found = told(words, tmp_path)
-    assert found == json.loads((tmp_path / "headgate-demo" / "priority.json").read_text())
+    assert found == json.loads((tmp_path / "headworks-demo" / "priority.json").read_text())
     (dps,) = found["phases"]
     assert {each["lost"] + each["twice"] for each in dps["balances"].values()} == {0}
     assert {each["sent"] for each in dps["balances"].values()} == {2 * 4 * 30}
@@ -319,7 +319,7 @@ def test_triggers_move_nodes_and_every_tuple_comes_out_once(java, tmp_path):
         (name, state) for name in EVENTS for state in (True, False)
     }
     assert most(dps["held"]) == dict.fromkeys(EVENTS, 2)
-    page = (tmp_path / "headgate-demo" / "priority.html").read_text()
+    page = (tmp_path / "headworks-demo" / "priority.html").read_text()
     assert page.count("<svg") == 1
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
@@ -353,4 +353,4 @@ def test_a_feed_whose_rate_rises_gets_nodes_and_every_tuple_comes_out_once(java,
 @pytest.mark.matrix
 def test_an_interrupted_demo_ends_everything_it_started(java, tmp_path):
     interrupted("demo", "priority", folder=tmp_path, number=signal.SIGINT, at="all of it is up")
-    assert not (tmp_path / "headgate-demo").exists()
+    assert not (tmp_path / "headworks-demo").exists()

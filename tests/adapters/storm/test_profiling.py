@@ -8,14 +8,14 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from headgate.control.knowledge import read_knowledge
-from headgate.documents import write
-from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Status, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate_storm.cli.topology import storm
-from headgate_storm.client.summary import ExecutorSummary
-from headgate_storm.profiling.placer import NAME, Placer
-from headgate_storm.profiling.rule import ProfilePoint, knowledge_of, profile_at_highest
+from headworks.control.knowledge import read_knowledge
+from headworks.documents import write
+from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Status, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks_storm.cli.topology import storm
+from headworks_storm.client.summary import ExecutorSummary
+from headworks_storm.profiling.placer import NAME, Placer
+from headworks_storm.profiling.rule import ProfilePoint, knowledge_of, profile_at_highest
 from shell import gone, running
 from storm_cluster import RELEASE
 

@@ -1,4 +1,4 @@
-"""A Storm cluster in two racks: Nimbus and Headgate know them, and a plan that a rack bounds is carried out."""
+"""A Storm cluster in two racks: Nimbus and Headworks know them, and a plan that a rack bounds is carried out."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from headgate.engines.apart.ability import SHELL, network_problem
-from headgate.engines.apart.limits import NodeLimits, Rack
-from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.netlink import namespaces, received
-from headgate.engines.apart.nodes import ApartNodes
-from headgate.model import Component, Constraint, ConstraintKind, FrozenMap, Kind, Resources, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate_storm.cli.cluster import storm as commands
-from headgate_storm.demo.experiment import experiment
-from headgate_storm.local.cluster import supervisor_specs
-from headgate_storm.local.state import StormState
-from headgate_storm.workload.describe import describe
+from headworks.engines.apart.ability import SHELL, network_problem
+from headworks.engines.apart.limits import NodeLimits, Rack
+from headworks.engines.apart.names import ClusterName
+from headworks.engines.apart.netlink import namespaces, received
+from headworks.engines.apart.nodes import ApartNodes
+from headworks.model import Component, Constraint, ConstraintKind, FrozenMap, Kind, Resources, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks_storm.cli.cluster import storm as commands
+from headworks_storm.demo.experiment import experiment
+from headworks_storm.local.cluster import supervisor_specs
+from headworks_storm.local.state import StormState
+from headworks_storm.workload.describe import describe
 from namespaces import made_of
-from shell import HEADGATE
+from shell import HEADWORKS
 from storm_cluster import PATIENCE, RELEASE, wait_for
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.matrix]
@@ -46,8 +46,8 @@ TOPOLOGY = Topology(
 )
 OTHER = """
 import sys, time
-from headgate.engines.apart.limits import NodeLimits, Rack
-from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
+from headworks.engines.apart.limits import NodeLimits, Rack
+from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
 one = SupervisorSpec(host="127.0.0.9", cpu=100.0, memory_mb=1024.0, slots=1)
 with LocalStorm((one,), version=sys.argv[1], apart=(NodeLimits(rack=Rack("rack-1", 20e6)),), timeout=600.0) as storm:
     print(storm.nodes.network.name.bridge, *(each.pid for each in storm.daemons), flush=True)
@@ -157,7 +157,7 @@ def test_a_cluster_of_a_user_without_root_is_ended_from_outside_too(cache, tmp_p
     if subprocess.run(["unshare", "-Urnm", "true"], check=False, capture_output=True).returncode:
         pytest.skip("needs user namespaces")
     options = "--supervisors 100:1024:1,100:1024:1 --apart --racks 1,1 --network 20mbit"
-    words = f"{HEADGATE} storm up --version {RELEASE} {options} --json && {HEADGATE} storm status"
+    words = f"{HEADWORKS} storm up --version {RELEASE} {options} --json && {HEADWORKS} storm status"
     env = os.environ | {"SHELL": "/bin/sh"}
     try:
         done = subprocess.run(["sh", "-c", SHELL], input=words, env=env, capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ import pytest
 from storm_words import alive, eventually
 
 if TYPE_CHECKING:
-    from headgate_storm.local.cluster import LocalStorm
+    from headworks_storm.local.cluster import LocalStorm
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm")]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate_storm.local.home import StormHome
-from headgate_storm.release.artefacts import Distribution
-from headgate_storm.release.cache import release_folder
+from headworks_storm.local.home import StormHome
+from headworks_storm.release.artefacts import Distribution
+from headworks_storm.release.cache import release_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

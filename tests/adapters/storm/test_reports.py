@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.errors import DocumentError
-from headgate.model import Metrics, Observation, Request, Slot, TopologySample
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate_storm.nimbus.filter_metrics import known_metrics
-from headgate_storm.nimbus.snapshot import Snapshot, read_snapshot
-from headgate_storm.workers.measures import metrics_of, seen
-from headgate_storm.workers.reports import read_report
+from headworks.errors import DocumentError
+from headworks.model import Metrics, Observation, Request, Slot, TopologySample
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks_storm.nimbus.filter_metrics import known_metrics
+from headworks_storm.nimbus.snapshot import Snapshot, read_snapshot
+from headworks_storm.workers.measures import metrics_of, seen
+from headworks_storm.workers.reports import read_report
 from storm_reports import report, report_data, report_line
 from storm_rounds import component, round_text, supervisor, topology, word_count
 

@@ -12,12 +12,12 @@ from collections import Counter
 
 import pytest
 
-from headgate.engines.secret import read_or_make_secret
-from headgate_storm.local.cluster import LocalStorm, SupervisorSpec
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.service import HOOKS, SCHEDULER
+from headworks.engines.secret import read_or_make_secret
+from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.service import HOOKS, SCHEDULER
 from patience import PATIENCE
-from shell import HEADGATE, headgate, running
+from shell import HEADWORKS, headworks, running
 from storm_cluster import RELEASE, wait_for
 from storm_tally import Tally
 
@@ -30,7 +30,7 @@ CONF = {"event": {}, "archive": {"topology.acker.executors": 0, "durable.held.se
 ticks. They hold it for so long that the topology seems empty before."""
 RATE = 20.0
 """Tuples per second of each of two spouts: sinks hold 120 of them at a time."""
-KILLS = int(os.environ.get("HEADGATE_TEST_KILLS", "3"))
+KILLS = int(os.environ.get("HEADWORKS_TEST_KILLS", "3"))
 """Managers that are killed at random moments."""
 
 TO_FILES = ("sh", "-c", 'exec "$@" >>stdout 2>>stderr', "sh")
@@ -52,7 +52,7 @@ class Site:
         words += ("--journal", self.folder / "journal", "--priorities", f"manager:{self.database}")
         pace = ("--window", "1", "--interval", "0", "--cooldown", "0")
         words = ("serve", "storm", "-s", "dps", *words, *pace, *options)
-        serving = running(*map(str, words), folder=self.folder, program=(*TO_FILES, HEADGATE))
+        serving = running(*map(str, words), folder=self.folder, program=(*TO_FILES, HEADWORKS))
         self.process, _ = self.stack.enter_context(serving)
 
     def kill(self):
@@ -61,7 +61,7 @@ class Site:
         self.process.wait(PATIENCE)
 
     def priority(self, *words):
-        done = headgate("priority", *words, "--database", self.database, "--json")
+        done = headworks("priority", *words, "--database", self.database, "--json")
         assert done.returncode in (0, 1), done.stderr
         return json.loads(done.stdout)
 
@@ -122,11 +122,11 @@ def site(java, ports, tmp_path_factory):
     conf = {
         **SCHEDULER,
         **HOOKS,
-        "headgate.endpoint": str(folder / "endpoint.json"),
-        "headgate.timeout.ms": 5000,
-        "headgate.collector": f"127.0.0.1:{port}",
-        "headgate.collector.token.file": str(folder / "token"),
-        "headgate.monitor.seconds": 1,
+        "headworks.endpoint": str(folder / "endpoint.json"),
+        "headworks.timeout.ms": 5000,
+        "headworks.collector": f"127.0.0.1:{port}",
+        "headworks.collector.token.file": str(folder / "token"),
+        "headworks.monitor.seconds": 1,
         "task.refresh.poll.secs": 10,  # as Storm has it: so long a worker that stays may send to former places
         "nimbus.task.launch.secs": 180,
         "storm.messaging.netty.max_wait_ms": 200,

@@ -7,9 +7,9 @@ import json
 import jsonschema
 import pytest
 
-from headgate.model import Slot
-from headgate.plugins.host import PluginHost
-from headgate_storm.nimbus.rounds import Rounds
+from headworks.model import Slot
+from headworks.plugins.host import PluginHost
+from headworks_storm.nimbus.rounds import Rounds
 from storm_rounds import round_text, supervisor, word_count
 from storm_schemas import valid
 

@@ -8,18 +8,18 @@ from collections import Counter
 import attrs
 import pytest
 
-from headgate.control.knowledge import KnowledgeFile, complete
-from headgate.documents import write
-from headgate.errors import DocumentError, EngineError
-from headgate.model import FrozenMap, Limits, Metrics, Plan, Profile, Request, Slot, TaskSample
-from headgate.model.knowledge import Knowledge, ProfileFit
-from headgate.model.rates import stream_rates
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.problem.profiles import Profiled
-from headgate_storm.nimbus.fill import fill
-from headgate_storm.nimbus.rounds import Rounds, decide, grant
-from headgate_storm.nimbus.snapshot import read_snapshot
+from headworks.control.knowledge import KnowledgeFile, complete
+from headworks.documents import write
+from headworks.errors import DocumentError, EngineError
+from headworks.model import FrozenMap, Limits, Metrics, Plan, Profile, Request, Slot, TaskSample
+from headworks.model.knowledge import Knowledge, ProfileFit
+from headworks.model.rates import stream_rates
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.problem.profiles import Profiled
+from headworks_storm.nimbus.fill import fill
+from headworks_storm.nimbus.rounds import Rounds, decide, grant
+from headworks_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology, word_count
 
 A0, A1, B0 = ("a", 6700), ("a", 6701), ("b", 6700)
@@ -360,14 +360,14 @@ def test_a_scheduler_that_fails_holds_the_assignment():
 class Broken:
     """Fails."""
 
-    from headgate.hooks import Description, hookimpl
+    from headworks.hooks import Description, hookimpl
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return self.Description(summary="Fails.")
 
     @hookimpl
-    def headgate_schedule(self, request):
+    def headworks_schedule(self, request):
         return 1 / 0
 
 
@@ -436,7 +436,7 @@ def test_a_round_is_answered_whatever_its_listener_raises():
 
 
 def test_who_waits_for_nimbus_is_told_what_to_look_at():
-    with pytest.raises(EngineError, match=r"does headgate\.endpoint in"):
+    with pytest.raises(EngineError, match=r"does headworks\.endpoint in"):
         Rounds(scheduler()).latest(0.01)
 
 
@@ -466,7 +466,7 @@ def test_one_waits_until_a_wish_is_seen():
 
 
 def keyed(name, desired, minimum, priority):
-    conf = {"topology.headgate.desired.nodes": desired, "topology.headgate.minimum.nodes": minimum}
+    conf = {"topology.headworks.desired.nodes": desired, "topology.headworks.minimum.nodes": minimum}
     return word_count(name, conf=conf, priority=priority)
 
 
@@ -475,7 +475,7 @@ def test_a_topology_says_in_its_configuration_how_many_nodes_it_wants_and_needs(
     assert (found.name, found.priority, found.desired_nodes, found.minimum_nodes) == ("wc", 1, 8, 4)
 
 
-@pytest.mark.parametrize(("conf", "desired"), [({}, 3), ({"topology.headgate.desired.nodes": 8}, 8)])
+@pytest.mark.parametrize(("conf", "desired"), [({}, 3), ({"topology.headworks.desired.nodes": 8}, 8)])
 def test_the_machines_of_an_isolated_topology_are_those_that_it_desires(conf, desired):
     text = round_text([supervisor("a")], [word_count(conf=conf)], isolation={"wc": 3})
     (found,) = read_snapshot(text).observation().topologies

@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from headgate_storm.nimbus.snapshot import read_snapshot
-from headgate_storm.workers.routes import routing
+from headworks_storm.nimbus.snapshot import read_snapshot
+from headworks_storm.workers.routes import routing
 from storm_reports import report
 from storm_rounds import round_text, supervisor, word_count
 

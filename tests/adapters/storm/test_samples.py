@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
-from headgate.problem import Problem
-from headgate.samples.store import read_states
-from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.nimbus.snapshot import read_snapshot
-from headgate_storm.workers import sample_writer
-from headgate_storm.workers.collector import Collector
-from headgate_storm.workers.sample_writer import SampleWriter
-from headgate_storm.workers.samples import sample_rows, write_samples
+from headworks.cli.main import headworks
+from headworks.problem import Problem
+from headworks.samples.store import read_states
+from headworks_storm.nimbus.rounds import Rounds
+from headworks_storm.nimbus.snapshot import read_snapshot
+from headworks_storm.workers import sample_writer
+from headworks_storm.workers.collector import Collector
+from headworks_storm.workers.sample_writer import SampleWriter
+from headworks_storm.workers.samples import sample_rows, write_samples
 from patience import PATIENCE
 from storm_reports import report, report_line
 from storm_rounds import round_text, supervisor, word_count
@@ -99,7 +99,7 @@ def test_samples_are_refused_at_the_start_where_pyarrow_is_missing(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     command = ["serve", "storm", "--endpoint", str(tmp_path / "endpoint.json"), "--collector", "127.0.0.1:0"]
-    done = CliRunner().invoke(headgate, [*command, "--samples", str(tmp_path / "samples"), "-s", "even"])
+    done = CliRunner().invoke(headworks, [*command, "--samples", str(tmp_path / "samples"), "-s", "even"])
     assert done.exit_code != 0
     assert "pyarrow" in str(done.exception or done.output)
     assert not (tmp_path / "endpoint.json").exists()

@@ -1,11 +1,11 @@
-"""Mistakes in the words of `headgate storm move` and `headgate storm scale`, of which no cluster is asked."""
+"""Mistakes in the words of `headworks storm move` and `headworks storm scale`, of which no cluster is asked."""
 
 from __future__ import annotations
 
 import pytest
 from click.testing import CliRunner
 
-from headgate_storm.cli.topology import storm
+from headworks_storm.cli.topology import storm
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from headgate.errors import EngineError
-from headgate_storm.cli.topology import storm as commands
-from headgate_storm.client.seats import SeatLedger, open_ledger
-from headgate_storm.workers.collector import Collector
+from headworks.errors import EngineError
+from headworks_storm.cli.topology import storm as commands
+from headworks_storm.client.seats import SeatLedger, open_ledger
+from headworks_storm.workers.collector import Collector
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headgate_storm.client.seat import Seat
-    from headgate_storm.local.cluster import LocalStorm
+    from headworks_storm.client.seat import Seat
+    from headworks_storm.local.cluster import LocalStorm
 
 pytestmark = [
     pytest.mark.storm,
@@ -63,10 +63,10 @@ def elastic(storm: LocalStorm, folder: Path, name: str) -> Iterator[tuple[Collec
     token.write_text(TOKEN)
     with Collector(token=TOKEN) as collector:
         conf = {
-            "headgate.collector": "{}:{}".format(*collector.address),
-            "headgate.collector.token.file": str(token),
-            "headgate.monitor.seconds": 1,
-            "headgate.seats.movable": "pass=stateless; number=fields:counts",
+            "headworks.collector": "{}:{}".format(*collector.address),
+            "headworks.collector.token.file": str(token),
+            "headworks.monitor.seconds": 1,
+            "headworks.seats.movable": "pass=stateless; number=fields:counts",
             "numbers.shuffle": True,
             "topology.disable.loadaware.messaging": True,  # which may leave out a task that is far away
         }

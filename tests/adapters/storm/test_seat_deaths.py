@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate.errors import EngineError
-from headgate_storm.client.seats import open_ledger
+from headworks.errors import EngineError
+from headworks_storm.client.seats import open_ledger
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from headgate_storm.client.seat import Seat
-    from headgate_storm.client.seats import SeatLedger
-    from headgate_storm.local.cluster import LocalStorm
-    from headgate_storm.local.processes import WorkerProcess
+    from headworks_storm.client.seat import Seat
+    from headworks_storm.client.seats import SeatLedger
+    from headworks_storm.local.cluster import LocalStorm
+    from headworks_storm.local.processes import WorkerProcess
 
 pytestmark = [
     pytest.mark.storm,
@@ -32,14 +32,14 @@ pytestmark = [
     pytest.mark.xdist_group("storm-seats"),
 ]
 
-POINTS = int(os.environ.get("HEADGATE_DEATHS", "2"))
+POINTS = int(os.environ.get("HEADWORKS_DEATHS", "2"))
 """Deaths of each kind, each at another random moment of a move."""
 LONGEST = 0.6
 """Seconds after the order up to which somebody dies: a move on an idle machine takes as long."""
 STOPPED = 20.0
 """Seconds for which ZooKeeper stands still."""
 SEATS = 2 * (2 + 2)
-CONF = {"headgate.seats.movable": "pass=stateless; sum=fields:sums", "headgate.seats.patience.secs": 5}
+CONF = {"headworks.seats.movable": "pass=stateless; sum=fields:sums", "headworks.seats.patience.secs": 5}
 
 
 def settled(ledger: SeatLedger) -> list[Seat] | None:

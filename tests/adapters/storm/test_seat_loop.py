@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from headgate.control.loop import Control, Loop
-from headgate.model import Component, FrozenMap, Kind, Plan, Receipt, Resources, Slot, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate_storm.demo.experiment import experiment
-from headgate_storm.local.cluster import SupervisorSpec
-from headgate_storm.nimbus.seat_view import SeatWish
-from headgate_storm.seat_moves import SECONDS
-from headgate_storm.workload.describe import describe
+from headworks.control.loop import Control, Loop
+from headworks.model import Component, FrozenMap, Kind, Plan, Receipt, Resources, Slot, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks_storm.demo.experiment import experiment
+from headworks_storm.local.cluster import SupervisorSpec
+from headworks_storm.nimbus.seat_view import SeatWish
+from headworks_storm.seat_moves import SECONDS
+from headworks_storm.workload.describe import describe
 from patience import PATIENCE
 from storm_cluster import RELEASE, wait_for
 from storm_movers import Chooser
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headgate_storm.demo.experiment import ServedCluster
+    from headworks_storm.demo.experiment import ServedCluster
 
 pytestmark = [
     pytest.mark.storm,
@@ -58,9 +58,9 @@ MOVABLE = {"mid": "fields:credit", "out": "stateless"}
 
 @pytest.fixture(scope="module")
 def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedCluster]:
-    """A topology whose bolts have seats, placed by Headgate."""
+    """A topology whose bolts have seats, placed by Headworks."""
     folder = tmp_path_factory.mktemp("looped")
-    conf = {"nimbus.monitor.freq.secs": 2, "nimbus.topology.validator": "headgate.storm.seats.Validator"}
+    conf = {"nimbus.monitor.freq.secs": 2, "nimbus.topology.validator": "headworks.storm.seats.Validator"}
     with experiment(PluginHost.load(), NODES, folder, fill="even", conf=conf, version=RELEASE) as served:
         served.run(describe(TOPOLOGY, conf={"topology.acker.executors": 0}), shadow=False, seats=MOVABLE)
         yield served
@@ -199,7 +199,7 @@ def busy_seats(cluster: ServedCluster) -> int:
 def test_numbers_of_tasks_that_a_scheduler_chooses_are_carried_out_while_all_workers_run(cluster, tmp_path: Path):
     numbers = Tally(cluster.storm, tmp_path)
     conf = {
-        "headgate.seats.movable": "pass=stateless; number=fields:counts",
+        "headworks.seats.movable": "pass=stateless; number=fields:counts",
         "numbers.shuffle": True,
         "topology.disable.loadaware.messaging": True,  # which may leave out a task that is far away
     }

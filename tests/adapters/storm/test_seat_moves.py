@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from headgate.errors import EngineError
-from headgate.model import Slot
-from headgate_storm.client.seat import Seat, SeatMove, SeatOrder, SeatView
-from headgate_storm.nimbus.seat_view import SeatWish
-from headgate_storm.seat_moves import _Batch, _run
+from headworks.errors import EngineError
+from headworks.model import Slot
+from headworks_storm.client.seat import Seat, SeatMove, SeatOrder, SeatView
+from headworks_storm.nimbus.seat_view import SeatWish
+from headworks_storm.seat_moves import _Batch, _run
 
 TASKS = 6
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate.errors import EngineError
-from headgate_storm.client.seats import SeatLedger, open_ledger
-from headgate_storm.service import HOOKS
-from headgate_storm.workers.collector import Collector
+from headworks.errors import EngineError
+from headworks_storm.client.seats import SeatLedger, open_ledger
+from headworks_storm.service import HOOKS
+from headworks_storm.workers.collector import Collector
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from headgate_storm.local.cluster import LocalStorm
-    from headgate_storm.workers.reports import Report
+    from headworks_storm.local.cluster import LocalStorm
+    from headworks_storm.workers.reports import Report
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm-seats")]
 
@@ -34,10 +34,10 @@ def conf(collector: Collector, token: Path) -> dict[str, object]:
     """What `storm.yaml` says elsewhere, hooks included: they are not to count twice."""
     return {
         **HOOKS,
-        "headgate.collector": "{}:{}".format(*collector.address),
-        "headgate.collector.token.file": str(token),
-        "headgate.monitor.seconds": 1,
-        "headgate.seats.movable": "count=fields:counts; sink=fields:counts",
+        "headworks.collector": "{}:{}".format(*collector.address),
+        "headworks.collector.token.file": str(token),
+        "headworks.monitor.seconds": 1,
+        "headworks.seats.movable": "count=fields:counts; sink=fields:counts",
     }
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.model import ConstraintKind, Flow, Limits, Metrics, Plan, Request, Slot, TaskSample
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate_storm.client.seat import SeatState
-from headgate_storm.nimbus.deal import deal
-from headgate_storm.nimbus.filter_metrics import known_metrics
-from headgate_storm.nimbus.rounds import Rounds, decide
-from headgate_storm.nimbus.seat_metrics import logical_metrics
-from headgate_storm.nimbus.seat_view import logical
-from headgate_storm.seat_plan import carry_out
-from headgate_storm.target import StormTarget
-from headgate_storm.workers.samples import sample_rows
-from headgate_storm.workers.seat_samples import NOWHERE, homes, lived_in, owners
+from headworks.model import ConstraintKind, Flow, Limits, Metrics, Plan, Request, Slot, TaskSample
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks_storm.client.seat import SeatState
+from headworks_storm.nimbus.deal import deal
+from headworks_storm.nimbus.filter_metrics import known_metrics
+from headworks_storm.nimbus.rounds import Rounds, decide
+from headworks_storm.nimbus.seat_metrics import logical_metrics
+from headworks_storm.nimbus.seat_view import logical
+from headworks_storm.seat_plan import carry_out
+from headworks_storm.target import StormTarget
+from headworks_storm.workers.samples import sample_rows
+from headworks_storm.workers.seat_samples import NOWHERE, homes, lived_in, owners
 from storm_reports import report
 from storm_rounds import component, topology, word_count
 from storm_seated import LIVE, OWNERS, A, B, flat, seated, snapshot
@@ -90,7 +90,7 @@ def test_the_ledger_is_asked_by_storm_s_own_name_of_a_component():
     parts = (component(odd, flat(1, 2)), component("lines", flat(3, 3), kind="spout"))
     seats = {"workers": 2, "components": {odd: {"tasks": 1}}}
     where = {"slots": list(map(attrs.astuple, (A, B))), "assignment": [0, 1, 0]}
-    before = snapshot(topology("t", *parts, conf={"headgate.seats": seats}, **where))
+    before = snapshot(topology("t", *parts, conf={"headworks.seats": seats}, **where))
     (scheduled,) = before.scheduled
     ((name, own),) = scheduled.seating.ids.items()
     assert (own, scheduled.seating.tasks[name]) == (odd, 1)
@@ -117,7 +117,7 @@ def test_tasks_go_where_their_topology_has_a_worker_and_no_more_than_have_heap_t
     rules = {each.kind: each for each in wc.constraints}
     assert rules[ConstraintKind.ONLY_ON].labels == {"node": ("s1", "s2")}
     assert ConstraintKind.AT_MOST not in rules  # of two workers each has heap for twice its even share: for all
-    third = snapshot(seated(**{"headgate.seats.fit": 1.0}))
+    third = snapshot(seated(**{"headworks.seats.fit": 1.0}))
     (wc,) = logical(third, {"wc": {"count": [3, 6, 8]}}).observation().topologies
     rules = {each.kind: each for each in wc.constraints}
     assert rules[ConstraintKind.AT_MOST].limit == 2  # an even share is one and a half, and two are there already

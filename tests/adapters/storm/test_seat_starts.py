@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from headgate.errors import EngineError
-from headgate.model import Slot
-from headgate_storm import seat_moves
-from headgate_storm.client.seat import SeatMove
-from headgate_storm.client.seats import Seated, SeatLedger
-from headgate_storm.nimbus.seat_view import SeatWish
+from headworks.errors import EngineError
+from headworks.model import Slot
+from headworks_storm import seat_moves
+from headworks_storm.client.seat import SeatMove
+from headworks_storm.client.seats import Seated, SeatLedger
+from headworks_storm.nimbus.seat_view import SeatWish
 
 WISH = SeatWish(task="wc/count/0", component="count", index=0, seat=8, before=Slot("s1", 6700))
 

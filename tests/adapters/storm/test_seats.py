@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate_storm.local.cluster import LocalStorm
+from headworks_storm.local.cluster import LocalStorm
 from storm_cluster import PATIENCE, RELEASE, wait_for
 from storm_tally import TWO, Tally
 
@@ -25,7 +25,7 @@ WORDS = [f"{'abcdefgh'[n % 8]}{'xyz'[n % 3] * (n % 5)}{n}" for n in range(40)]
 
 @pytest.fixture(scope="module")
 def storm(java: None) -> Iterator[LocalStorm]:
-    """A cluster that has nothing of Headgate: what workers need comes with the topology."""
+    """A cluster that has nothing of Headworks: what workers need comes with the topology."""
     with LocalStorm(TWO, version=RELEASE, timeout=PATIENCE) as local:
         yield local
 

@@ -1,4 +1,4 @@
-"""A cluster secured by digest, Thrift and ZooKeeper: Nimbus asks Headgate, workers report, commands log in."""
+"""A cluster secured by digest, Thrift and ZooKeeper: Nimbus asks Headworks, workers report, commands log in."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from headgate_storm.install.security import DIGEST, JAAS, TRANSPORT
+from headworks_storm.install.security import DIGEST, JAAS, TRANSPORT
 from storm_secured import AUTHORIZED, NAME, Secured, secured_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headgate_storm.local.cluster import LocalStorm
+    from headworks_storm.local.cluster import LocalStorm
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
@@ -25,7 +25,7 @@ StormServer {{ org.apache.zookeeper.server.auth.DigestLoginModule required user_
 StormClient {{ org.apache.zookeeper.server.auth.DigestLoginModule required username="{user}" password="{password}"; }};
 """
 ZOOKEEPER = "nimbus:of ZooKeeper"
-HANDED_OUT = ["headgate.storm.monitor.TopologyToken"]
+HANDED_OUT = ["headworks.storm.monitor.TopologyToken"]
 
 
 def login(file: Path, user: str = "ann", password: str = "right") -> dict[str, Any]:
@@ -83,7 +83,7 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
         yield found
 
 
-def test_nimbus_asks_headgate_and_workers_without_a_token_file_report(cluster: Secured) -> None:
+def test_nimbus_asks_headworks_and_workers_without_a_token_file_report(cluster: Secured) -> None:
     cluster.reports()
 
 

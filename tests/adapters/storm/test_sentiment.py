@@ -8,10 +8,10 @@ from collections import Counter
 
 import pytest
 
-from headgate.errors import DocumentError
-from headgate_storm.workload.catalogue import roles_of, sentiment
-from headgate_storm.workload.describe import describe
-from headgate_storm.workload.find import contents, default_text, lexicon
+from headworks.errors import DocumentError
+from headworks_storm.workload.catalogue import roles_of, sentiment
+from headworks_storm.workload.describe import describe
+from headworks_storm.workload.find import contents, default_text, lexicon
 from storm_local_mode import LocalMode
 
 
@@ -34,7 +34,7 @@ def test_only_roles_that_read_something_are_given_it(monkeypatch):
     assert contents({"a": "text"}) == {"text": default_text()}
     assert contents(roles_of(sentiment())) == {"text": default_text(), "lexicon": lexicon()}
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(DocumentError, match=r"pip install 'headgate\[sentiment\]'"):
+    with pytest.raises(DocumentError, match=r"pip install 'headworks\[sentiment\]'"):
         contents({"a": "score"})
     assert contents({"a": "text"}) == {"text": default_text()}
 

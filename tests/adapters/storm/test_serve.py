@@ -1,4 +1,4 @@
-"""`headgate serve storm` as a process of its own, asked as the bridge in Nimbus asks: proofs, then py4j's wire."""
+"""`headworks serve storm` as a process of its own, asked as the bridge in Nimbus asks: proofs, then py4j's wire."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ import psutil
 import pytest
 
 import storm_callers
-from headgate import documents
-from headgate.control.journal import read_journal
-from headgate.control.round import Round
-from headgate.engines.secret import read_or_make_secret
-from headgate.errors import EngineError
-from headgate.model import Component, FrozenMap, Kind, Plan, Resources, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate_storm.install.submit import submit_description
-from headgate_storm.nimbus.bridge import Endpoint
-from headgate_storm.peers.proof import derive
-from headgate_storm.service import HOOKS, ServiceSettings, serve
-from headgate_storm.workload.describe import Load, describe
+from headworks import documents
+from headworks.control.journal import read_journal
+from headworks.control.round import Round
+from headworks.engines.secret import read_or_make_secret
+from headworks.errors import EngineError
+from headworks.model import Component, FrozenMap, Kind, Plan, Resources, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks_storm.install.submit import submit_description
+from headworks_storm.nimbus.bridge import Endpoint
+from headworks_storm.peers.proof import derive
+from headworks_storm.service import HOOKS, ServiceSettings, serve
+from headworks_storm.workload.describe import Load, describe
 from patience import PATIENCE
 from plugin_folder import GOOD, install
-from shell import HEADGATE, running
+from shell import HEADWORKS, running
 from storm_cluster import running_cluster, wait_for
 from storm_cluster import word_count as submit
 from storm_reports import report_line
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.slow
 
 
 @contextlib.contextmanager
-def served(folder, *options, file=None, program=(HEADGATE,), **environment):
+def served(folder, *options, file=None, program=(HEADWORKS,), **environment):
     """The process, and a function that asks it a round."""
     file = file or folder / "endpoint.json"
     words = ("serve", "storm", "--endpoint", file, "--journal", folder / "journal", *options)
@@ -78,7 +78,7 @@ def test_rounds_are_answered_journalled_and_shown(tmp_path):
         assert len(written.plan.assignment) == 4
         assert written.request.cluster.nodes[0].id == "a"
         (scheduler,) = psutil.Process(process.pid).children()  # it starts no process but this one
-        assert scheduler.cmdline()[-2:] == ["headgate.plugins.worker", "even"]
+        assert scheduler.cmdline()[-2:] == ["headworks.plugins.worker", "even"]
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 128 + signal.SIGTERM
         assert not scheduler.is_running()
@@ -94,7 +94,7 @@ def test_shadow_plans_and_journals_and_leaves_the_round_to_storm(tmp_path):
 
 
 def test_options_come_from_a_file(tmp_path):
-    config = tmp_path / "headgate.toml"
+    config = tmp_path / "headworks.toml"
     config.write_text('[serve.storm]\nscheduler = "even"\nshadow = true\n')
     with served(tmp_path, "--config", config) as (_, asked):
         assert asked(new())["mode"] == "own"
@@ -121,7 +121,7 @@ def test_what_cannot_be_placed_is_said_and_what_is_no_round_is_told_without_a_tr
         assert "Traceback" not in process.stderr.read()
 
 
-LIMITED = ("bash", "-c", 'ulimit -n 1024 && exec "$0" "$@"', HEADGATE)
+LIMITED = ("bash", "-c", 'ulimit -n 1024 && exec "$0" "$@"', HEADWORKS)
 
 
 def test_strangers_at_both_ports_take_no_round_and_no_place_of_a_worker(tmp_path, many_files, ports):
@@ -190,7 +190,7 @@ def test_a_full_disk_holds_up_no_round(tmp_path, small_disk):
     """The journal and the samples come to the end of a real disk; once there is room, rounds are recorded again."""
     words, disk = small_disk
     keep = ("--collector", "127.0.0.1:0", "--journal", disk / "journal", "--samples", disk / "samples", "--json")
-    with served(tmp_path, "-s", "even", *keep, program=(*words, HEADGATE)) as (process, asked):
+    with served(tmp_path, "-s", "even", *keep, program=(*words, HEADWORKS)) as (process, asked):
         seen = Path(f"/proc/{process.pid}/root", *disk.parts[1:])  # the disk as the process has it
         asked(new())
         json.loads(process.stdout.readline())
@@ -272,9 +272,9 @@ def cluster(java, tmp_path_factory, ports):
     address, other = f"127.0.0.1:{first}", ("127.0.0.1", second)
     conf = {
         **HOOKS,
-        "headgate.collector": [address, "{}:{}".format(*other)],
-        "headgate.collector.token.file": str(folder / "collector.token"),
-        "headgate.monitor.seconds": 1,
+        "headworks.collector": [address, "{}:{}".format(*other)],
+        "headworks.collector.token.file": str(folder / "collector.token"),
+        "headworks.monitor.seconds": 1,
         "nimbus.monitor.freq.secs": 2,
     }
     with running_cluster(folder, conf=conf) as made:
@@ -351,7 +351,7 @@ class TestOnACluster:
         before, host = cluster.settled(), PluginHost.load()
         mine = ServiceSettings(endpoint=tmp_path / "standby.json", collector=cluster.standby, token=cluster.token)
         first = ("-s", "even", "--collector", cluster.collector, "--token", cluster.token)
-        cluster.storm._own["standby"][1]["headgate.endpoint"] = str(mine.endpoint)
+        cluster.storm._own["standby"][1]["headworks.endpoint"] = str(mine.endpoint)
         with served(tmp_path, *first, file=cluster.endpoint), serve(host, "even", {}, mine) as second:
             cluster.storm.start_standby_nimbus()
             wait_for("reports beside the standby", lambda: second.collector.recent(10))

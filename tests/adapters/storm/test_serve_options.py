@@ -1,4 +1,4 @@
-"""Every option of `headgate serve storm` arrives where it is to act, from the command line and from a file."""
+"""Every option of `headworks serve storm` arrives where it is to act, from the command line and from a file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.defaults import keys
-from headgate.cli.main import headgate
-from headgate.control import loop
-from headgate.control.settings import Pace
-from headgate_storm import service
-from headgate_storm.cli import serve
-from headgate_storm.nimbus.bridge import Endpoint
+from headworks.cli.defaults import keys
+from headworks.cli.main import headworks
+from headworks.control import loop
+from headworks.control.settings import Pace
+from headworks_storm import service
+from headworks_storm.cli import serve
+from headworks_storm.nimbus.bridge import Endpoint
 
 pytest.importorskip("py4j")
 
@@ -96,7 +96,7 @@ CASES = {
     "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),
     "max-moves": (1, lambda seen: seen.control.limits.max_moves, 1),
     "window": (2.5, lambda seen: seen.control.window, 2.5),
-    "shadow": (True, lambda seen: (seen.control.shadow, "headgate.shadow: true" in seen.said.stderr), (True, True)),
+    "shadow": (True, lambda seen: (seen.control.shadow, "headworks.shadow: true" in seen.said.stderr), (True, True)),
     "cooldown": (45.0, lambda seen: seen.control.guards.cooldown, 45.0),
     "give-up": (5, lambda seen: seen.control.guards.give_up, 5),
     "min-gain": (0.25, lambda seen: seen.control.guards.gain, 0.25),
@@ -147,8 +147,8 @@ def toml(value):
 
 def invoke(seen, table, *words):
     lines = ["[serve.storm]", *(f"{name} = {toml(value)}" for name, value in table.items())]
-    (seen.folder / "headgate.toml").write_text("\n".join(lines))
-    seen.said = CliRunner().invoke(headgate, ["serve", "storm", "--config", "headgate.toml", *words])
+    (seen.folder / "headworks.toml").write_text("\n".join(lines))
+    seen.said = CliRunner().invoke(headworks, ["serve", "storm", "--config", "headworks.toml", *words])
     assert seen.said.exit_code == 0, seen.said.output
 
 
@@ -157,7 +157,7 @@ def base(name):
 
 
 def test_no_option_is_left_out():
-    context = click.Context(headgate)
+    context = click.Context(headworks)
     assert set(CASES) == set(keys(serve.storm, context))
 
 

@@ -1,4 +1,4 @@
-"""Plugins of every kind that misbehave beside `headgate serve storm`: it answers on, and ends when it is told to."""
+"""Plugins of every kind that misbehave beside `headworks serve storm`: it answers on, and ends when it is told to."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ ACTS = {
 MORE = ("exits", "interrupts", "number", "prints")
 STRANGER = """
 import os, threading
-from headgate.hooks import Description, hookimpl
+from headworks.hooks import Description, hookimpl
 
 def act():
     {act}
 
 class Plugin:
     @hookimpl
-    def headgate_describe(self):
-        return Description(summary="bad", deadlines={{"headgate_review": 0.1, "headgate_on_round": 0.1}})
+    def headworks_describe(self):
+        return Description(summary="bad", deadlines={{"headworks_review": 0.1, "headworks_on_round": 0.1}})
 
     @hookimpl
     def {hook}(self, {arguments}):
@@ -60,9 +60,9 @@ def ends(process):
 @pytest.mark.parametrize(
     ("hook", "arguments", "more", "mode"),
     [
-        ("headgate_review", "request, plan", (), "assign"),
+        ("headworks_review", "request, plan", (), "assign"),
         # Nobody is there who could carry out what no reviewer objects to: plans are told alone.
-        ("headgate_on_round", "record", ("--shadow",), "own"),
+        ("headworks_on_round", "record", ("--shadow",), "own"),
     ],
 )
 def test_strangers_that_nobody_asked_end_neither_rounds_nor_loop(hook, arguments, more, mode, tmp_path):
@@ -74,12 +74,12 @@ def test_strangers_that_nobody_asked_end_neither_rounds_nor_loop(hook, arguments
         assert asked(new())["mode"] == mode
         said = ends(process)
         assert "noise" not in process.stdout.read()
-    assert ("hangs: headgate_on_round" in said) is (hook == "headgate_on_round")
+    assert ("hangs: headworks_on_round" in said) is (hook == "headworks_on_round")
 
 
 @pytest.mark.parametrize("name", ["raises", "hangs", *(pytest.param(name, marks=pytest.mark.matrix) for name in MORE)])
 def test_a_priority_manager_that_misbehaves_takes_no_round(name, tmp_path):
-    install(tmp_path, "zoo", {"bad": stranger("headgate_prioritise", "observation, address", name)})
+    install(tmp_path, "zoo", {"bad": stranger("headworks_prioritise", "observation, address", name)})
     words = ("-s", "even", "--priorities", "bad", *LOOP)
     with served(tmp_path, *words, PYTHONPATH=str(tmp_path)) as (process, asked):
         for _ in range(2):

@@ -8,17 +8,17 @@ import signal
 import attrs
 import pytest
 
-from headgate.errors import EngineError
-from headgate.model import FrozenMap, Plan
-from headgate.plugins.host import PluginHost
-from headgate_storm.executor import execute
-from headgate_storm.monitor import observe
-from headgate_storm.nimbus.bridge import Endpoint
-from headgate_storm.nimbus.claim import claim
-from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.nimbus.timing import Timing
-from headgate_storm.service import ServiceSettings, serve
-from headgate_storm.target import StormTarget
+from headworks.errors import EngineError
+from headworks.model import FrozenMap, Plan
+from headworks.plugins.host import PluginHost
+from headworks_storm.executor import execute
+from headworks_storm.monitor import observe
+from headworks_storm.nimbus.bridge import Endpoint
+from headworks_storm.nimbus.claim import claim
+from headworks_storm.nimbus.rounds import Rounds
+from headworks_storm.nimbus.timing import Timing
+from headworks_storm.service import ServiceSettings, serve
+from headworks_storm.target import StormTarget
 from patience import PATIENCE
 from shell import running
 from storm_cluster import wait_for

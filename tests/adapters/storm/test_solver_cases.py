@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headgate.plugins.host import PluginHost
-from headgate_storm.nimbus.bridge import Bridge
-from headgate_storm.nimbus.rounds import Rounds
+from headworks.plugins.host import PluginHost
+from headworks_storm.nimbus.bridge import Bridge
+from headworks_storm.nimbus.rounds import Rounds
 from storm_jvm import running
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield found
 
 
-def headgate(jvm: Any, cluster: Any, scheduler: str, folder: Path) -> None:
-    """A round of Nimbus that Headgate answers."""
+def headworks(jvm: Any, cluster: Any, scheduler: str, folder: Path) -> None:
+    """A round of Nimbus that Headworks answers."""
     host = PluginHost.load()
-    nimbus = jvm.headgate.storm.HeadgateScheduler()
-    conf = {"headgate.endpoint": str(folder / "endpoint.json"), "nimbus.monitor.freq.secs": PATIENCE}
-    patient = {**conf, "headgate.timeout.ms": 900 * PATIENCE}
+    nimbus = jvm.headworks.storm.HeadworksScheduler()
+    conf = {"headworks.endpoint": str(folder / "endpoint.json"), "nimbus.monitor.freq.secs": PATIENCE}
+    patient = {**conf, "headworks.timeout.ms": 900 * PATIENCE}
     nimbus.prepare(patient, jvm.org.apache.storm.metric.StormMetricsRegistry())
     rounds = Rounds(lambda request: host.schedule(scheduler, request, {}))
     with Bridge(rounds.answer, folder / "endpoint.json"):
@@ -59,7 +59,7 @@ def headgate(jvm: Any, cluster: Any, scheduler: str, folder: Path) -> None:
 @pytest.mark.parametrize("name", map(case, CASES))
 def test_storm_places_all(jvm: Any, name: str) -> None:
     """Else the others would be no cases."""
-    cases = jvm.headgate.storm.SolverCases
+    cases = jvm.headworks.storm.SolverCases
     cluster = cases.cluster(name)
     cases.byStorm(cluster)
     assert (cases.left(cluster), cases.valid(cluster)) == (0, True)
@@ -76,23 +76,23 @@ def test_storm_places_all(jvm: Any, name: str) -> None:
 def test_no_constraint_is_broken_and_as_many_are_placed_as_the_page_says(
     jvm: Any, tmp_path: Path, name: str, scheduler: str
 ) -> None:
-    cases = jvm.headgate.storm.SolverCases
+    cases = jvm.headworks.storm.SolverCases
     cluster = cases.cluster(name)
-    headgate(jvm, cluster, scheduler, tmp_path)
+    headworks(jvm, cluster, scheduler, tmp_path)
     assert cases.valid(cluster)
     assert cases.left(cluster) == 0
     assert name not in ALONE or cases.together(cluster, "bolt-1") == 1
     cases.loseWorkers(cluster)
     assert cases.left(cluster) > 0
-    headgate(jvm, cluster, scheduler, tmp_path)
+    headworks(jvm, cluster, scheduler, tmp_path)
     assert (cases.left(cluster), cases.valid(cluster)) == (LOST.get((scheduler, name), 0), True)
 
 
 @pytest.mark.parametrize("name", CASES[:-1])
 def test_sps_gives_a_topology_too_few_nodes_for_its_constraints(jvm: Any, tmp_path: Path, name: str) -> None:
     """It counts nodes by resources alone; what does not fit whole is not started."""
-    cases = jvm.headgate.storm.SolverCases
+    cases = jvm.headworks.storm.SolverCases
     cluster = cases.cluster(name)
     everything = cases.left(cluster)
-    headgate(jvm, cluster, "sps", tmp_path)
+    headworks(jvm, cluster, "sps", tmp_path)
     assert (cases.left(cluster), cases.valid(cluster)) == (everything, True)

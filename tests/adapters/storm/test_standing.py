@@ -1,4 +1,4 @@
-"""`headgate storm up`, `status` and `down`, and the state file between them."""
+"""`headworks storm up`, `status` and `down`, and the state file between them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from headgate.engines.process import Daemon, end
-from headgate.errors import EngineError
-from headgate_storm.cli.cluster import storm as commands
-from headgate_storm.local.state import StormState
-from headgate_storm.release.artefacts import STORM
+from headworks.engines.process import Daemon, end
+from headworks.errors import EngineError
+from headworks_storm.cli.cluster import storm as commands
+from headworks_storm.local.state import StormState
+from headworks_storm.release.artefacts import STORM
 from storm_cluster import RELEASE
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -38,7 +38,7 @@ def test_up_status_down(java: None, tmp_path: Path) -> None:
         assert "127.0.0.12  0 of 1 slots, 0 of 100 points, 0 of 1024 MB" in told
         again = runner.invoke(commands, ["up"])
         assert isinstance(again.exception, EngineError)
-        assert "headgate storm down" in str(again.exception)
+        assert "headworks storm down" in str(again.exception)
         state = StormState.read()
         assert state is not None
         settings = (Path(shown["conf"]) / "storm.yaml").read_text()

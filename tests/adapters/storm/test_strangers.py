@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Self
 import psutil
 import pytest
 
-from headgate_storm.nimbus.bridge import BOUNDS, Bridge, Callers, Endpoint
-from headgate_storm.peers.proof import make_nonce, prove
+from headworks_storm.nimbus.bridge import BOUNDS, Bridge, Callers, Endpoint
+from headworks_storm.peers.proof import make_nonce, prove
 from patience import PATIENCE
 from storm_callers import ask, exchange, read_line
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SERVER = """
 import resource, sys
 from pathlib import Path
-from headgate_storm.nimbus.bridge import Bridge
+from headworks_storm.nimbus.bridge import Bridge
 resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))
 with Bridge(str.upper, Path(sys.argv[1])) as bridge:
     print("ready", flush=True)
@@ -94,7 +94,7 @@ def test_idle_strangers_cost_no_thread_and_nimbus_is_answered(service: Service) 
 def test_a_stranger_is_given_seconds(service: Service) -> None:
     begin = time.monotonic()
     with service.call() as silent, service.call() as slow:
-        slow.sendall(b"headgate1 nimbus " + make_nonce().encode() + b"\n")
+        slow.sendall(b"headworks1 nimbus " + make_nonce().encode() + b"\n")
         read_line(slow)
         for caller in (silent, slow):
             assert hung_up(caller)
@@ -123,7 +123,7 @@ def test_a_line_that_never_ends_takes_no_memory(service: Service) -> None:
     with service.call() as caller:
         flood(caller)
     with service.call() as caller:  # the same after half an exchange
-        caller.sendall(b"headgate1 nimbus " + make_nonce().encode() + b"\n")
+        caller.sendall(b"headworks1 nimbus " + make_nonce().encode() + b"\n")
         read_line(caller)
         flood(caller)
     assert service.megabytes() < before + 20
@@ -150,7 +150,7 @@ def test_a_flood_of_callers_leaves_nimbus_its_turn(service: Service) -> None:
         b"c\nt\nanswer\nsx\ne\n",
         b"GET / HTTP/1.1\r\n\r\n",
         b"\n",
-        b"headgate1 nimbus \n",
+        b"headworks1 nimbus \n",
     ],
 )
 def test_what_is_no_exchange_is_refused(tmp_path: Path, hello: bytes) -> None:
@@ -173,7 +173,7 @@ def test_a_wrong_proof_or_an_old_one_is_refused(tmp_path: Path) -> None:
         assert bridge.endpoint is not None
         token, port = bridge.endpoint.token, bridge.endpoint.port
         nonce = make_nonce()
-        hello = f"headgate1 nimbus {nonce}\n".encode()
+        hello = f"headworks1 nimbus {nonce}\n".encode()
         call = b"\nc\nt\nanswer\nsstranger\ne\n"
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as caller:
             caller.sendall(hello)

@@ -1,4 +1,4 @@
-"""`headgate storm submit` and the commands on topologies, on a real cluster; every workload runs."""
+"""`headworks storm submit` and the commands on topologies, on a real cluster; every workload runs."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from headgate import documents
-from headgate.errors import DocumentError, EngineError
-from headgate.model import Component, Kind, Resources, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate_storm.cli.topology import storm as commands
-from headgate_storm.install.installation import Installation
-from headgate_storm.install.submit import RUNNER
-from headgate_storm.release.jar import bridge_jar
-from headgate_storm.workload.catalogue import workloads
-from headgate_storm.workload.describe import Load, describe
-from headgate_storm.workload.find import default_text, find_submission, read_text
+from headworks import documents
+from headworks.errors import DocumentError, EngineError
+from headworks.model import Component, Kind, Resources, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks_storm.cli.topology import storm as commands
+from headworks_storm.install.installation import Installation
+from headworks_storm.install.submit import RUNNER
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.workload.catalogue import workloads
+from headworks_storm.workload.describe import Load, describe
+from headworks_storm.workload.find import default_text, find_submission, read_text
 from storm_words import alive, eventually
 
 if TYPE_CHECKING:
-    from headgate_storm.local.cluster import LocalStorm
+    from headworks_storm.local.cluster import LocalStorm
 
 TOPOLOGY = Topology(
     id="tiny",
@@ -96,7 +96,7 @@ def test_without_a_cluster_the_ways_to_one_are_told(monkeypatch: pytest.MonkeyPa
     for words in (["submit", "storm:word-count"], ["show", "t"], ["kill", "t"]):
         result = run(*words)
         assert isinstance(result.exception, EngineError)
-        assert "headgate storm up" in str(result.exception)
+        assert "headworks storm up" in str(result.exception)
         assert "--home" in str(result.exception)
     with pytest.raises(EngineError, match="is no Storm installation"):
         Installation.at(tmp_path)
@@ -107,7 +107,7 @@ def test_the_jar_is_handed_out(tmp_path: Path) -> None:
     shown = json.loads(run("jar", "-O", tmp_path / "new", "--json").stdout)
     assert Path(shown["jar"]).read_bytes() == bridge_jar().read_bytes()
     assert [each.name for each in (tmp_path / "new").iterdir()] == [bridge_jar().name]
-    older, other = tmp_path / "new" / "headgate-storm-0123456789ab.jar", tmp_path / "new" / "headgate-storm-own.jar"
+    older, other = tmp_path / "new" / "headworks-storm-0123456789ab.jar", tmp_path / "new" / "headworks-storm-own.jar"
     older.write_text("older")
     other.write_text("an operator's")
     with older.open() as daemon:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.errors import DocumentError
-from headgate_storm.client.thrift import MAX_DEPTH, read_struct
+from headworks.errors import DocumentError
+from headworks_storm.client.thrift import MAX_DEPTH, read_struct
 from thrift_writer import array, field, record, table, text
 
 SCALARS = [

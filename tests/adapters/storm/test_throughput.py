@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.model import Flow, FrozenMap, Metrics, Observation, Request, Slot
-from headgate_storm.demo.experiment import Measured, by_host
-from headgate_storm.demo.run import topology
-from headgate_storm.nimbus.snapshot import read_snapshot
-from headgate_storm.workers.throughput import reduced, series, sinks
+from headworks.model import Flow, FrozenMap, Metrics, Observation, Request, Slot
+from headworks_storm.demo.experiment import Measured, by_host
+from headworks_storm.demo.run import topology
+from headworks_storm.nimbus.snapshot import read_snapshot
+from headworks_storm.workers.throughput import reduced, series, sinks
 from storm_reports import report
 from storm_rounds import component, round_text, supervisor, word_count
 from storm_rounds import topology as topology_of_a_round

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headgate.engines.java import find_java
-from headgate_storm.client.gateway import TLS
-from headgate_storm.release.artefacts import distribution
+from headworks.engines.java import find_java
+from headworks_storm.client.gateway import TLS
+from headworks_storm.release.artefacts import distribution
 from storm_cluster import RELEASE
 from storm_secured import AUTHORIZED, Secured, secured_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headgate.engines.ports import Ports
+    from headworks.engines.ports import Ports
 
 pytestmark = [pytest.mark.matrix, pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 
@@ -102,7 +102,7 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory, ports: Ports) 
         yield found
 
 
-def test_nimbus_asks_headgate_and_workers_report(cluster: Secured) -> None:
+def test_nimbus_asks_headworks_and_workers_report(cluster: Secured) -> None:
     cluster.reports()
 
 

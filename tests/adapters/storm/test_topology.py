@@ -1,9 +1,9 @@
 import pytest
 
-from headgate.errors import DocumentError
-from headgate.model import Kind, Resources
-from headgate_storm.client.thrift import read_struct
-from headgate_storm.client.topology import CPU, DECLARED, OFF_HEAP, ON_HEAP, topology_of
+from headworks.errors import DocumentError
+from headworks.model import Kind, Resources
+from headworks_storm.client.thrift import read_struct
+from headworks_storm.client.topology import CPU, DECLARED, OFF_HEAP, ON_HEAP, topology_of
 from thrift_writer import component, fields_grouping, null_grouping, record, storm_topology
 
 

@@ -1,4 +1,4 @@
-"""`headgate.storm.Trigger` as a bolt uses it, beside a manager that listens, is gone, and is back."""
+"""`headworks.storm.Trigger` as a bolt uses it, beside a manager that listens, is gone, and is back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from headgate.errors import EngineError
+from headworks.errors import EngineError
 from manager_served import serving
 from patience import PATIENCE
 from storm_cluster import wait_for
@@ -23,7 +23,7 @@ def program(java, tmp_path_factory):
     except EngineError as error:
         pytest.skip(f"needs a JDK: {error}")
     path = class_path("TriggerProgram", tmp_path_factory.mktemp("classes"))
-    return [str(java.program), "-cp", path, "headgate.storm.TriggerProgram"]
+    return [str(java.program), "-cp", path, "headworks.storm.TriggerProgram"]
 
 
 class Sender:

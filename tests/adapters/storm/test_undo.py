@@ -1,4 +1,4 @@
-"""The way to Headgate and back: what Nimbus makes of topologies beside it, and what goes on when it has left."""
+"""The way to Headworks and back: what Nimbus makes of topologies beside it, and what goes on when it has left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from headgate.errors import EngineError
+from headworks.errors import EngineError
 from storm_cluster import wait_for, word_count
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm-asking")]
@@ -20,7 +20,7 @@ WORKERS = 3
 @pytest.fixture(scope="module")
 def cluster(asking):
     """Its topology is hooked, and no collector is named."""
-    asking.ask_headgate()
+    asking.ask_headworks()
     return asking
 
 
@@ -30,7 +30,7 @@ def test_a_topology_that_says_nothing_of_ackers_has_one_for_each_worker_that_it_
     assert len(ackers) == WORKERS
 
 
-def test_nimbus_listens_for_its_clients_alone_while_headgate_answers_it(cluster):
+def test_nimbus_listens_for_its_clients_alone_while_headworks_answers_it(cluster):
     nimbus = next(each.pid for each in cluster.storm.daemons if each.name == "nimbus")
     with cluster.serve() as service:
         wait_for("two rounds", lambda: service.target.rounds.newest and service.target.rounds.newest.round > 1)
@@ -56,11 +56,11 @@ def test_hooks_without_a_collector_have_no_thread_that_would_report(cluster):
     assert len(workers) == WORKERS
     for pid in workers:
         assert any("count" in name for name in threads(pid))  # Java's names are there
-        assert not [name for name in threads(pid) if name.startswith("headgate")]
+        assert not [name for name in threads(pid) if name.startswith("headworks")]
 
 
 def test_workers_run_on_under_the_resource_aware_scheduler_and_hooks_without_a_collector_do_no_harm(cluster):
-    """The jar, the lines of `headgate.` and the hooks stay, and nobody answers."""
+    """The jar, the lines of `headworks.` and the hooks stay, and nobody answers."""
     before = cluster.settled()
     cluster.storm.kill_nimbus()
     cluster.storm._own["nimbus"][1]["storm.scheduler"] = RAS

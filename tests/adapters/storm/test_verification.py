@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.model import FrozenMap, Plan, Slot
-from headgate.plugins.host import PluginHost
-from headgate_storm import arrival
-from headgate_storm.nimbus.rounds import Rounds
-from headgate_storm.target import StormTarget
-from headgate_storm.workers import watch
-from headgate_storm.workers.collector import Collector
-from headgate_storm.workers.watch import CollectorWatch
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.model import FrozenMap, Plan, Slot
+from headworks.plugins.host import PluginHost
+from headworks_storm import arrival
+from headworks_storm.nimbus.rounds import Rounds
+from headworks_storm.target import StormTarget
+from headworks_storm.workers import watch
+from headworks_storm.workers.collector import Collector
+from headworks_storm.workers.watch import CollectorWatch
 from storm_movers import Mover
 from storm_small import SmallStorm
 from storm_words import eventually
@@ -178,7 +178,7 @@ def test_a_worker_that_does_not_start_is_a_failure_and_says_so(world):
     assert not receipt.done
     assert "2 executors (wc/x/0, wc/x/1) are not alive where asked after 1 s" in messages(receipt)
     eventually(lambda: "wc" in world.storm.status)
-    assert world.storm.status["wc"].startswith("Headgate: its last move failed: 2 executors (wc/x/0, wc/x/1)")
+    assert world.storm.status["wc"].startswith("Headworks: its last move failed: 2 executors (wc/x/0, wc/x/1)")
     assert "old" not in world.storm.status
     world.storm.broken.clear()
     world.storm.restart("wc")

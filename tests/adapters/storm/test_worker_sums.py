@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headgate.model import Component, Kind, Resources, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate_storm.demo.experiment import experiment
-from headgate_storm.local.cluster import SupervisorSpec
-from headgate_storm.workload.describe import describe
+from headworks.model import Component, Kind, Resources, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks_storm.demo.experiment import experiment
+from headworks_storm.local.cluster import SupervisorSpec
+from headworks_storm.workload.describe import describe
 from patience import PATIENCE
 from storm_cluster import RELEASE, wait_for
 
 if TYPE_CHECKING:
-    from headgate_storm.demo.experiment import ServedCluster
+    from headworks_storm.demo.experiment import ServedCluster
 
 pytestmark = [
     pytest.mark.storm,

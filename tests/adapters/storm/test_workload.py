@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from headgate.model import Component, Kind, Profile, Resources, Stream, Topology
-from headgate.plugins.host import PluginHost
-from headgate_storm.workload.catalogue import ROLES, workloads
-from headgate_storm.workload.describe import Load, describe
+from headworks.model import Component, Kind, Profile, Resources, Stream, Topology
+from headworks.plugins.host import PluginHost
+from headworks_storm.workload.catalogue import ROLES, workloads
+from headworks_storm.workload.describe import Load, describe
 
 TOPOLOGY = Topology(
     id="t",

@@ -4,8 +4,8 @@ import inspect
 
 import numpy as np
 
-from headgate.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
-from headgate.problem import Problem
+from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headworks.problem import Problem
 
 
 def nodes(*sizes, slots=4, **fields):
@@ -76,5 +76,5 @@ def shuffled(request_, seed):
 def ask(scheduler, request, options):
     """The plan of a scheduler object, which is given what it takes: the request, its arrays, or both."""
     offered = {"request": request, "problem": Problem.of(request), "options": options}
-    taken = inspect.signature(scheduler.headgate_schedule).parameters
-    return scheduler.headgate_schedule(**{name: offered[name] for name in taken})
+    taken = inspect.signature(scheduler.headworks_schedule).parameters
+    return scheduler.headworks_schedule(**{name: offered[name] for name in taken})

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baseline_cases import chain, node_numbers, nodes, part, request, topology
-from headgate.model import FrozenMap, Slot, Status
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate_baselines.even import EvenOptions, even
-from headgate_baselines.round_robin import slot_order
+from headworks.model import FrozenMap, Slot, Status
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks_baselines.even import EvenOptions, even
+from headworks_baselines.round_robin import slot_order
 
 
 def plan(asked, **options):
-    answer = even.headgate_schedule(Problem.of(asked), EvenOptions(**options))
+    answer = even.headworks_schedule(Problem.of(asked), EvenOptions(**options))
     assert check_plan(Problem.of(asked), answer) == ()
     return answer
 

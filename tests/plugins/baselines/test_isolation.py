@@ -1,17 +1,17 @@
 import attrs
 
 from baseline_cases import node_numbers, nodes, part, request, topology
-from headgate.model import FrozenMap, Slot, Status
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate_baselines.even import EvenOptions, even
-from headgate_baselines.isolation import isolation
+from headworks.model import FrozenMap, Slot, Status
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks_baselines.even import EvenOptions, even
+from headworks_baselines.isolation import isolation
 
 ROOMY = [(400, 400)] * 4
 
 
 def plan(asked, **options):
-    answer = isolation.headgate_schedule(Problem.of(asked), EvenOptions(**options))
+    answer = isolation.headworks_schedule(Problem.of(asked), EvenOptions(**options))
     assert check_plan(Problem.of(asked), answer) == ()
     return answer
 
@@ -77,5 +77,5 @@ def test_what_has_no_room_on_its_hosts_waits():
 
 def test_without_isolated_topologies_it_is_even():
     asked = request(nodes(*ROOMY), topology("s", [part("a", 3)]), topology("t", [part("b", 6)]))
-    expected = even.headgate_schedule(Problem.of(asked), EvenOptions())
+    expected = even.headworks_schedule(Problem.of(asked), EvenOptions())
     assert attrs.evolve(plan(asked), explanation="") == attrs.evolve(expected, explanation="")

@@ -1,8 +1,8 @@
 from hypothesis import given
 
 from baseline_cases import part, topology
-from headgate.testing.strategies import topologies
-from headgate_baselines.order import breadth_first_order, connection_order
+from headworks.testing.strategies import topologies
+from headworks_baselines.order import breadth_first_order, connection_order
 
 
 def names(order, given_):

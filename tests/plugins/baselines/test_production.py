@@ -5,14 +5,14 @@ from functools import cache
 import pytest
 
 from baseline_cases import ask
-from headgate.engines.maven import resolve
-from headgate.model import Status
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate_baselines.even import EvenOptions
-from headgate_baselines.isolation import isolation
-from headgate_storm.client.clusterconf import NAMES, read_request
-from headgate_storm.release.artefacts import SERVER_TESTS
+from headworks.engines.maven import resolve
+from headworks.model import Status
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks_baselines.even import EvenOptions
+from headworks_baselines.isolation import isolation
+from headworks_storm.client.clusterconf import NAMES, read_request
+from headworks_storm.release.artefacts import SERVER_TESTS
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baseline_cases import ask, shuffled
-from headgate.model import Status
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate.testing.strategies import requests
-from headgate_baselines.even import EvenOptions, even
-from headgate_baselines.isolation import isolation
-from headgate_baselines.resource_aware import ResourceAwareOptions, resource_aware
+from headworks.model import Status
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks.testing.strategies import requests
+from headworks_baselines.even import EvenOptions, even
+from headworks_baselines.isolation import isolation
+from headworks_baselines.resource_aware import ResourceAwareOptions, resource_aware
 
 VARIANTS = [
     *(

@@ -9,15 +9,15 @@ from hypothesis import given
 from baseline_cases import node_numbers, nodes, part
 from baseline_cases import request as request_of
 from baseline_cases import topology as topology_of
-from headgate.model import Cluster, Component, Metrics, Node, Request, Resources, Stream, TaskSample, Topology
-from headgate.problem import Problem
-from headgate.testing.build import Size
-from headgate.testing.strategies import requests
-from headgate_baselines.order import connection_order
-from headgate_baselines.proximity import Proximity
-from headgate_baselines.resource_aware import ResourceAwareOptions, resource_aware
-from headgate_baselines.rules import Racks
-from headgate_baselines.start import start, waiting_by_component
+from headworks.model import Cluster, Component, Metrics, Node, Request, Resources, Stream, TaskSample, Topology
+from headworks.problem import Problem
+from headworks.testing.build import Size
+from headworks.testing.strategies import requests
+from headworks_baselines.order import connection_order
+from headworks_baselines.proximity import Proximity
+from headworks_baselines.resource_aware import ResourceAwareOptions, resource_aware
+from headworks_baselines.rules import Racks
+from headworks_baselines.start import start, waiting_by_component
 
 STALE = (116, 257, 369, 383, 386, 406, 492, 522, 994, 1019)
 """Seeds of `crowd` in which the order of the last sort and the one that was due differ where it counts."""
@@ -120,7 +120,7 @@ def test_equal_tasks_cost_a_sort_a_node_not_a_sort_a_task(monkeypatch):
     sorts, sort = [], Proximity._sorted
     monkeypatch.setattr(Proximity, "_sorted", lambda *given: sorts.append(given) or sort(*given))
     asked = request_of(nodes(*[(1000, 1000)] * 5), topology_of("t", [part("a", 100)]))
-    plan = resource_aware.headgate_schedule(asked, ResourceAwareOptions())
+    plan = resource_aware.headworks_schedule(asked, ResourceAwareOptions())
     assert node_numbers(plan, "a") == [number // 20 for number in range(100)]
     assert len(sorts) == 5
 

@@ -1,14 +1,14 @@
 from baseline_cases import chain, node_numbers, nodes, part, request, topology
-from headgate.model import FrozenMap, Metrics, Slot, Status, TaskSample
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate_baselines.resource_aware import ResourceAwareOptions, resource_aware
+from headworks.model import FrozenMap, Metrics, Slot, Status, TaskSample
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks_baselines.resource_aware import ResourceAwareOptions, resource_aware
 
 RACKS = ["x", "y", "y"]
 
 
 def plan(asked, **options):
-    answer = resource_aware.headgate_schedule(asked, ResourceAwareOptions(**options))
+    answer = resource_aware.headworks_schedule(asked, ResourceAwareOptions(**options))
     assert check_plan(Problem.of(asked, measured=answer.measured), answer) == ()
     return answer
 
@@ -51,7 +51,7 @@ def test_a_topology_goes_on_where_it_is():
 
 
 def test_nodes_with_a_generic_resource_are_left_to_those_that_ask_for_it():
-    from headgate.model import Component, Node, Resources
+    from headworks.model import Component, Node, Resources
 
     cluster = (
         Node(id="n0", capacity=Resources(cpu=100, memory=100, gpu=1)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from headgate.model import (
+from headworks.model import (
     Cluster,
     Component,
     Flow,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.model import Status
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate_dstorm.algorithm1 import place_literally
-from headgate_dstorm.evidence import examples
-from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
-from headgate_dstorm.fast import place
-from headgate_dstorm.options import Options
-from headgate_dstorm.plugin import dstorm
+from headworks.model import Status
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks_dstorm.algorithm1 import place_literally
+from headworks_dstorm.evidence import examples
+from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
+from headworks_dstorm.fast import place
+from headworks_dstorm.options import Options
+from headworks_dstorm.plugin import dstorm
 
 ENGINES = pytest.mark.parametrize("engine", [place, place_literally])
 
@@ -55,7 +55,7 @@ def test_c4_beta_counts_up_to_the_threshold(engine, threshold: float, first: str
     ],
 )
 def test_c5_machines_and_traffic_of_the_micro_benchmark(shape: str, ps: float, units: int, inter_node) -> None:
-    plan = dstorm.headgate_schedule(micro_benchmark(shape, BenchmarkSetting(ps=ps)), Options())
+    plan = dstorm.headworks_schedule(micro_benchmark(shape, BenchmarkSetting(ps=ps)), Options())
     assert plan.status is Status.OK
     assert plan.scores.cost == pytest.approx(units * 0.0292)
     if inter_node is not None:
@@ -64,7 +64,7 @@ def test_c5_machines_and_traffic_of_the_micro_benchmark(shape: str, ps: float, u
 
 def test_failure_is_a_plan_with_reasons() -> None:
     request = examples.false_failure()
-    plan = dstorm.headgate_schedule(request, Options(fallback="none"))
+    plan = dstorm.headworks_schedule(request, Options(fallback="none"))
     assert plan.status is Status.INFEASIBLE
     assert [(reason.subject, reason.resource, reason.need) for reason in plan.reasons] == [("t/t0/0", "memory", 60)]
     assert set(plan.assignment) == {"t/t1/0", "t/t2/0", "t/t3/0"}
@@ -73,7 +73,7 @@ def test_failure_is_a_plan_with_reasons() -> None:
 
 def test_repair_exchanges_one_task() -> None:
     request = examples.false_failure()
-    plan = dstorm.headgate_schedule(request, Options())
+    plan = dstorm.headworks_schedule(request, Options())
     assert plan.status is Status.OK
     assert check_plan(Problem.of(request), plan) == ()
     assert plan.assignment["t/t1/0"].node == "n2"
@@ -82,7 +82,7 @@ def test_repair_exchanges_one_task() -> None:
 
 def test_repair_gives_up_with_reasons() -> None:
     request = examples.request(tasks={"a": (70, 0), "b": (70, 0)}, traffic={}, nodes={"n": (100, 1)})
-    plan = dstorm.headgate_schedule(request, Options(fallback="repair"))
+    plan = dstorm.headworks_schedule(request, Options(fallback="repair"))
     assert plan.status is Status.INFEASIBLE
     assert plan.reasons
 
@@ -96,7 +96,7 @@ def test_the_threshold_may_be_taken_after_the_candidate() -> None:
     )
     request = _only_one_fits(request)
     before, after = (
-        dstorm.headgate_schedule(request, Options(threshold_usage=usage)).assignment for usage in ("before", "after")
+        dstorm.headworks_schedule(request, Options(threshold_usage=usage)).assignment for usage in ("before", "after")
     )
     assert set(before) == {"t/big/0"}
     assert set(after) == {"t/small/0"}
@@ -120,7 +120,7 @@ def test_what_costs_nothing_comes_first_or_last(costless: str, first: str) -> No
     topology = request.topologies[0]
     parts = tuple(attrs.evolve(part, heap=400.0) for part in topology.components)
     request = attrs.evolve(request, topologies=(attrs.evolve(topology, components=parts, worker_heap=1000.0),))
-    plan = dstorm.headgate_schedule(request, Options(costless=costless))
+    plan = dstorm.headworks_schedule(request, Options(costless=costless))
     assert set(plan.assignment) == {"t/x/0", f"t/{first}/0"}
 
 
@@ -134,9 +134,9 @@ def test_options_are_checked(wrong) -> None:
 
 
 def test_declared_demands_can_be_asked_for() -> None:
-    from headgate.model import Metrics, TaskSample
+    from headworks.model import Metrics, TaskSample
 
     request = attrs.evolve(examples.chain(), metrics=Metrics(tasks=(TaskSample(task="t/a/0", cpu=500),)))
-    assert dstorm.headgate_schedule(request, Options()).status is Status.INFEASIBLE
+    assert dstorm.headworks_schedule(request, Options()).status is Status.INFEASIBLE
     problem = Problem.of(request, measured=False)
     assert place(problem, Options(measured=False)).tolist() == [1, 0, 0, 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.model import (
+from headworks.model import (
     Cluster,
     Component,
     FrozenMap,
@@ -17,8 +17,8 @@ from headgate.model import (
     Topology,
     TopologySample,
 )
-from headgate_dstorm.options import Options
-from headgate_dstorm.plugin import dstorm
+from headworks_dstorm.options import Options
+from headworks_dstorm.plugin import dstorm
 
 
 def observe(*, cpu=(80, 80, 80), offered=1000.0, throughput=1000.0, latency=100.0, hosts=(0, 1, 2)) -> Observation:
@@ -55,7 +55,7 @@ def observe(*, cpu=(80, 80, 80), offered=1000.0, throughput=1000.0, latency=100.
     ],
 )
 def test_states(seen, state: str) -> None:
-    verdict = dstorm.headgate_analyse(observe(**seen), Options())
+    verdict = dstorm.headworks_analyse(observe(**seen), Options())
     assert verdict.state == state
     assert verdict.replan == (state != "normal")
     assert bool(verdict.reasons) == verdict.replan
@@ -63,7 +63,7 @@ def test_states(seen, state: str) -> None:
 
 
 def test_reasons_name_subject_and_numbers() -> None:
-    verdict = dstorm.headgate_analyse(observe(throughput=10.0, latency=700.0), Options(latency_constraint=600))
+    verdict = dstorm.headworks_analyse(observe(throughput=10.0, latency=700.0), Options(latency_constraint=600))
     assert len(verdict.reasons) == 2
     assert "t completes 10 of 1000" in verdict.reasons[0]
     assert "700 ms" in verdict.reasons[1]
@@ -72,9 +72,9 @@ def test_reasons_name_subject_and_numbers() -> None:
 
 def test_thresholds_are_options() -> None:
     satisfied = Options(scheduling_interval=60.0)
-    assert dstorm.headgate_analyse(observe(throughput=900.0), satisfied).interval == 60.0
+    assert dstorm.headworks_analyse(observe(throughput=900.0), satisfied).interval == 60.0
     low = observe(cpu=(20, 20, 80))
-    assert not dstorm.headgate_analyse(low, Options(consolidation_threshold=0.1)).replan
+    assert not dstorm.headworks_analyse(low, Options(consolidation_threshold=0.1)).replan
     slow = observe(throughput=900.0)
-    assert not dstorm.headgate_analyse(slow, Options(throughput_tolerance=0.2)).replan
+    assert not dstorm.headworks_analyse(slow, Options(throughput_tolerance=0.2)).replan
     assert Options().scheduling_interval == 600  # ten minutes, section 5.5.1.2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.model import Metrics, TaskSample, TopologySample
-from headgate.plugins.host import PluginHost
+from headworks.model import Metrics, TaskSample, TopologySample
+from headworks.plugins.host import PluginHost
 from small_requests import component, node, request, topology
 
 RUNNING = {"t/p/0": "a", "t/p/1": "a"}

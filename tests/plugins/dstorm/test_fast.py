@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import headgate_dstorm.fast as fast_module
+import headworks_dstorm.fast as fast_module
 from dstorm_instances import instance, shuffled
-from headgate.model import (
+from headworks.model import (
     Cluster,
     Component,
     Flow,
@@ -27,10 +27,10 @@ from headgate.model import (
     TaskSample,
     Topology,
 )
-from headgate.problem import Problem
-from headgate_dstorm.algorithm1 import place_literally
-from headgate_dstorm.fast import _Machine, place
-from headgate_dstorm.options import Options
+from headworks.problem import Problem
+from headworks_dstorm.algorithm1 import place_literally
+from headworks_dstorm.fast import _Machine, place
+from headworks_dstorm.options import Options
 
 READINGS = (
     Options(),

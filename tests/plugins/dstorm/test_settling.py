@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.model import (
+from headworks.model import (
     Cluster,
     Component,
     Flow,
@@ -21,9 +21,9 @@ from headgate.model import (
     TaskSample,
     Topology,
 )
-from headgate.problem import Problem
-from headgate_dstorm.options import Options
-from headgate_dstorm.plugin import dstorm, schedule
+from headworks.problem import Problem
+from headworks_dstorm.options import Options
+from headworks_dstorm.plugin import dstorm, schedule
 
 
 def node(name: str, cpu: float, memory: float, slots: int, **more: float) -> Node:
@@ -144,9 +144,9 @@ def what_goes_elsewhere_with_its_own_plan_in_place() -> Request:
 )
 def test_planning_on_the_plan_moves_nothing(make) -> None:
     request = make()
-    plan = dstorm.headgate_schedule(request, Options())
+    plan = dstorm.headworks_schedule(request, Options())
     assert plan.status is Status.OK
-    again = dstorm.headgate_schedule(attrs.evolve(request, assignment=plan.assignment), Options())
+    again = dstorm.headworks_schedule(attrs.evolve(request, assignment=plan.assignment), Options())
     assert (again.status, again.moves) == (Status.OK, ())
 
 
@@ -158,6 +158,6 @@ def test_one_run_of_algorithm_1_is_not_enough() -> None:
 
 def test_what_runs_stays_where_algorithm_1_fails() -> None:
     request = what_fails_with_its_own_plan_in_place()
-    plan = dstorm.headgate_schedule(request, Options())
-    again = dstorm.headgate_schedule(attrs.evolve(request, assignment=plan.assignment), Options())
+    plan = dstorm.headworks_schedule(request, Options())
+    again = dstorm.headworks_schedule(attrs.evolve(request, assignment=plan.assignment), Options())
     assert again.explanation.endswith("what runs stays")

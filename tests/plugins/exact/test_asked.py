@@ -5,13 +5,13 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.model import NOT_SEARCHED
-from headgate.model.rescale import rescaled
-from headgate.plugins.host import PluginHost
-from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
-from headgate_exact import placement
-from headgate_exact.options import Options
-from headgate_exact.search import search
+from headworks.model import NOT_SEARCHED
+from headworks.model.rescale import rescaled
+from headworks.plugins.host import PluginHost
+from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
+from headworks_exact import placement
+from headworks_exact.options import Options
+from headworks_exact.search import search
 from hetero_cases import profiled
 from small_requests import word_count
 
@@ -39,7 +39,7 @@ def test_the_schedulers_of_its_objective_are_asked_for_three_tenths_of_the_deadl
 def test_a_plan_is_offered_only_where_some_task_runs_nowhere(request_, others, monkeypatch):
     offered = []
     for module in ("search", "throughput"):
-        monkeypatch.setattr(f"headgate_exact.{module}.offer", offered.append)
+        monkeypatch.setattr(f"headworks_exact.{module}.offer", offered.append)
     host = PluginHost.load(("optimal", *others))
     patient = attrs.evolve(request_, limits=attrs.evolve(request_.limits, deadline=60.0))
     plan = host.schedule("optimal", patient, Options(effort=0.005))

@@ -8,7 +8,7 @@ from functools import cache
 import attrs
 import pytest
 
-from headgate.model import (
+from headworks.model import (
     Cluster,
     Flow,
     FrozenMap,
@@ -23,12 +23,12 @@ from headgate.model import (
     Stream,
     TaskSample,
 )
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.testing.brute import placeable
-from headgate_exact.options import Options
-from headgate_exact.placement import place
-from headgate_exact.solver import Budget
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.testing.brute import placeable
+from headworks_exact.options import Options
+from headworks_exact.placement import place
+from headworks_exact.solver import Budget
 from hetero_cases import profiled
 from random_requests import random_request
 from small_requests import component, node, request, topology

@@ -8,8 +8,8 @@ import sys
 
 SCRIPT = """
 import os, signal, sys, threading
-import headgate_exact.feasibility as throughput
-from headgate.cli.main import main
+import headworks_exact.feasibility as throughput
+from headworks.cli.main import main
 
 search, calls = throughput.solve, []
 

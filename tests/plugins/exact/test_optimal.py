@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 from ortools.linear_solver import pywraplp
 
-from headgate.model import ENDED_EARLY, NOT_SEARCHED, Flow, Metrics, Resources, Status
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem, packing
-from headgate.problem.check import check_plan
-from headgate.problem.profiles import FULL, Profiled
-from headgate.testing.brute import placeable
-from headgate.testing.build import SMALL, SeededDice, build_request
-from headgate.toolbox.instance_counts import InstanceCounts
-from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
-from headgate_exact import placement, solver
-from headgate_exact.classes import Classes
-from headgate_exact.options import Options
-from headgate_exact.plugin import optimal
-from headgate_exact.relaxation import highest_factor
-from headgate_hetero.workloads import micro_benchmark as throughput_benchmark
+from headworks.model import ENDED_EARLY, NOT_SEARCHED, Flow, Metrics, Resources, Status
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem, packing
+from headworks.problem.check import check_plan
+from headworks.problem.profiles import FULL, Profiled
+from headworks.testing.brute import placeable
+from headworks.testing.build import SMALL, SeededDice, build_request
+from headworks.toolbox.instance_counts import InstanceCounts
+from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
+from headworks_exact import placement, solver
+from headworks_exact.classes import Classes
+from headworks_exact.options import Options
+from headworks_exact.plugin import optimal
+from headworks_exact.relaxation import highest_factor
+from headworks_hetero.workloads import micro_benchmark as throughput_benchmark
 from hetero_cases import profiled
 from small_requests import component, node, request, topology
 from tight_heaps import six_heaps, tight_heaps
@@ -188,11 +188,11 @@ def test_memory_slots_and_profiles_that_are_not_there():
 
 
 def test_without_or_tools_the_plan_names_the_extra(monkeypatch):
-    monkeypatch.setattr("headgate_exact.search.find_spec", lambda name: None)
+    monkeypatch.setattr("headworks_exact.search.find_spec", lambda name: None)
     plan = run(micro_benchmark("linear", BenchmarkSetting()))
     assert plan.status is Status.INFEASIBLE
     (reason,) = plan.reasons  # and nothing of room that there is
-    assert "pip install 'headgate[exact]'" in reason.message
+    assert "pip install 'headworks[exact]'" in reason.message
 
 
 @pytest.mark.parametrize("met", [0.0, 5.0])

@@ -7,17 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from headgate.model import Kind, Stream
-from headgate.problem import Problem
-from headgate_exact import placement, pricing
-from headgate_exact.classes import Classes
-from headgate_exact.options import Options
-from headgate_exact.pattern_model import PatternModel
-from headgate_exact.patterns import PatternBuilder, joined
-from headgate_exact.placement import place
-from headgate_exact.pricing import Implicit, Lagrangian, generate
-from headgate_exact.solver import Budget
-from headgate_exact.start import start
+from headworks.model import Kind, Stream
+from headworks.problem import Problem
+from headworks_exact import placement, pricing
+from headworks_exact.classes import Classes
+from headworks_exact.options import Options
+from headworks_exact.pattern_model import PatternModel
+from headworks_exact.patterns import PatternBuilder, joined
+from headworks_exact.placement import place
+from headworks_exact.pricing import Implicit, Lagrangian, generate
+from headworks_exact.solver import Budget
+from headworks_exact.start import start
 from random_requests import random_request
 from small_requests import component, node, request, topology
 

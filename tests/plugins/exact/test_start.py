@@ -8,14 +8,14 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.model import Status
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
-from headgate_exact import placement
-from headgate_exact.options import Options
-from headgate_exact.plugin import optimal
-from headgate_exact.start import packings, start
+from headworks.model import Status
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
+from headworks_exact import placement
+from headworks_exact.options import Options
+from headworks_exact.plugin import optimal
+from headworks_exact.start import packings, start
 from small_requests import component, node, request, topology
 
 HOST = PluginHost().with_plugin("optimal", optimal)

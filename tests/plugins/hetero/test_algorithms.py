@@ -6,15 +6,15 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.model import Component, FrozenMap, Kind, Limits, Metrics, Resources, Slot, Status, TaskSample
-from headgate.plugins.host import PluginHost
-from headgate.toolbox.instance_counts import InstanceCounts
-from headgate_hetero.by_task import ByTask
-from headgate_hetero.first_assignment import first_assignment
-from headgate_hetero.maximize_throughput import hottest, maximize_throughput
-from headgate_hetero.options import Options
-from headgate_hetero.plugin import hetero
-from headgate_hetero.workloads import BOLTS, micro_benchmark
+from headworks.model import Component, FrozenMap, Kind, Limits, Metrics, Resources, Slot, Status, TaskSample
+from headworks.plugins.host import PluginHost
+from headworks.toolbox.instance_counts import InstanceCounts
+from headworks_hetero.by_task import ByTask
+from headworks_hetero.first_assignment import first_assignment
+from headworks_hetero.maximize_throughput import hottest, maximize_throughput
+from headworks_hetero.options import Options
+from headworks_hetero.plugin import hetero
+from headworks_hetero.workloads import BOLTS, micro_benchmark
 from hetero_cases import profiled
 
 

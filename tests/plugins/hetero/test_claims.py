@@ -3,19 +3,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headgate.model.validate import check_request
-from headgate_hetero.options import Options
-from headgate_hetero.planning import as_printed
-from headgate_hetero.plugin import hetero
-from headgate_hetero.utilisation import compare_with_default, weights
+from headworks.model.validate import check_request
+from headworks_hetero.options import Options
+from headworks_hetero.planning import as_printed
+from headworks_hetero.plugin import hetero
+from headworks_hetero.utilisation import compare_with_default, weights
 from hetero_cases import profiled
 
-CLAIMS = {claim.id: claim for claim in hetero.headgate_evidence().claims}
-WORKLOADS = {workload.name: workload for workload in hetero.headgate_evidence().workloads}
+CLAIMS = {claim.id: claim for claim in hetero.headworks_evidence().claims}
+WORKLOADS = {workload.name: workload for workload in hetero.headworks_evidence().workloads}
 
 
 def test_every_table_is_listed():
-    assert len(CLAIMS) == len(hetero.headgate_evidence().claims)
+    assert len(CLAIMS) == len(hetero.headworks_evidence().claims)
     assert sum(each.source == "Table 4" for each in CLAIMS.values()) == 9
     assert sum(each.source == "Table 5" for each in CLAIMS.values()) == 9
 

@@ -8,18 +8,18 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.model import Component, Kind, Limits, Node, Resources, Status
-from headgate.plugins.host import PluginHost
-from headgate.testing.build import SeededDice
-from headgate.testing.profiled import build_profiled
-from headgate.toolbox.instance_counts import InstanceCounts
-from headgate_hetero.options import Options, PlusOptions
-from headgate_hetero.planning import as_printed
-from headgate_hetero.plus import hetero_plus
-from headgate_hetero.plus.best_response import best_of_one, best_of_two
-from headgate_hetero.plus.exchange import exchange
-from headgate_hetero.plus.improve import improved
-from headgate_hetero.workloads import BENCH, SHAPES, bench, micro_benchmark
+from headworks.model import Component, Kind, Limits, Node, Resources, Status
+from headworks.plugins.host import PluginHost
+from headworks.testing.build import SeededDice
+from headworks.testing.profiled import build_profiled
+from headworks.toolbox.instance_counts import InstanceCounts
+from headworks_hetero.options import Options, PlusOptions
+from headworks_hetero.planning import as_printed
+from headworks_hetero.plus import hetero_plus
+from headworks_hetero.plus.best_response import best_of_one, best_of_two
+from headworks_hetero.plus.exchange import exchange
+from headworks_hetero.plus.improve import improved
+from headworks_hetero.workloads import BENCH, SHAPES, bench, micro_benchmark
 from hetero_cases import profiled
 from tiers import cases
 

@@ -10,21 +10,21 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.control.autoscale import Fleet
-from headgate.control.loop import Control, Loop
-from headgate.model import Flow, FrozenMap, Kind, Metrics, Observation, TaskSample
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate.testing.build import SeededDice, build_request
-from headgate_nstorm.cases import case_of, loads
-from headgate_nstorm.deployment import deal, rounds
-from headgate_nstorm.evidence.workloads import computation, word_count
-from headgate_nstorm.gains import Gains
-from headgate_nstorm.migration import Feasibility, pinned
-from headgate_nstorm.options import Options
-from headgate_nstorm.plugin import otd
-from headgate_nstorm.workers import Workers
+from headworks.control.autoscale import Fleet
+from headworks.control.loop import Control, Loop
+from headworks.model import Flow, FrozenMap, Kind, Metrics, Observation, TaskSample
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks.testing.build import SeededDice, build_request
+from headworks_nstorm.cases import case_of, loads
+from headworks_nstorm.deployment import deal, rounds
+from headworks_nstorm.evidence.workloads import computation, word_count
+from headworks_nstorm.gains import Gains
+from headworks_nstorm.migration import Feasibility, pinned
+from headworks_nstorm.options import Options
+from headworks_nstorm.plugin import otd
+from headworks_nstorm.workers import Workers
 from memory_engine import ElasticEngine, Machine
 from random_requests import random_request
 from small_requests import at, component, node, request, topology
@@ -167,7 +167,7 @@ def two_nodes(a, b, **more):
 def test_the_analysis_says_which_case_it_is(a, b, state, replan):
     asked = two_nodes(a, b)
     seen = Observation(cluster=asked.cluster, topologies=asked.topologies, assignment=asked.assignment)
-    verdict = otd.headgate_analyse(seen, Options())
+    verdict = otd.headworks_analyse(seen, Options())
     assert (verdict.state, verdict.replan) == (state, replan)
     assert verdict.reasons
 
@@ -175,7 +175,7 @@ def test_the_analysis_says_which_case_it_is(a, b, state, replan):
 def test_a_task_that_runs_nowhere_calls_for_a_plan():
     asked = two_nodes(50, 20)
     seen = Observation(cluster=asked.cluster, topologies=asked.topologies)
-    assert otd.headgate_analyse(seen, Options()).state == "unassigned"
+    assert otd.headworks_analyse(seen, Options()).state == "unassigned"
 
 
 def test_a_long_queue_is_high_load_too():
@@ -188,7 +188,7 @@ def test_a_long_queue_is_high_load_too():
 
 
 def planned(asked, options=None):
-    plan = otd.headgate_schedule(asked, options or Options())
+    plan = otd.headworks_schedule(asked, options or Options())
     assert check_plan(Problem.of(asked), plan) == ()
     return plan
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.evidence.variants import improve
-from headgate.model import FrozenMap, Plan, Slot
-from headgate.plugins.host import PluginHost
-from headgate_priority.improvements import lacking, least_lacking
-from headgate_priority.plugin import sps, sps_v2
-from headgate_priority.workloads import USE_CASE_1, use_case
+from headworks.evidence.variants import improve
+from headworks.model import FrozenMap, Plan, Slot
+from headworks.plugins.host import PluginHost
+from headworks_priority.improvements import lacking, least_lacking
+from headworks_priority.plugin import sps, sps_v2
+from headworks_priority.workloads import USE_CASE_1, use_case
 
 HOST = PluginHost().with_plugin("sps", sps).with_plugin("sps-v2", sps_v2)
-IMPROVEMENTS = {each.id: each for each in sps_v2.headgate_evidence().improvements}
+IMPROVEMENTS = {each.id: each for each in sps_v2.headworks_evidence().improvements}
 
 
 @pytest.mark.parametrize(

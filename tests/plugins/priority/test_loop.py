@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import attrs
 
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.model import Observation
-from headgate.plugins.host import PluginHost
-from headgate_priority.plugin import dps
-from headgate_priority.workloads import USE_CASE_1, use_case
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.model import Observation
+from headworks.plugins.host import PluginHost
+from headworks_priority.plugin import dps
+from headworks_priority.workloads import USE_CASE_1, use_case
 from memory_engine import Engine, Machine
 
 OFF, ON = use_case(USE_CASE_1, 16, ()), use_case(USE_CASE_1, 16, ("EventTP1", "EventTP2"))

@@ -7,12 +7,12 @@ from collections import Counter
 import attrs
 import pytest
 
-from headgate.control.loop import judge
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
-from headgate_priority.plugin import dps, sps, sps_v2
-from headgate_priority.workloads import USE_CASE_1, USE_CASE_2, use_case
+from headworks.control.loop import judge
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks_priority.options import DpsOptions, SpsOptions, SpsV2Options
+from headworks_priority.plugin import dps, sps, sps_v2
+from headworks_priority.workloads import USE_CASE_1, USE_CASE_2, use_case
 from small_requests import component, node, request, topology
 
 EVENTS = ("EventTP1", "EventTP2")
@@ -33,7 +33,7 @@ def counts(plan, rows):
 
 
 def checked(plugin, asked, options):
-    plan = plugin.headgate_schedule(asked, options)
+    plan = plugin.headworks_schedule(asked, options)
     assert check_plan(Problem.of(asked), plan) == ()
     return plan
 

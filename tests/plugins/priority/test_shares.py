@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate_priority.claimants import Claimant
-from headgate_priority.options import DpsOptions, SpsOptions, SpsV2Options
-from headgate_priority.shares import dps, rounded, sps, sps_v2
+from headworks_priority.claimants import Claimant
+from headworks_priority.options import DpsOptions, SpsOptions, SpsV2Options
+from headworks_priority.shares import dps, rounded, sps, sps_v2
 
 U1 = ((1, 8, 4), (1, 8, 4), (2, 4, 2), (2, 4, 2))
 U2 = ((1, 16, 8), (2, 8, 4))

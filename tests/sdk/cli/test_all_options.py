@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from headgate.cli.main import headgate
+from headworks.cli.main import headworks
 
 PAGE = Path(__file__).parents[3] / "docs" / "commands.md"
 
@@ -23,7 +23,7 @@ def commands(command, *words):
             yield from commands(command.get_command(context, name), *words, name)
 
 
-EVERY = dict(commands(headgate))
+EVERY = dict(commands(headworks))
 RUN = {words: each for words, each in EVERY.items() if not isinstance(each, click.Group) or each.invoke_without_command}
 
 

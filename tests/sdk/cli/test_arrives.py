@@ -10,18 +10,18 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.defaults import keys
-from headgate.cli.main import headgate
-from headgate.control import loop
-from headgate.control.autoscale import Fleet
-from headgate.control.journal import read_journal
-from headgate.documents import read, write
-from headgate.errors import DocumentError
-from headgate.hooks import Description, Verdict, hookimpl
-from headgate.model import Metrics, Observation, Plan, Profile, TaskSample
-from headgate.model.knowledge import Knowledge, ProfileFit
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
+from headworks.cli.defaults import keys
+from headworks.cli.main import headworks
+from headworks.control import loop
+from headworks.control.autoscale import Fleet
+from headworks.control.journal import read_journal
+from headworks.documents import read, write
+from headworks.errors import DocumentError
+from headworks.hooks import Description, Verdict, hookimpl
+from headworks.model import Metrics, Observation, Plan, Profile, TaskSample
+from headworks.model.knowledge import Knowledge, ProfileFit
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
 from memory_engine import ElasticEngine, Machine
 from small_requests import component, node, request, topology
 
@@ -41,15 +41,15 @@ class Judge:
         self.replan, self.asked = replan, []
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Remember.", options=Options)
 
     @hookimpl
-    def headgate_analyse(self, observation):
+    def headworks_analyse(self, observation):
         return Verdict(replan=self.replan)
 
     @hookimpl
-    def headgate_schedule(self, request, options):
+    def headworks_schedule(self, request, options):
         self.asked.append((request, options))
         return Problem.of(request).plan([0, 1])
 
@@ -80,17 +80,17 @@ class Windowed(ElasticEngine):
     """An engine that remembers how it was opened, and how long it was to measure."""
 
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         self.opened = (tuple(application), address)
         return contextlib.nullcontext(self.machine)
 
     @hookimpl
-    def headgate_observe(self, target, window):
+    def headworks_observe(self, target, window):
         self.windows.append(window)
         return target.seen
 
     @hookimpl
-    def headgate_intake(self, target):
+    def headworks_intake(self, target):
         return Sources()
 
 
@@ -101,21 +101,21 @@ class Important:
         self.drains = []
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Important.")
 
     @hookimpl
-    def headgate_prioritise(self, observation, address):
+    def headworks_prioritise(self, observation, address):
         topologies = [attrs.evolve(each, priority=int(address)) for each in observation.topologies]
         return attrs.evolve(observation, topologies=tuple(topologies))
 
     @hookimpl
-    def headgate_reschedule(self, change, drain):
+    def headworks_reschedule(self, change, drain):
         self.drains.append(drain)
         return change.execute()
 
     @hookimpl
-    def headgate_recover(self):
+    def headworks_recover(self):
         return ()
 
 
@@ -306,16 +306,16 @@ def toml(value):
 def invoke(seen, command, table, words, monkeypatch):
     monkeypatch.chdir(seen.folder)
     lines = [f"{name} = {toml(value)}" for name, value in table.items()]
-    (seen.folder / "headgate.toml").write_text("\n".join([f"[{command}]", *lines]))
+    (seen.folder / "headworks.toml").write_text("\n".join([f"[{command}]", *lines]))
     arguments = COMMANDS[command][2]
-    seen.said = CliRunner().invoke(headgate, [command, "--config", "headgate.toml", *words, *arguments])
+    seen.said = CliRunner().invoke(headworks, [command, "--config", "headworks.toml", *words, *arguments])
     assert seen.said.exit_code == 0, seen.said.output
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_option_is_left_out(command):
-    context = click.Context(headgate)
-    found = headgate.get_command(context, command)
+    context = click.Context(headworks)
+    found = headworks.get_command(context, command)
     assert set(COMMANDS[command][0]) == set(keys(found, context))
     arguments = [each.name for each in found.get_params(context) if isinstance(each, click.Argument)]
     assert arguments == {"run": ["application"], "plan": ["request"], "compare": ["requests"]}[command]

@@ -6,11 +6,11 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from headgate.api import Comparison
-from headgate.cli.main import headgate
-from headgate.documents import loads, write
-from headgate.documents.schema import schema_of
-from headgate.plugins.host import PluginHost
+from headworks.api import Comparison
+from headworks.cli.main import headworks
+from headworks.documents import loads, write
+from headworks.documents.schema import schema_of
+from headworks.plugins.host import PluginHost
 from small_requests import component, node, request, topology, word_count
 
 
@@ -21,7 +21,7 @@ def place(tmp_path):
 
 
 def invoke(*words, **more):
-    return CliRunner().invoke(headgate, ["compare", *map(str, words)], **more)
+    return CliRunner().invoke(headworks, ["compare", *map(str, words)], **more)
 
 
 def test_every_scheduler_is_compared_unless_some_are_named(place):
@@ -79,8 +79,8 @@ def test_the_gap_to_the_proven_optimum_stands_beside_every_scheduler(place):
 
 
 def test_the_table_says_what_was_not_searched(monkeypatch):
-    monkeypatch.setattr("headgate_exact.placement.CLASSES", 3)
-    done = CliRunner().invoke(headgate, ["compare", "dstorm:linear", "-s", "optimal"])
+    monkeypatch.setattr("headworks_exact.placement.CLASSES", 3)
+    done = CliRunner().invoke(headworks, ["compare", "dstorm:linear", "-s", "optimal"])
     assert done.exit_code == 0
     assert "ok, not searched" in done.stdout
     assert "no plan has less" not in done.stdout

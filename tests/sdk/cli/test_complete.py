@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shell import headgate
+from shell import headworks
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ from shell import headgate
     ],
 )
 def test_names_of_plugins_and_of_what_they_have_are_completed(typed, names):
-    words = ["headgate", *typed.split()]
-    done = headgate(COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1), _HEADGATE_COMPLETE="bash_complete")
+    words = ["headworks", *typed.split()]
+    done = headworks(COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1), _HEADWORKS_COMPLETE="bash_complete")
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == names, done.stderr
 
 
 def test_a_request_that_is_no_workload_is_a_file():
-    words = "headgate plan req"
-    done = headgate(COMP_WORDS=words, COMP_CWORD="2", _HEADGATE_COMPLETE="bash_complete")
+    words = "headworks plan req"
+    done = headworks(COMP_WORDS=words, COMP_CWORD="2", _HEADWORKS_COMPLETE="bash_complete")
     assert done.stdout == "file,\n"

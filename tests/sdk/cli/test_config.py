@@ -1,4 +1,4 @@
-"""`--config headgate.toml`: what is not understood in it is refused, by name and before anything is done."""
+"""`--config headworks.toml`: what is not understood in it is refused, by name and before anything is done."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
-from headgate.documents import dumps, write
-from headgate.errors import DocumentError
+from headworks.cli.main import headworks
+from headworks.documents import dumps, write
+from headworks.errors import DocumentError
 from plugin_folder import install
-from shell import headgate as run
+from shell import headworks as run
 from small_requests import word_count
 
-FOUND = "headgate.toml: /run/windw: unknown key, did you mean window?"
+FOUND = "headworks.toml: /run/windw: unknown key, did you mean window?"
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 REFUSED = {
     "unknown table": (
@@ -53,7 +53,7 @@ REFUSED = {
     "a word": ("[plan]\nseed = 'x'", "/plan/seed", "'x' is not a valid integer"),
     "a truth": ("[plan]\njson = 'perhaps'", "/plan/json", "'perhaps' is not a valid boolean"),
     "options that are none": ("[plan]\noptions = ['beta=0']", "/plan/options", "is no table of options"),
-    "not TOML": ("[plan", "", "headgate.toml cannot be read: "),
+    "not TOML": ("[plan", "", "headworks.toml cannot be read: "),
 }
 
 
@@ -63,8 +63,8 @@ def invoke(tmp_path, monkeypatch):
     write(tmp_path / "request.json", word_count())
 
     def called(text, *words):
-        (tmp_path / "headgate.toml").write_text(text)
-        return CliRunner().invoke(headgate, ["plan", "--config", "headgate.toml", "request.json", *words])
+        (tmp_path / "headworks.toml").write_text(text)
+        return CliRunner().invoke(headworks, ["plan", "--config", "headworks.toml", "request.json", *words])
 
     return called
 
@@ -75,7 +75,7 @@ def test_what_is_not_understood_is_refused_at_its_place(invoke, text, where, wor
     assert isinstance(done.exception, DocumentError), done.output
     assert done.exception.pointer == where
     assert words in done.exception.message
-    assert "headgate.toml" in str(done.exception)
+    assert "headworks.toml" in str(done.exception)
     assert done.stdout == ""
 
 
@@ -91,7 +91,7 @@ def test_a_name_may_be_written_either_way(invoke, name):
 
 
 def test_a_file_that_is_not_there_is_wrong_use():
-    done = CliRunner().invoke(headgate, ["plan", "--config", "missing.toml", "request.json"])
+    done = CliRunner().invoke(headworks, ["plan", "--config", "missing.toml", "request.json"])
     assert done.exit_code == 2
     assert "missing.toml" in done.stderr
 
@@ -103,8 +103,8 @@ def test_an_option_of_the_file_that_the_scheduler_does_not_have_is_refused(invok
 
 def test_the_table_of_a_command_that_is_set_aside_is_passed_over(tmp_path):
     install(tmp_path, "broken-commands", {}, commands="acme = no_such_module:command")
-    (tmp_path / "headgate.toml").write_text("[plan]\nscheduler = 'even'\n[acme]\nsomething = 1\n")
-    words = ("plan", "-", "--config", str(tmp_path / "headgate.toml"))
+    (tmp_path / "headworks.toml").write_text("[plan]\nscheduler = 'even'\n[acme]\nsomething = 1\n")
+    words = ("plan", "-", "--config", str(tmp_path / "headworks.toml"))
     done = run(*words, stdin=dumps(word_count()), PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
 
@@ -120,30 +120,30 @@ def test_the_file_of_the_folder_or_of_one_above_holds_for_every_command(tmp_path
     (tmp_path / "inner").mkdir()
     monkeypatch.chdir(tmp_path / "inner")
     write(tmp_path / "request.json", word_count())
-    (tmp_path / "headgate.toml").write_text(
+    (tmp_path / "headworks.toml").write_text(
         "[plan]\nscheduler = 'even'\n[why]\nscheduler = 'otd'\n[doctor]\njson = true\n"
     )
-    done = CliRunner().invoke(headgate, ["plan", "../request.json", "--json"])
+    done = CliRunner().invoke(headworks, ["plan", "../request.json", "--json"])
     assert json.loads(done.stdout)["provenance"]["scheduler"] == "even"
-    assert isinstance(json.loads(CliRunner().invoke(headgate, ["doctor"]).stdout), list)
-    done = CliRunner().invoke(headgate, ["plan", "../request.json", "--json", "-s", "isolation"])
+    assert isinstance(json.loads(CliRunner().invoke(headworks, ["doctor"]).stdout), list)
+    done = CliRunner().invoke(headworks, ["plan", "../request.json", "--json", "-s", "isolation"])
     assert json.loads(done.stdout)["provenance"]["scheduler"] == "isolation"
-    (tmp_path / "inner" / "headgate.toml").write_text("[plan]\nscheduler = 'dstorm'\n")
-    done = CliRunner().invoke(headgate, ["plan", "../request.json", "--json"])
+    (tmp_path / "inner" / "headworks.toml").write_text("[plan]\nscheduler = 'dstorm'\n")
+    done = CliRunner().invoke(headworks, ["plan", "../request.json", "--json"])
     assert json.loads(done.stdout)["provenance"]["scheduler"] == "dstorm"
     (tmp_path / "other.toml").write_text("[plan]\nscheduler = 'isolation'\n")
-    done = CliRunner().invoke(headgate, ["plan", "../request.json", "--json", "--config", "../other.toml"])
+    done = CliRunner().invoke(headworks, ["plan", "../request.json", "--json", "--config", "../other.toml"])
     assert json.loads(done.stdout)["provenance"]["scheduler"] == "isolation"
-    (tmp_path / "inner" / "headgate.toml").write_text("[pln]\n")
-    done = CliRunner().invoke(headgate, ["plan", "../request.json"])
+    (tmp_path / "inner" / "headworks.toml").write_text("[pln]\n")
+    done = CliRunner().invoke(headworks, ["plan", "../request.json"])
     assert isinstance(done.exception, DocumentError)
-    assert (done.exception.pointer, done.exception.source) == ("/pln", str(tmp_path / "inner" / "headgate.toml"))
+    assert (done.exception.pointer, done.exception.source) == ("/pln", str(tmp_path / "inner" / "headworks.toml"))
 
 
 def test_what_the_file_switches_on_the_command_line_switches_off(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "request.json", word_count())
-    (tmp_path / "headgate.toml").write_text("[run]\nengine = 'sim'\nscheduler = 'even'\nshadow = true\nrounds = 1\n")
+    (tmp_path / "headworks.toml").write_text("[run]\nengine = 'sim'\nscheduler = 'even'\nshadow = true\nrounds = 1\n")
     for words, outcome in (((), "unchanged"), (("--no-shadow",), "executed")):
         done = run("run", *words, "--window", "1", "--json", "request.json")
         assert json.loads(done.stdout)["outcome"] == outcome, done.stderr
@@ -151,8 +151,8 @@ def test_what_the_file_switches_on_the_command_line_switches_off(tmp_path, monke
 
 def test_options_of_the_file_reach_a_command_that_takes_any(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "headgate.toml").write_text("[conform.options]\nspread = true\n")
-    done = CliRunner().invoke(headgate, ["conform", "even"])
+    (tmp_path / "headworks.toml").write_text("[conform.options]\nspread = true\n")
+    done = CliRunner().invoke(headworks, ["conform", "even"])
     assert "even: no option 'spread'" in str(done.exception)
 
 
@@ -165,31 +165,31 @@ def broken(request, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "request.json", word_count())
     text, reason = BROKEN[request.param]
-    (tmp_path / "headgate.toml").write_text(text)
+    (tmp_path / "headworks.toml").write_text(text)
     return reason
 
 
 @pytest.mark.parametrize("words", ["", "plan", "run", "serve", "serve storm", "spark up", "schema", "doctor"])
 def test_a_broken_file_stops_no_help(broken, words):
-    done = CliRunner().invoke(headgate, [*words.split(), "--help"])
-    assert (done.exit_code, done.stdout.startswith(f"Usage: headgate {words}".strip())) == (0, True)
+    done = CliRunner().invoke(headworks, [*words.split(), "--help"])
+    assert (done.exit_code, done.stdout.startswith(f"Usage: headworks {words}".strip())) == (0, True)
     assert (broken in done.stderr) == bool(words)
 
 
 def test_the_doctor_says_what_is_wrong_with_a_broken_file(broken):
-    done = CliRunner().invoke(headgate, ["doctor", "--json"])
-    found = next(each for each in json.loads(done.stdout) if each["subject"] == "headgate.toml")
+    done = CliRunner().invoke(headworks, ["doctor", "--json"])
+    found = next(each for each in json.loads(done.stdout) if each["subject"] == "headworks.toml")
     assert (done.exit_code, found["status"], broken in found["detail"]) == (3, "broken", True)
 
 
 @pytest.mark.parametrize("words", ["plan request.json", "plan", "schema", "run app.py", "serve storm", "spark status"])
 def test_a_broken_file_is_refused_by_what_may_need_it(broken, words):
-    done = CliRunner().invoke(headgate, words.split())
+    done = CliRunner().invoke(headworks, words.split())
     assert isinstance(done.exception, DocumentError), done.output
     assert (broken in str(done.exception), done.stdout) == (True, "")
 
 
 def test_a_file_that_is_named_stands_for_one_that_is_broken(broken, tmp_path):
     (tmp_path / "other.toml").write_text("[plan]\nscheduler = 'isolation'\n")
-    done = CliRunner().invoke(headgate, ["plan", "request.json", "--json", "--config", "other.toml"])
+    done = CliRunner().invoke(headworks, ["plan", "request.json", "--json", "--config", "other.toml"])
     assert json.loads(done.stdout)["provenance"]["scheduler"] == "isolation"

@@ -1,4 +1,4 @@
-"""`headgate conform`: what fails comes with the rule, the request that breaks it, and the command to see it again."""
+"""`headworks conform`: what fails comes with the rule, the request that breaks it, and the command to see it again."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import subprocess
 
 import pytest
 
-from headgate.testing import ENGINE_RULES, RULES
+from headworks.testing import ENGINE_RULES, RULES
 from patience import PATIENCE
 from plugin_folder import install
-from shell import HEADGATE, headgate
+from shell import HEADWORKS, headworks
 
 PICKY = """
 import os
 import attrs
-from headgate.hooks import Description, hookimpl
-from headgate.testing import FirstFit
+from headworks.hooks import Description, hookimpl
+from headworks.testing import FirstFit
 
 @attrs.frozen(kw_only=True)
 class Options:
@@ -28,16 +28,16 @@ class Options:
 
 class Plugin:
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="picky", options=Options)
 
     @hookimpl
-    def headgate_schedule(self, problem, options):
+    def headworks_schedule(self, problem, options):
         if options.loud:
             os.write(1, b"native noise\\n")
         if options.wrong and problem.n > 2:
             raise IndexError("three is a crowd")
-        return FirstFit().headgate_schedule(problem)
+        return FirstFit().headworks_schedule(problem)
 
 plugin = Plugin()
 """
@@ -51,7 +51,7 @@ def environment(tmp_path):
 
 def conform(environment, *words):
     return subprocess.run(
-        [HEADGATE, "conform", *map(str, words)], capture_output=True, text=True, env=environment, timeout=600
+        [HEADWORKS, "conform", *map(str, words)], capture_output=True, text=True, env=environment, timeout=600
     )
 
 
@@ -67,7 +67,7 @@ def test_what_fails_can_be_seen_again_by_the_command_that_is_told(tmp_path, envi
     at = next(index for index, line in enumerate(told) if line.startswith("answers: "))
     assert told[at].endswith("A request of 3 tasks on 0 nodes breaks it.")
     again = subprocess.run(
-        [HEADGATE, *shlex.split(told[at + 1])[1:]], capture_output=True, text=True, env=environment, timeout=240
+        [HEADWORKS, *shlex.split(told[at + 1])[1:]], capture_output=True, text=True, env=environment, timeout=240
     )
     assert again.returncode == 3
     assert "raised IndexError: three is a crowd" in again.stderr
@@ -85,46 +85,46 @@ def test_options_are_those_of_all_rules_and_of_other_processes(environment):
 
 def test_every_rule_can_be_explained():
     for rule in RULES:
-        said = headgate("conform", "--explain", rule.id, "--json")
+        said = headworks("conform", "--explain", rule.id, "--json")
         assert json.loads(said.stdout)["statement"] == rule.statement
-    assert "did you mean silent?" in headgate("conform", "--explain", "silnt").stderr
-    assert "Missing argument" in headgate("conform").stderr
+    assert "did you mean silent?" in headworks("conform", "--explain", "silnt").stderr
+    assert "Missing argument" in headworks("conform").stderr
 
 
 def test_an_engine_is_tried_on_an_application():
-    done = headgate("conform", "sim", "dstorm:linear", "--patience", "120", "--json", "--", "--style", "worker")
+    done = headworks("conform", "sim", "dstorm:linear", "--patience", "120", "--json", "--", "--style", "worker")
     rows = {row["rule"]: row for row in json.loads(done.stdout)["rows"]}
     assert done.returncode == 0
     assert rows["node-lost"]["status"] == rows["rollback-of-nothing"]["status"] == "ok"
     assert rows["ended"]["status"] == "skipped"
     assert done.stderr.splitlines()[0] == f"sim: {len(ENGINE_RULES) + 1} steps"
-    nothing = headgate("conform", "sim")
+    nothing = headworks("conform", "sim")
     assert nothing.returncode == 2
     assert "REQUEST" in nothing.stderr
     rule = ENGINE_RULES[-1]
-    assert json.loads(headgate("conform", "--explain", rule.id, "--json").stdout)["statement"] == rule.statement
-    assert headgate("conform", "sim", "dstorm:linear", "--window", "nan").returncode == 2
+    assert json.loads(headworks("conform", "--explain", rule.id, "--json").stdout)["statement"] == rule.statement
+    assert headworks("conform", "sim", "dstorm:linear", "--window", "nan").returncode == 2
 
 
 @pytest.mark.parametrize("wrong", [["nosuch"], ["even", "-o", "x=1"], ["storm", "storm:word-count"]])
 def test_what_there_is_not_is_refused_before_anything_is_said(wrong):
-    done = headgate("conform", *wrong)
+    done = headworks("conform", *wrong)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
 
 
 @pytest.mark.parametrize("application", [[], ["storm:word-count"]])
 def test_an_engine_that_cannot_be_opened_is_refused_with_the_way_there_is(application):
-    done = headgate("conform", "storm", *application)
+    done = headworks("conform", "storm", *application)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("headgate: storm asks for its plans by itself and cannot be opened from here: ")
-    assert "headgate.testing.EngineContract whose EngineTrial has an `opener`" in done.stderr
+    assert done.stderr.startswith("headworks: storm asks for its plans by itself and cannot be opened from here: ")
+    assert "headworks.testing.EngineContract whose EngineTrial has an `opener`" in done.stderr
 
 
 def test_a_terminal_shows_which_rule_is_tried_and_the_data_is_data_alone(tmp_path):
     reader, terminal = os.openpty()
     with (tmp_path / "rows.json").open("wb") as rows:
         process = subprocess.Popen(
-            [HEADGATE, "conform", "even", "--json"],
+            [HEADWORKS, "conform", "even", "--json"],
             stdout=rows,
             stderr=terminal,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from headgate.cli.findings import examine
-from headgate.hooks import Description, Finding, hookimpl
-from headgate.plugins.host import PluginHost
-from headgate.plugins.loading import SHADOWED, Quarantined, Registry
+from headworks.cli.findings import examine
+from headworks.hooks import Description, Finding, hookimpl
+from headworks.plugins.host import PluginHost
+from headworks.plugins.loading import SHADOWED, Quarantined, Registry
 
 
 def findings():
@@ -40,7 +40,7 @@ def test_what_is_set_aside_is_broken_and_says_how_to_go_on():
         finding = next(each for each in found if each.subject == subject)
         assert finding.status == "broken"
         assert "ImportError: x" in finding.detail
-        assert "HEADGATE_DISABLE_PLUGINS" in finding.fix
+        assert "HEADWORKS_DISABLE_PLUGINS" in finding.fix
 
 
 def test_who_has_the_name_of_a_built_in_plugin_is_not_told_to_switch_that_one_off():
@@ -53,11 +53,11 @@ class Needy:
     """Need something that is not there."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary=self.__doc__)
 
     @hookimpl
-    def headgate_needs(self):
+    def headworks_needs(self):
         return (Finding.of_package("no-such-package", "pip install 'acme[all]'"),)
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
-from headgate.errors import DocumentError, PluginError
+from headworks.cli.main import headworks
+from headworks.errors import DocumentError, PluginError
 
 
 @pytest.fixture(scope="module")
@@ -14,13 +14,13 @@ def place(tmp_path_factory):
     """A journal of two rounds on the simulated engine; the first moves tasks."""
     found = tmp_path_factory.mktemp("journal") / "rounds.jsonl"
     words = ("--engine", "sim", "-s", "dstorm", "--rounds", "2", "--replan", "--window", "2", "--journal", str(found))
-    done = CliRunner().invoke(headgate, ["run", *words, "dstorm:linear"])
+    done = CliRunner().invoke(headworks, ["run", *words, "dstorm:linear"])
     assert done.exit_code == 0, done.output
     return found
 
 
 def invoke(*words):
-    return CliRunner().invoke(headgate, ["journal", *map(str, words)])
+    return CliRunner().invoke(headworks, ["journal", *map(str, words)])
 
 
 def data(*words):

@@ -9,28 +9,28 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-import headgate_schemas
-from headgate.cli.main import headgate
-from headgate.cli.output import WIDTH
-from headgate.hooks import Description, hookimpl
-from headgate.model import Cluster, Resources
-from headgate.model.evidence import Claim, Evidence, Improvement, Workload
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
+import headworks_schemas
+from headworks.cli.main import headworks
+from headworks.cli.output import WIDTH
+from headworks.hooks import Description, hookimpl
+from headworks.model import Cluster, Resources
+from headworks.model.evidence import Claim, Evidence, Improvement, Workload
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
 from small_requests import word_count
 
-SCHEMAS = Path(__file__).parents[3] / "schemas" / "headgate_schemas" / "v1"
+SCHEMAS = Path(__file__).parents[3] / "schemas" / "headworks_schemas" / "v1"
 
 
 class Paper:
     """A plugin with evidence."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Evidence.", capabilities=frozenset({"total"}))
 
     @hookimpl
-    def headgate_evidence(self):
+    def headworks_evidence(self):
         kept = Claim(id="kept", source="T1", statement="s", printed=1.0, verify=lambda: 1.0)
         broken = Claim(id="broken", source="T1", statement="s", printed=1.0, verify=lambda: 2.0)
         words = Workload(name="words", summary="Count words.", build=word_count)
@@ -41,16 +41,16 @@ class Variant:
     """An improved variant of `even`."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Everything on one node.")
 
     @hookimpl
-    def headgate_schedule(self, request, options):
+    def headworks_schedule(self, request, options):
         problem = Problem.of(request)
         return problem.plan([0] * problem.n)
 
     @hookimpl
-    def headgate_evidence(self):
+    def headworks_evidence(self):
         given = {"statement": "traffic", "build": roomy, "published": "even"}
         less = Improvement(id="less", figure=between, bound=lambda asked: 0.0, **given)
         worse = Improvement(id="worse", figure=between, more=True, note="on purpose", **given)
@@ -74,7 +74,7 @@ def paper(monkeypatch):
 
 
 def invoke(*words):
-    return CliRunner().invoke(headgate, list(words))
+    return CliRunner().invoke(headworks, list(words))
 
 
 def test_plugins_are_listed_with_roles_options_and_workloads(paper):
@@ -97,13 +97,13 @@ class Asking:
     """A plugin that needs an option."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Asks.", options=Needing)
 
 
 def test_an_option_that_has_to_be_given_is_listed_without_a_default(monkeypatch):
     host = PluginHost.load().with_plugin("asking", Asking())
-    monkeypatch.setattr("headgate.cli.plugins.plugins", lambda: host)
+    monkeypatch.setattr("headworks.cli.plugins.plugins", lambda: host)
     (line,) = [each for each in invoke("plugins").stdout.splitlines() if each.startswith(" asking ")]
     assert " hours share=0.5 " in line
 
@@ -169,11 +169,11 @@ class Meter:
     """An engine that measures what the paper of one plugin prints."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Meter.")
 
     @hookimpl
-    def headgate_measured_claims(self, plugin):
+    def headworks_measured_claims(self, plugin):
         claim = {"id": "ratio", "source": "Figure 1", "statement": "s", "measured": True, "note": "small"}
         return [Claim(printed=0.38, verify=lambda: 0.25, **claim)] if plugin == "paper" else []
 
@@ -221,17 +221,17 @@ def test_without_any_claim_there_is_nothing_to_reproduce(monkeypatch):
 
 
 def test_schemas_are_named_printed_and_written(tmp_path):
-    names = list(headgate_schemas.names())
+    names = list(headworks_schemas.names())
     assert sorted(names) == sorted(path.stem for path in SCHEMAS.glob("*.json"))
     assert {"request", "plan", "observation", "trigger"} <= set(names)
     assert invoke("schema").stdout.split() == names
     assert json.loads(invoke("schema", "--json").stdout) == names
     for name in names:
-        assert json.loads(invoke("schema", name).stdout) == json.loads(headgate_schemas.read(name))
+        assert json.loads(invoke("schema", name).stdout) == json.loads(headworks_schemas.read(name))
     done = invoke("schema", "-O", str(tmp_path / "new"))
     assert (done.exit_code, done.stdout) == (0, "")
     assert {each.name: each.read_text() for each in (tmp_path / "new").iterdir()} == {
-        f"{name}.json": headgate_schemas.read(name) for name in names
+        f"{name}.json": headworks_schemas.read(name) for name in names
     }
     assert invoke("schema", "poem").exit_code == 2
 

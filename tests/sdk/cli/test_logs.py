@@ -1,4 +1,4 @@
-"""Where a plugin fails is shown to who asks: `--traceback`, `-v`, `--log-level`, `HEADGATE_LOG`."""
+"""Where a plugin fails is shown to who asks: `--traceback`, `-v`, `--log-level`, `HEADWORKS_LOG`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate as command
-from headgate.documents import dumps
+from headworks.cli.main import headworks as command
+from headworks.documents import dumps
 from plugin_folder import install
-from shell import HEADGATE, headgate
+from shell import HEADWORKS, headworks
 from small_requests import component, node, request, topology
 
 BROKEN = """
-from headgate.hooks import Description, hookimpl
+from headworks.hooks import Description, hookimpl
 
 class Plugin:
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="broken")
 
     @hookimpl
-    def headgate_schedule(self, request):
+    def headworks_schedule(self, request):
         return first([])
 
 def first(parts):
@@ -47,7 +47,7 @@ def broken(tmp_path):
 def shown(words, environment, *before):
 
     done = subprocess.run(
-        [HEADGATE, *before, *words], capture_output=True, text=True, env={**os.environ, **environment}, timeout=240
+        [HEADWORKS, *before, *words], capture_output=True, text=True, env={**os.environ, **environment}, timeout=240
     )
     assert done.returncode == 3
     return done.stderr
@@ -55,16 +55,16 @@ def shown(words, environment, *before):
 
 def test_the_reason_names_the_authors_line_and_no_traceback_is_shown_unasked(broken):
     words, environment = broken
-    done = headgate(*words, **environment)
+    done = headworks(*words, **environment)
     assert done.returncode == 3
     assert "held: broken raised IndexError: list index out of range (" in done.stderr
     assert LINE in done.stderr
 
 
-@pytest.mark.parametrize("ask", [["--traceback"], ["-vv"], ["--log-level", "debug"], "HEADGATE_LOG"])
+@pytest.mark.parametrize("ask", [["--traceback"], ["-vv"], ["--log-level", "debug"], "HEADWORKS_LOG"])
 def test_a_traceback_is_shown_once_to_who_asks(broken, ask):
     words, environment = broken
-    asked, named = ([], {"HEADGATE_LOG": "DEBUG"}) if ask == "HEADGATE_LOG" else (ask, {})
+    asked, named = ([], {"HEADWORKS_LOG": "DEBUG"}) if ask == "HEADWORKS_LOG" else (ask, {})
     found = shown(words, {**environment, **named}, *asked)
     assert found.count("Traceback (most recent call last)") == 1
     assert "in first\n    return parts[0]" in found
@@ -77,15 +77,15 @@ def test_levels_above_debug_show_none(broken, ask):
 
 
 def test_a_level_that_is_none_is_wrong_use():
-    done = headgate("plugins", HEADGATE_LOG="loud")
+    done = headworks("plugins", HEADWORKS_LOG="loud")
     assert done.returncode == 2
-    assert "HEADGATE_LOG='loud' is no level: debug, info, warning, error" in done.stderr
-    assert headgate("--log-level", "loud", "plugins").returncode == 2
+    assert "HEADWORKS_LOG='loud' is no level: debug, info, warning, error" in done.stderr
+    assert headworks("--log-level", "loud", "plugins").returncode == 2
 
 
 def test_a_simulation_says_why_its_rounds_were_held(broken):
     _, environment = broken
-    done = headgate("simulate", "dstorm:linear", "-s", "broken", "--duration", "60", "--json", **environment)
+    done = headworks("simulate", "dstorm:linear", "-s", "broken", "--duration", "60", "--json", **environment)
     assert done.returncode == 1
     (reason,) = [line for line in done.stderr.splitlines() if " x held: " in line]
     assert reason.startswith("broken: 2 x held: broken raised IndexError")
@@ -93,7 +93,7 @@ def test_a_simulation_says_why_its_rounds_were_held(broken):
 
 
 def test_what_a_command_shows_ends_with_it():
-    root, logger = logging.getLogger(), logging.getLogger("headgate.plugins")
+    root, logger = logging.getLogger(), logging.getLogger("headworks.plugins")
     before = [*root.handlers], logger.level
     done = CliRunner().invoke(command, ["--traceback", "plugins"])
     assert done.exit_code == 0, done.output

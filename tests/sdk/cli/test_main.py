@@ -15,13 +15,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import BUILT_IN, headgate, main
-from headgate.documents import dumps
-from headgate.errors import DocumentError, EngineError, OptionError, PluginError
+from headworks.cli.main import BUILT_IN, headworks, main
+from headworks.documents import dumps
+from headworks.errors import DocumentError, EngineError, OptionError, PluginError
 from patience import PATIENCE
 from plugin_folder import install
-from shell import HEADGATE
-from shell import headgate as run
+from shell import HEADWORKS
+from shell import headworks as run
 from small_requests import word_count
 
 
@@ -34,9 +34,9 @@ def test_help_names_every_command():
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_each_command_says_what_it_does_and_takes_json(name):
-    command = headgate.get_command(click.Context(headgate), name)
+    command = headworks.get_command(click.Context(headworks), name)
     for inner in ([each] for each in command.commands) if isinstance(command, click.Group) else ([],):
-        done = CliRunner().invoke(headgate, [name, *inner, "--help"])
+        done = CliRunner().invoke(headworks, [name, *inner, "--help"])
         assert done.exit_code == 0
         assert "--json" in done.output
 
@@ -44,8 +44,8 @@ def test_each_command_says_what_it_does_and_takes_json(name):
 def test_help_imports_nothing_heavy():
     script = """
 import sys
-from headgate.cli.main import headgate
-headgate.main(['--help'], standalone_mode=False)
+from headworks.cli.main import headworks
+headworks.main(['--help'], standalone_mode=False)
 heavy = {'numpy', 'rich', 'pyspark', 'py4j', 'pandas', 'jsonschema'}
 print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
@@ -54,7 +54,7 @@ print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 
 
 def test_the_version_is_told():
-    assert run("--version").stdout.startswith("headgate, version ")
+    assert run("--version").stdout.startswith("headworks, version ")
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_an_error_is_a_message_and_its_exit_code(monkeypatch, capsys, error, cod
     def fail():
         raise error
 
-    monkeypatch.setitem(headgate.commands, "fail", fail)
-    monkeypatch.setattr(sys, "argv", ["headgate", "fail"])
+    monkeypatch.setitem(headworks.commands, "fail", fail)
+    monkeypatch.setattr(sys, "argv", ["headworks", "fail"])
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == code
@@ -117,17 +117,17 @@ def test_what_the_system_refuses_is_named_and_its_place_is_told_who_asks(monkeyp
     def fail():
         raise OSError(errno.ENOSPC, "No space left on device", "/there")
 
-    monkeypatch.setitem(headgate.commands, "fail", fail)
-    monkeypatch.setattr(sys, "argv", ["headgate", *words, "fail"])
+    monkeypatch.setitem(headworks.commands, "fail", fail)
+    monkeypatch.setattr(sys, "argv", ["headworks", *words, "fail"])
     with pytest.raises(SystemExit):
         main()
     printed = capsys.readouterr().err
-    assert printed.endswith("headgate: /there: No space left on device (headgate -vv shows where)\n")
+    assert printed.endswith("headworks: /there: No space left on device (headworks -vv shows where)\n")
     assert printed.count("Traceback") == told
 
 
 def test_a_folder_that_is_there_no_more_is_named(tmp_path):
-    gone = ("sh", "-c", f"mkdir gone && cd gone && rmdir ../gone && exec {HEADGATE} workloads")
+    gone = ("sh", "-c", f"mkdir gone && cd gone && rmdir ../gone && exec {HEADWORKS} workloads")
     done = subprocess.run(gone, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.endswith("this folder is not there any more (No such file or directory): go to another one\n")
@@ -143,7 +143,7 @@ def unread(pipe):
 
 def test_ctrl_c_ends_a_command_that_waits_without_a_traceback():
     with subprocess.Popen(
-        [HEADGATE, "plan", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [HEADWORKS, "plan", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         process.stdin.write("{")
         process.stdin.flush()
@@ -161,7 +161,7 @@ def test_an_error_in_the_place_of_ctrl_c_is_no_traceback():
     script = """
 import os, signal, sys
 import click
-from headgate.cli import main as cli
+from headworks.cli import main as cli
 
 @click.command("fail")
 def command():
@@ -171,7 +171,7 @@ def command():
         raise AttributeError("shutdown_socket")
 
 cli.BUILT_IN["fail"] = "__main__"
-sys.argv = ["headgate", "fail"]
+sys.argv = ["headworks", "fail"]
 cli.main()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -182,7 +182,7 @@ def test_a_reader_that_leaves_early_is_no_error():
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [HEADGATE, "plan", "-", "-s", "even"],
+        [HEADWORKS, "plan", "-", "-s", "even"],
         input=dumps(word_count()),
         stdout=writer,
         stderr=subprocess.PIPE,
@@ -206,17 +206,17 @@ def test_commands_of_plugins_are_imported_when_they_are_typed(tmp_path, monkeypa
     named = "acme = strange_acme:plugin\nacme.more = strange_more:plugin\nother = strange_other:plugin"
     install(tmp_path, "strange", {"acme": COMMAND, "more": COMMAND, "other": COMMAND}, commands=named)
     monkeypatch.syspath_prepend(tmp_path)
-    done = CliRunner().invoke(headgate, ["acme", "--help"])
+    done = CliRunner().invoke(headworks, ["acme", "--help"])
     assert done.exit_code == 0
     assert "more  Do something." in done.output
     assert "strange_other" not in sys.modules
-    assert "  other " in CliRunner().invoke(headgate, ["--help"]).output
+    assert "  other " in CliRunner().invoke(headworks, ["--help"]).output
 
 
 BROKEN = {
     "raising": ("raise RuntimeError('no licence')", "cannot be imported: RuntimeError: no licence"),
     "number": ("plugin = 3", "is of type int, not a click command"),
-    "plan": (COMMAND, "headgate has a command of that name already"),
+    "plan": (COMMAND, "headworks has a command of that name already"),
 }
 
 
@@ -224,28 +224,28 @@ def test_a_command_that_cannot_be_had_stops_no_other_and_says_why(tmp_path, monk
     named = "\n".join(f"{name} = strange_{name}:plugin" for name in BROKEN)
     install(tmp_path, "strange", {name: source for name, (source, _) in BROKEN.items()}, commands=named)
     monkeypatch.syspath_prepend(tmp_path)
-    listed = CliRunner().invoke(headgate, ["--help"])
+    listed = CliRunner().invoke(headworks, ["--help"])
     assert listed.exit_code == 0
-    assert listed.output.count("Set aside: see `headgate doctor`.") == 2
-    doctor = json.loads(CliRunner().invoke(headgate, ["doctor", "--json"]).stdout)
+    assert listed.output.count("Set aside: see `headworks doctor`.") == 2
+    doctor = json.loads(CliRunner().invoke(headworks, ["doctor", "--json"]).stdout)
     for name, (_, reason) in BROKEN.items():
         found = next(each for each in doctor if each["subject"] == f"command {name}")
         assert (found["status"], reason in found["detail"]) == ("broken", True)
-    done = CliRunner().invoke(headgate, ["raising", "--anything"])
+    done = CliRunner().invoke(headworks, ["raising", "--anything"])
     assert isinstance(done.exception, PluginError)
     assert "no licence (" in str(done.exception)
-    assert "strange_raising.py:1); see `headgate doctor`" in str(done.exception)
+    assert "strange_raising.py:1); see `headworks doctor`" in str(done.exception)
 
 
 def doctor_says(subject):
-    doctor = json.loads(CliRunner().invoke(headgate, ["doctor", "--json"]).stdout)
+    doctor = json.loads(CliRunner().invoke(headworks, ["doctor", "--json"]).stdout)
     return next((each["status"], each["detail"]) for each in doctor if each["subject"] == subject)
 
 
 def test_a_stranger_cannot_switch_off_a_built_in_command(tmp_path, monkeypatch):
     install(tmp_path, "strange", {"serve": COMMAND}, commands="serve = strange_serve:plugin")
     monkeypatch.syspath_prepend(tmp_path)
-    done = CliRunner().invoke(headgate, ["serve", "storm", "--help"])
+    done = CliRunner().invoke(headworks, ["serve", "storm", "--help"])
     assert (done.exit_code, "--endpoint" in done.output) == (0, True)
     assert "strange_serve" not in sys.modules
     status, detail = doctor_says("command serve")
@@ -253,10 +253,10 @@ def test_a_stranger_cannot_switch_off_a_built_in_command(tmp_path, monkeypatch):
 
 
 INSIDE = {
-    "serve.storm": "headgate serve has a command of that name already",
+    "serve.storm": "headworks serve has a command of that name already",
     "demo.storm": "a built-in one has this name; give it another",
-    "plan.more": "headgate plan takes no commands",
-    "simulate.more": "headgate simulate takes no commands",
+    "plan.more": "headworks plan takes no commands",
+    "simulate.more": "headworks simulate takes no commands",
 }
 
 
@@ -265,7 +265,7 @@ def test_a_stranger_cannot_switch_off_a_command_in_a_group(words, tmp_path, monk
     name = words.replace(".", "_")
     install(tmp_path, "strange", {name: COMMAND}, commands=f"{words} = strange_{name}:plugin")
     monkeypatch.syspath_prepend(tmp_path)
-    ours = CliRunner().invoke(headgate, [*words.removesuffix(".more").split("."), "--help"])
+    ours = CliRunner().invoke(headworks, [*words.removesuffix(".more").split("."), "--help"])
     assert (ours.exit_code, "Do something." in ours.output) == (0, False)
     assert f"strange_{name}" not in sys.modules
     status, detail = doctor_says(f"command {words}")
@@ -275,40 +275,40 @@ def test_a_stranger_cannot_switch_off_a_command_in_a_group(words, tmp_path, monk
 def test_a_stranger_joins_a_built_in_group(tmp_path, monkeypatch):
     install(tmp_path, "strange", {"flink": COMMAND}, commands="serve.flink = strange_flink:plugin")
     monkeypatch.syspath_prepend(tmp_path)
-    assert "Do something." in CliRunner().invoke(headgate, ["serve", "flink", "--help"]).output
-    assert "--endpoint" in CliRunner().invoke(headgate, ["serve", "storm", "--help"]).output
+    assert "Do something." in CliRunner().invoke(headworks, ["serve", "flink", "--help"]).output
+    assert "--endpoint" in CliRunner().invoke(headworks, ["serve", "storm", "--help"]).output
 
 
 def test_two_commands_of_one_name_are_both_set_aside(tmp_path, monkeypatch):
     for distribution in ("first", "second"):
         install(tmp_path, distribution, {"acme": COMMAND}, commands=f"acme = {distribution}_acme:plugin")
     monkeypatch.syspath_prepend(tmp_path)
-    done = CliRunner().invoke(headgate, ["acme"])
+    done = CliRunner().invoke(headworks, ["acme"])
     assert "2 distributions name 'acme'; uninstall all but one" in str(done.exception)
 
 
 ALONE = """
 import sys
 from click.testing import CliRunner
-from headgate.cli.main import headgate
-done = CliRunner().invoke(headgate, sys.argv[1:])
+from headworks.cli.main import headworks
+done = CliRunner().invoke(headworks, sys.argv[1:])
 assert done.exit_code == 0, done.output
-packages = {name.split('.')[0] for name in sys.modules} - {'headgate', 'headgate_schemas'}
-print(*sorted(name for name in packages if name.startswith('headgate_')))
+packages = {name.split('.')[0] for name in sys.modules} - {'headworks', 'headworks_schemas'}
+print(*sorted(name for name in packages if name.startswith('headworks_')))
 """
 
 
 @pytest.mark.parametrize(
     ("words", "packages"),
     [
-        ("plan dstorm:linear -s dstorm", "headgate_dstorm"),
-        ("plan hetero:linear-three -s hetero", "headgate_hetero"),
-        ("plan {request} -s dstorm", "headgate_dstorm"),
-        ("compare dstorm:linear -s dstorm -s even", "headgate_baselines headgate_dstorm"),
-        ("run --engine sim -s dstorm --rounds 1 dstorm:linear", "headgate_dstorm headgate_sim"),
-        ("simulate dstorm:linear -s even --duration 20", "headgate_baselines headgate_dstorm headgate_sim"),
-        ("reproduce sps", "headgate_priority"),
-        ("spark --help", "headgate_spark"),
+        ("plan dstorm:linear -s dstorm", "headworks_dstorm"),
+        ("plan hetero:linear-three -s hetero", "headworks_hetero"),
+        ("plan {request} -s dstorm", "headworks_dstorm"),
+        ("compare dstorm:linear -s dstorm -s even", "headworks_baselines headworks_dstorm"),
+        ("run --engine sim -s dstorm --rounds 1 dstorm:linear", "headworks_dstorm headworks_sim"),
+        ("simulate dstorm:linear -s even --duration 20", "headworks_baselines headworks_dstorm headworks_sim"),
+        ("reproduce sps", "headworks_priority"),
+        ("spark --help", "headworks_spark"),
         ("--version", ""),
     ],
 )
@@ -323,5 +323,5 @@ def test_a_command_imports_the_plugins_that_it_names_and_no_other(words, package
 
 def test_the_help_imports_no_algorithm():
     done = subprocess.run([sys.executable, "-c", ALONE, "--help"], capture_output=True, text=True, check=True)
-    expected = ["headgate_manager", "headgate_pipeline", "headgate_sim", "headgate_spark", "headgate_storm"]
+    expected = ["headworks_manager", "headworks_pipeline", "headworks_sim", "headworks_spark", "headworks_storm"]
     assert done.stdout.split() == expected

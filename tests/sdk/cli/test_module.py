@@ -7,6 +7,6 @@ import sys
 
 
 def test_python_runs_the_package():
-    done = subprocess.run([sys.executable, "-m", "headgate", "plan", "-s"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "headworks", "plan", "-s"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "requires an argument" in done.stderr

@@ -1,4 +1,4 @@
-"""`headgate new`: packages of plugins, named as asked; that their tests pass is for `tests/examples` to show."""
+"""`headworks new`: packages of plugins, named as asked; that their tests pass is for `tests/examples` to show."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate
+from headworks.cli.main import headworks
 
 
 def new(*words):
-    return CliRunner().invoke(headgate, ["new", *map(str, words)])
+    return CliRunner().invoke(headworks, ["new", *map(str, words)])
 
 
 @pytest.mark.parametrize(("kind", "old"), [("scheduler", "acme"), ("engine", "pool")])
@@ -32,7 +32,7 @@ def test_a_package_has_the_name_that_was_asked_for_and_no_other(tmp_path, kind, 
             compile(text, str(path), "exec")
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     assert project["name"] == f"my-own-{kind}"
-    assert project["entry-points"]["headgate"] == {"my-own": "headgate_my_own:my_own"}
+    assert project["entry-points"]["headworks"] == {"my-own": "headworks_my_own:my_own"}
 
 
 @pytest.mark.parametrize("name", ["dstorm", "storm", "Bad", "two words", "1st", "a_b", "class", "../x"])
@@ -46,7 +46,7 @@ def test_what_is_there_is_left_alone_and_what_comes_next_is_told(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     done = new("engine", "ring")
     assert "pip install -e 'ring-engine[test]'" in done.output
-    assert "headgate conform ring 3" in done.output
+    assert "headworks conform ring 3" in done.output
     Path("ring-engine", "mine.txt").write_text("kept")
     again = new("engine", "ring")
     assert "File exists" in str(again.exception)

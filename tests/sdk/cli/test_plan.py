@@ -9,14 +9,14 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.main import headgate, main
-from headgate.documents import dumps, loads, read, write
-from headgate.documents.schema import schema_of
-from headgate.model import Plan
-from headgate.plugins.host import PluginHost
+from headworks.cli.main import headworks, main
+from headworks.documents import dumps, loads, read, write
+from headworks.documents.schema import schema_of
+from headworks.model import Plan
+from headworks.plugins.host import PluginHost
 from memory_engine import Judge
 from plugin_folder import install
-from shell import headgate as run
+from shell import headworks as run
 from small_requests import component, node, request, topology, word_count
 
 
@@ -27,7 +27,7 @@ def place(tmp_path):
 
 
 def invoke(*words, **more):
-    return CliRunner().invoke(headgate, ["plan", *map(str, words)], **more)
+    return CliRunner().invoke(headworks, ["plan", *map(str, words)], **more)
 
 
 def test_a_person_reads_a_table_and_a_program_json(place):
@@ -94,7 +94,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("words", "code", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_a_message_on_stderr_and_an_exit_code(place, words, code, message, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["headgate", "plan", *(word.format(place=place) for word in words)])
+    monkeypatch.setattr(sys, "argv", ["headworks", "plan", *(word.format(place=place) for word in words)])
     with pytest.raises(SystemExit) as end:
         main()
     told = capsys.readouterr()
@@ -106,7 +106,7 @@ def test_a_mistake_is_a_message_on_stderr_and_an_exit_code(place, words, code, m
 def test_a_bad_document_is_exit_code_2(text):
     done = run("plan", "-", stdin=text)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("headgate: ")
+    assert done.stderr.startswith("headworks: ")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
@@ -141,15 +141,15 @@ def test_a_limit_of_the_request_is_kept_unless_another_is_given(place):
 
 LASTING = """
 import threading
-from headgate.hooks import Description, hookimpl
+from headworks.hooks import Description, hookimpl
 
 class Plugin:
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="lasting")
 
     @hookimpl
-    def headgate_schedule(self, request):
+    def headworks_schedule(self, request):
         own = threading.Thread(target=threading.Event().wait, daemon=False)
         own.start()
         own.join()

@@ -7,14 +7,14 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli.control import bad_rounds
-from headgate.cli.main import headgate
-from headgate.control.journal import read_journal
-from headgate.control.round import Outcome, Round
-from headgate.documents import loads
-from headgate.model import Metrics, Observation, TaskSample
-from headgate.plugins.host import PluginHost
-from headgate.samples.store import read_states
+from headworks.cli.control import bad_rounds
+from headworks.cli.main import headworks
+from headworks.control.journal import read_journal
+from headworks.control.round import Outcome, Round
+from headworks.documents import loads
+from headworks.model import Metrics, Observation, TaskSample
+from headworks.plugins.host import PluginHost
+from headworks.samples.store import read_states
 from memory_engine import Engine, Judge, Machine, Reviewer
 from small_requests import component, node, request, topology
 
@@ -29,7 +29,7 @@ def machine(monkeypatch):
 
 
 def invoke(*words):
-    return CliRunner().invoke(headgate, ["run", "--engine", "memory", "-s", "judge", "--interval", "0", *words])
+    return CliRunner().invoke(headworks, ["run", "--engine", "memory", "-s", "judge", "--interval", "0", *words])
 
 
 def test_rounds_are_run_and_the_engine_is_left(machine):
@@ -118,7 +118,7 @@ def test_plans_of_which_none_came_to_be_are_exit_code_1(machine, monkeypatch, ou
 
 def test_a_lost_plan_that_a_later_round_made_good_is_exit_code_0(machine, monkeypatch):
     machine.deaf = True
-    monkeypatch.setattr("headgate.cli.run.time.sleep", lambda _seconds: setattr(machine, "deaf", False))
+    monkeypatch.setattr("headworks.cli.run.time.sleep", lambda _seconds: setattr(machine, "deaf", False))
     done = invoke("--rounds", "2", "--cooldown", "0")
     rounds = [line.split(":")[1] for line in done.stderr.splitlines() if line.startswith("round")]
     assert rounds == [" missed", " asserted"]

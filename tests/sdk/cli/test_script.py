@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from shell import HEADGATE
+from shell import HEADWORKS
 
 INTERRUPTING = """
 import os, signal, sys, weakref
@@ -37,7 +37,7 @@ sys.meta_path.insert(0, Finder())
 
 def test_a_ctrl_c_in_the_callback_of_an_import_ends_it(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)
-    for program in ([HEADGATE], [sys.executable, "-m", "headgate"]):
+    for program in ([HEADWORKS], [sys.executable, "-m", "headworks"]):
         run = subprocess.run(
             [*program, "plugins"], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
         )

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.main import BUILT_IN
-from headgate.documents import dumps
+from headworks.cli.main import BUILT_IN
+from headworks.documents import dumps
 from plugin_folder import install
-from shell import HEADGATE
+from shell import HEADWORKS
 from small_requests import word_count
 
 COMMANDS = {
@@ -35,7 +35,7 @@ COMMANDS = {
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("streams")
     (made / "request.json").write_text(dumps(word_count()))
-    words = [HEADGATE, "run", "--engine", "sim", "-s", "even", "--rounds", "1", "--window", "1"]
+    words = [HEADWORKS, "run", "--engine", "sim", "-s", "even", "--rounds", "1", "--window", "1"]
     subprocess.run([*words, "--journal", made / "journal", made / "request.json"], capture_output=True, check=True)
     return made
 
@@ -43,7 +43,9 @@ def folder(tmp_path_factory):
 def run(folder, words, **streams):
     words = [word.format(journal=folder / "journal", request=folder / "request.json") for word in words]
     with (folder / "request.json").open() as request:
-        return subprocess.run([HEADGATE, *words], **{"stdin": request, "stderr": subprocess.PIPE, **streams}, text=True)
+        return subprocess.run(
+            [HEADWORKS, *words], **{"stdin": request, "stderr": subprocess.PIPE, **streams}, text=True
+        )
 
 
 def test_every_command_is_tried():
@@ -55,7 +57,7 @@ def test_a_full_device_is_one_message(folder, name):
     with Path("/dev/full").open("w") as full:
         done = run(folder, COMMANDS[name], stdout=full)
     assert done.returncode == 2
-    assert done.stderr.endswith("headgate: standard output cannot be written: No space left on device\n")
+    assert done.stderr.endswith("headworks: standard output cannot be written: No space left on device\n")
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
 
@@ -71,8 +73,8 @@ def test_a_stream_that_is_closed_is_one_to_nowhere(folder, closed):
 
 NATIVE = """
 import contextlib, ctypes, os
-from headgate.hooks import Description, hookimpl
-from headgate.model import Observation, Receipt
+from headworks.hooks import Description, hookimpl
+from headworks.model import Observation, Receipt
 
 def shout():
     os.write(1, b"by descriptor ")
@@ -81,21 +83,21 @@ def shout():
 
 class Plugin:
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         shout()
         return Description(summary="Shouts.")
 
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         return contextlib.nullcontext(self)
 
     @hookimpl
-    def headgate_observe(self, target, window):
+    def headworks_observe(self, target, window):
         shout()
         return Observation()
 
     @hookimpl
-    def headgate_schedule(self, problem):
+    def headworks_schedule(self, problem):
         shout()
         return problem.plan([0] * problem.n)
 

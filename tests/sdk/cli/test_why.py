@@ -5,10 +5,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-import headgate
-from headgate.cli.main import headgate as commands
-from headgate.documents import unstructure, write
-from headgate.errors import DocumentError
+import headworks
+from headworks.cli.main import headworks as commands
+from headworks.documents import unstructure, write
+from headworks.errors import DocumentError
 from small_requests import component, node, request, topology, word_count
 
 
@@ -33,7 +33,7 @@ def test_a_person_reads_a_row_for_each_node_and_a_sentence(place):
 
 def test_a_program_reads_the_same_figures_as_from_python(place):
     done = invoke(place, "words/spout/0", "-s", "even", "--json")
-    said = headgate.why(place, "words/spout/0", "even")
+    said = headworks.why(place, "words/spout/0", "even")
     assert json.loads(done.stdout) == unstructure(said)
     assert [each["node"] for each in json.loads(done.stdout)["alternatives"]] in (["a", "b"], ["b", "a"])
 

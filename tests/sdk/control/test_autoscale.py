@@ -3,12 +3,12 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.control.autoscale import Fleet, FleetMemory, gave_back, watch
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.hooks import Verdict, hookimpl
-from headgate.model import FrozenMap, Observation, Receipt, Step
-from headgate.plugins.host import PluginHost
+from headworks.control.autoscale import Fleet, FleetMemory, gave_back, watch
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.hooks import Verdict, hookimpl
+from headworks.model import FrozenMap, Observation, Receipt, Step
+from headworks.plugins.host import PluginHost
 from memory_engine import ElasticEngine, Engine, Judge, Machine
 from small_requests import at, component, node, request, topology
 
@@ -19,7 +19,7 @@ class Analyst(Judge):
     state = "normal"
 
     @hookimpl
-    def headgate_analyse(self, observation):
+    def headworks_analyse(self, observation):
         return Verdict(replan=self.replan, state=self.state, reasons=(f"it is {self.state}",))
 
 
@@ -120,7 +120,7 @@ def test_a_scheduler_that_packs_is_not_given_a_node_and_deprived_of_it_for_ever(
 def test_a_node_that_could_not_be_drained_was_not_given_back():
     class Stubborn(ElasticEngine):
         @hookimpl
-        def headgate_scale(self, target, add, drain):
+        def headworks_scale(self, target, add, drain):
             return Receipt(done=False, steps=(Step(action="add" if add else "drain", subject="b", done=False),))
 
     target = machine("a", "a", nodes="ab")
@@ -186,7 +186,7 @@ def test_an_engine_that_cannot_scale_is_said_and_the_round_stands():
     target = machine("a", "a", nodes="a")
     done = loop(target, Judge([0, -1]), Engine(), maximum=2).round()
     assert (done.outcome, done.scaling) == ("held", None)
-    assert "nodes could not be changed: memory is no plugin with headgate_scale" in done.notes[-1]
+    assert "nodes could not be changed: memory is no plugin with headworks_scale" in done.notes[-1]
 
 
 def test_an_observation_without_tasks_empties_nothing():

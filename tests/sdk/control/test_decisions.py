@@ -3,14 +3,14 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.control.decisions import Decision, plan_otherwise, read_decisions, replay
-from headgate.control.journal import FileJournal, read_journal
-from headgate.control.loop import Control, Loop
-from headgate.control.round import Round
-from headgate.documents import unstructure
-from headgate.errors import DocumentError, PluginError
-from headgate.model import ENDED_EARLY, Limits, Observation, Reason
-from headgate.plugins.host import PluginHost
+from headworks.control.decisions import Decision, plan_otherwise, read_decisions, replay
+from headworks.control.journal import FileJournal, read_journal
+from headworks.control.loop import Control, Loop
+from headworks.control.round import Round
+from headworks.documents import unstructure
+from headworks.errors import DocumentError, PluginError
+from headworks.model import ENDED_EARLY, Limits, Observation, Reason
+from headworks.plugins.host import PluginHost
 from memory_engine import Engine, Judge, Machine
 from small_requests import component, node, request, topology
 

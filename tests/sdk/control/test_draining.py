@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.control.draining import change_of, changed_topologies
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.errors import EngineError, PluginError
-from headgate.hooks import hookimpl
-from headgate.model import Backlog, FrozenMap, Observation, Receipt, Slot, Step
-from headgate.plugins.host import PluginHost
+from headworks.control.draining import change_of, changed_topologies
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.errors import EngineError, PluginError
+from headworks.hooks import hookimpl
+from headworks.model import Backlog, FrozenMap, Observation, Receipt, Slot, Step
+from headworks.plugins.host import PluginHost
 from memory_engine import Engine, Judge, Machine
 from small_requests import component, node, request, topology
 
@@ -34,7 +34,7 @@ class Pausing(Engine):
     """The engine in memory, with an intake."""
 
     @hookimpl
-    def headgate_intake(self, target):
+    def headworks_intake(self, target):
         return Intake()
 
 
@@ -45,21 +45,21 @@ class Manager:
         self.answer, self.changes, self.drains, self.broken = answer, [], [], False
 
     @hookimpl
-    def headgate_describe(self):
-        return Judge([]).headgate_describe()
+    def headworks_describe(self):
+        return Judge([]).headworks_describe()
 
     @hookimpl
-    def headgate_prioritise(self, observation):
+    def headworks_prioritise(self, observation):
         return observation
 
     @hookimpl
-    def headgate_recover(self, steering, address):
+    def headworks_recover(self, steering, address):
         if self.broken:
             raise EngineError("Nimbus is gone")
         return [f"{steering.intake.cluster} at {address}"]
 
     @hookimpl
-    def headgate_reschedule(self, change, drain):
+    def headworks_reschedule(self, change, drain):
         self.changes.append(change)
         self.drains.append(drain)
         if self.answer == "raise":
@@ -169,9 +169,9 @@ def test_a_change_that_cannot_be_ended_holds_the_round():
 @pytest.mark.parametrize(
     ("engine", "more", "said"),
     [
-        (Engine(), {}, "headgate_intake"),
-        (None, {"priorities": None}, "headgate_reschedule"),
-        (None, {"priorities": "judge"}, "headgate_prioritise"),
+        (Engine(), {}, "headworks_intake"),
+        (None, {"priorities": None}, "headworks_reschedule"),
+        (None, {"priorities": "judge"}, "headworks_prioritise"),
     ],
 )
 def test_who_cannot_is_refused_before_anything_runs(engine, more, said):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.control.guards import (
+from headworks.control.guards import (
     Guards,
     Memory,
     Trial,
@@ -14,14 +14,14 @@ from headgate.control.guards import (
     remember,
     wait_reason,
 )
-from headgate.control.loop import Control, Loop
-from headgate.control.repeated import Repeated
-from headgate.control.round import Round
-from headgate.hooks import Description, hookimpl
-from headgate.model import Flow, FrozenMap, Metrics, Observation, Reason, Receipt, Scores, TopologySample
-from headgate.model.plan import STARVED
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
+from headworks.control.loop import Control, Loop
+from headworks.control.repeated import Repeated
+from headworks.control.round import Round
+from headworks.hooks import Description, hookimpl
+from headworks.model import Flow, FrozenMap, Metrics, Observation, Reason, Receipt, Scores, TopologySample
+from headworks.model.plan import STARVED
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
 from memory_engine import Engine, Judge, Machine
 from small_requests import at, component, node, request, topology
 
@@ -258,7 +258,7 @@ def test_a_node_that_is_relieved_waits_for_no_gain():
 def test_the_loop_knows_who_promises_less_traffic(capabilities, outcome):
     class Promising(Judge):
         @hookimpl
-        def headgate_describe(self):
+        def headworks_describe(self):
             return Description(summary="Judge", capabilities=frozenset(capabilities))
 
     target = machine(running=("a", "a"), flows=FLOWS)

@@ -4,8 +4,8 @@ import resource
 
 import pytest
 
-from headgate.control.journal import FileJournal, NoJournal, read_journal
-from headgate.errors import DocumentError
+from headworks.control.journal import FileJournal, NoJournal, read_journal
+from headworks.errors import DocumentError
 
 
 def test_records_are_read_back_in_order_and_an_older_file_is_continued(tmp_path):

@@ -8,14 +8,14 @@ import os
 import attrs
 import pytest
 
-from headgate.control.knowledge import KnowledgeFile, complete, read_knowledge
-from headgate.control.loop import Control, Loop
-from headgate.documents import dumps, unstructure
-from headgate.errors import DocumentError
-from headgate.model import Kind, Observation, Profile, Request, Resources
-from headgate.model.knowledge import Demand, Knowledge, ProfileFit
-from headgate.model.validate import check_request
-from headgate.plugins.host import PluginHost
+from headworks.control.knowledge import KnowledgeFile, complete, read_knowledge
+from headworks.control.loop import Control, Loop
+from headworks.documents import dumps, unstructure
+from headworks.errors import DocumentError
+from headworks.model import Kind, Observation, Profile, Request, Resources
+from headworks.model.knowledge import Demand, Knowledge, ProfileFit
+from headworks.model.validate import check_request
+from headworks.plugins.host import PluginHost
 from memory_engine import Engine, Judge, Machine
 from small_requests import component, node, request, topology
 

@@ -8,18 +8,18 @@ import attrs
 import jsonschema
 import pytest
 
-from headgate.control.arrival import compare_assignments, without_missing_tasks
-from headgate.control.guards import Guards
-from headgate.control.journal import FileJournal, read_journal
-from headgate.control.loop import Control, Loop
-from headgate.control.round import Outcome, Round
-from headgate.documents import dumps, loads, restore
-from headgate.documents.schema import schema_of
-from headgate.errors import DocumentError
-from headgate.hooks import Description, hookimpl
-from headgate.model import FrozenMap, Limits, Metrics, Observation, Plan, TaskSample
-from headgate.plugins.host import PluginHost
-from headgate.testing import FirstFit
+from headworks.control.arrival import compare_assignments, without_missing_tasks
+from headworks.control.guards import Guards
+from headworks.control.journal import FileJournal, read_journal
+from headworks.control.loop import Control, Loop
+from headworks.control.round import Outcome, Round
+from headworks.documents import dumps, loads, restore
+from headworks.documents.schema import schema_of
+from headworks.errors import DocumentError
+from headworks.hooks import Description, hookimpl
+from headworks.model import FrozenMap, Limits, Metrics, Observation, Plan, TaskSample
+from headworks.plugins.host import PluginHost
+from headworks.testing import FirstFit
 from memory_engine import Engine, Judge, Listener, Machine, Reviewer
 from small_requests import at, component, node, request, topology
 
@@ -64,7 +64,7 @@ ROUNDS = {
     "in shadow": (machine(), [Judge([0, 1])], {"shadow": True}, "unchanged", "1 moves are not carried out"),
     "no room": (machine(), [Judge([0, -1])], {}, "held", "t/c/1"),
     "the scheduler breaks": (machine(), [Judge([0])], {}, "held", "node_of has shape"),
-    "the analysis breaks": (machine(), [Judge([0, 1], replan=None)], {}, "held", "judge: headgate_analyse raised"),
+    "the analysis breaks": (machine(), [Judge([0, 1], replan=None)], {}, "held", "judge: headworks_analyse raised"),
     "a reviewer objects": (machine(), [Judge([0, 1]), Reviewer("not today")], {}, "vetoed", "other0: not today"),
     "a reviewer breaks": (machine(), [Judge([0, 1]), Reviewer(None)], {}, "held", "review broke"),
     "the monitor breaks": (machine(broken={"observe"}), [], {}, "failed", "memory could not be observed"),
@@ -134,7 +134,7 @@ def test_warnings_of_the_executor_are_in_the_record():
 
 
 def test_a_listener_that_breaks_is_logged_and_forgotten(caplog):
-    with caplog.at_level(logging.WARNING, "headgate"):
+    with caplog.at_level(logging.WARNING, "headworks"):
         assert loop(machine(), Judge([0, 1]), Listener(broken=True)).round().outcome == "executed"
     assert "listener broke" in caplog.text
 
@@ -143,7 +143,7 @@ class Dealer(Engine):
     """An engine that deals its tasks out anew each time, unless it was asked."""
 
     @hookimpl
-    def headgate_keeps(self, target, plan):
+    def headworks_keeps(self, target, plan):
         target.call("keeps")
         return "execute" in target.calls
 
@@ -177,11 +177,11 @@ class OneNode:
     """Places all tasks on the node that its options name."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="All on one node.", options=Place)
 
     @hookimpl
-    def headgate_schedule(self, problem, options):
+    def headworks_schedule(self, problem, options):
         return problem.plan([options.node] * problem.n)
 
 

@@ -6,9 +6,9 @@ import logging
 import threading
 import time
 
-from headgate.cli.screen import Screen, ScreenHandler
-from headgate.control.outbox import Outbox, QueuedJournal
-from headgate.errors import DocumentError
+from headworks.cli.screen import Screen, ScreenHandler
+from headworks.control.outbox import Outbox, QueuedJournal
+from headworks.errors import DocumentError
 from patience import PATIENCE
 
 SOON = 60.0
@@ -88,8 +88,8 @@ def test_a_screen_that_fails_and_shows_its_own_log_does_not_go_on_for_ever(monke
     def broken(*_words, **_options):
         raise RuntimeError("no terminal")
 
-    monkeypatch.setattr("headgate.cli.screen._put", broken)
-    logger, done = logging.getLogger("headgate"), threading.Event()
+    monkeypatch.setattr("headworks.cli.screen._put", broken)
+    logger, done = logging.getLogger("headworks"), threading.Event()
     with Outbox("test") as outbox:
         screen = Screen(outbox, as_json=False)
         logger.addHandler(handler := ScreenHandler(screen))

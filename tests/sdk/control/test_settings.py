@@ -8,12 +8,12 @@ import re
 import attrs
 import pytest
 
-from headgate.control.autoscale import Fleet
-from headgate.control.guards import Guards
-from headgate.control.loop import Control
-from headgate.control.settings import Pace, make, read_toml, settings_of
-from headgate.errors import DocumentError
-from headgate.model import Limits
+from headworks.control.autoscale import Fleet
+from headworks.control.guards import Guards
+from headworks.control.loop import Control
+from headworks.control.settings import Pace, make, read_toml, settings_of
+from headworks.errors import DocumentError
+from headworks.model import Limits
 
 TABLE = {each.name: each for each in settings_of(Control, Pace)}
 NO_SETTINGS = {"scheduler", "engine", "options", "limits", "guards", "seed", "restarts"}

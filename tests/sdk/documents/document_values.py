@@ -5,11 +5,11 @@ from __future__ import annotations
 import attrs
 from hypothesis import strategies as st
 
-from headgate.api import Comparison, Row
-from headgate.control.round import Check, Round
-from headgate.documents import digest
-from headgate.hooks import Verdict
-from headgate.model import (
+from headworks.api import Comparison, Row
+from headworks.control.round import Check, Round
+from headworks.documents import digest
+from headworks.hooks import Verdict
+from headworks.model import (
     FrozenMap,
     NodeSample,
     Observation,
@@ -22,9 +22,9 @@ from headgate.model import (
     StreamSample,
     TopologySample,
 )
-from headgate.model.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
-from headgate.problem import Problem
-from headgate.testing.strategies import requests
+from headworks.model.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
+from headworks.problem import Problem
+from headworks.testing.strategies import requests
 
 
 def settled(asked):

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from document_values import values
-from headgate.catalogue import CORE
-from headgate.documents import loads
-from headgate.documents.convert import converter
-from headgate.documents.schema import schema_of
-from headgate.errors import DocumentError, pointer
-from headgate.model import Request
+from headworks.catalogue import CORE
+from headworks.documents import loads
+from headworks.documents.convert import converter
+from headworks.documents.schema import schema_of
+from headworks.errors import DocumentError, pointer
+from headworks.model import Request
 
 VALIDATORS = {kind: jsonschema.Draft7Validator(schema_of(kind)) for kind in CORE.values()}
 OTHERS = st.sampled_from([
@@ -154,7 +154,7 @@ def test_a_list_is_read_to_its_first_fault(fault):
 
 
 def test_reading_imports_no_validator():
-    script = "import sys; from headgate.documents import loads; from headgate.model import Plan; loads('{}', Plan)\n"
+    script = "import sys; from headworks.documents import loads; from headworks.model import Plan; loads('{}', Plan)\n"
     script += "print('cattrs' in sys.modules, 'jsonschema' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "True False\n"

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from document_values import values
-from headgate.catalogue import CORE
-from headgate.documents import (
+from headworks.catalogue import CORE
+from headworks.documents import (
     canonical,
     digest,
     dumps,
@@ -30,12 +30,12 @@ from headgate.documents import (
     write,
     write_text,
 )
-from headgate.errors import DocumentError
-from headgate.model import Cluster, Node, Observation, Plan, Request, Resources, Slot
-from headgate.model.validate import MAX_LABELS, MAX_NODES, MAX_TASKS
-from headgate.problem import Problem
-from headgate.testing.strategies import requests
-from headgate.testing.variants import shuffled
+from headworks.errors import DocumentError
+from headworks.model import Cluster, Node, Observation, Plan, Request, Resources, Slot
+from headworks.model.validate import MAX_LABELS, MAX_NODES, MAX_TASKS
+from headworks.problem import Problem
+from headworks.testing.strategies import requests
+from headworks.testing.variants import shuffled
 from small_requests import word_count
 
 
@@ -237,7 +237,7 @@ def test_the_canonical_text_and_the_digest_stay_what_they_were():
 
 
 def test_the_canonical_text_is_the_same_in_every_process():
-    script = "import sys, headgate.documents as d; from headgate.model import Request\n"
+    script = "import sys, headworks.documents as d; from headworks.model import Request\n"
     script += "print(d.canonical(d.loads(sys.stdin.read(), Request)))"
     text = dumps(word_count())
     found = {

@@ -7,8 +7,8 @@ import attrs
 import jsonschema
 import pytest
 
-from headgate.catalogue import CORE
-from headgate.documents.schema import schema_id, schema_of
+from headworks.catalogue import CORE
+from headworks.documents.schema import schema_id, schema_of
 
 
 @pytest.mark.parametrize("kind", CORE.values(), ids=CORE)
@@ -16,7 +16,7 @@ def test_schemas_are_draft_7_with_a_stable_id_and_refuse_unknown_keys(kind):
     schema = schema_of(kind)
     jsonschema.Draft7Validator.check_schema(schema)
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
-    assert schema["$id"] == schema_id(kind) == f"https://headgate.dev/schemas/v1/{kind.__name__.lower()}.json"
+    assert schema["$id"] == schema_id(kind) == f"urn:headworks:schema:{kind.__name__.lower()}:1"
     parts = [schema, *schema["definitions"].values()]
     assert all(part["additionalProperties"] is False for part in parts)
     assert all(part["description"] for part in parts)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.documents.strict_json import MOST_KEYS, parse
-from headgate.errors import DocumentError
+from headworks.documents.strict_json import MOST_KEYS, parse
+from headworks.errors import DocumentError
 
 
 def dense(unit, count):

@@ -13,11 +13,11 @@ from pathlib import Path
 import attrs
 import click
 
-from headgate.cli import main as cli
-from headgate.engines.lifetime import lifetime
-from headgate.engines.local_cluster import ClusterState
-from headgate.engines.process import Daemon, LocalCluster, end, end_group
-from headgate.interrupts import held
+from headworks.cli import main as cli
+from headworks.engines.lifetime import lifetime
+from headworks.engines.local_cluster import ClusterState
+from headworks.engines.process import Daemon, LocalCluster, end, end_group
+from headworks.interrupts import held
 
 DAEMON = "import os, time; os.fork() or os.setsid(); time.sleep(600)"
 DAEMONS = 3

@@ -12,15 +12,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from headgate.engines.apart.ability import bounds, network_problem
-from headgate.engines.apart.groups import Groups, find_groups
-from headgate.engines.apart.limits import NodeLimits, parse_cores, parse_rate
-from headgate.engines.apart.names import ClusterName
-from headgate.engines.apart.netlink import NAMESPACES, namespaces, netlink
-from headgate.engines.apart.network import NodeNetwork
-from headgate.engines.apart.nodes import ApartNodes, trial_problem
-from headgate.engines.apart.sweep import sweep
-from headgate.errors import EngineError
+from headworks.engines.apart.ability import bounds, network_problem
+from headworks.engines.apart.groups import Groups, find_groups
+from headworks.engines.apart.limits import NodeLimits, parse_cores, parse_rate
+from headworks.engines.apart.names import ClusterName
+from headworks.engines.apart.netlink import NAMESPACES, namespaces, netlink
+from headworks.engines.apart.network import NodeNetwork
+from headworks.engines.apart.nodes import ApartNodes, trial_problem
+from headworks.engines.apart.sweep import sweep
+from headworks.errors import EngineError
 from namespaces import LISTEN, SEND, made_of, namespaces_of, programs
 from patience import PATIENCE
 
@@ -28,13 +28,13 @@ MBIT = 1e6
 SWAP = ("memory.swap.max", "memory.memsw.limit_in_bytes")
 OWNER = """
 import sys, time
-from headgate.engines.apart.limits import NodeLimits
-from headgate.engines.apart.nodes import ApartNodes
+from headworks.engines.apart.limits import NodeLimits
+from headworks.engines.apart.nodes import ApartNodes
 nodes = ApartNodes.make([NodeLimits(rate=2e7)])
 print(nodes.network.name.bridge, nodes.hosts[0], flush=True)
 time.sleep(600)
 """
-SWEEP = "from headgate.engines.apart.sweep import sweep; sweep()"
+SWEEP = "from headworks.engines.apart.sweep import sweep; sweep()"
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_a_name_tells_its_owner_and_fits_an_interface():
     assert name.owned
     assert {ClusterName.parse(each) for each in (name.bridge, name.node(1), name.node(199))} == {name}
     assert len(name.node(1295)) <= 15
-    assert ClusterName.parse("eth0") is ClusterName.parse("hg") is ClusterName.parse("hg-000000000000") is None
+    assert ClusterName.parse("eth0") is ClusterName.parse("hw") is ClusterName.parse("hw-000000000000") is None
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         gone.wait()
     assert not ClusterName(gone.pid, name.born, 0).owned
@@ -279,7 +279,7 @@ def test_nodes_in_which_a_process_lives_stay_when_their_owner_is_gone(able):
 
 
 def test_a_machine_that_cannot_do_it_says_why_and_makes_nothing(monkeypatch):
-    monkeypatch.setattr("headgate.engines.apart.ability.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("headworks.engines.apart.ability.importlib.util.find_spec", lambda name: None)
     before = namespaces_of(os.getpid())
     with pytest.raises(EngineError, match=r"nodes cannot be apart: .*; without --apart the cluster starts as ever"):
         ApartNodes.make([NodeLimits()])

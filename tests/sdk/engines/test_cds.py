@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.engines.cds import ClassData
+from headworks.engines.cds import ClassData
 
 
 @pytest.fixture

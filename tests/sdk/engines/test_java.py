@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.engines.java import find_java
-from headgate.errors import EngineError
+from headworks.engines.java import find_java
+from headworks.errors import EngineError
 
 
 def installed(folder, script):

@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from headgate.engines import reaper
-from headgate.engines.lifetime import bound, environment, lifetime
-from headgate.engines.reaper import MARK
+from headworks.engines import reaper
+from headworks.engines.lifetime import bound, environment, lifetime
+from headworks.engines.reaper import MARK
 from moments import NUMBERS, SECONDS, TIMES, draw, ended
 from patience import PATIENCE
 from shell import gone, marked, running, told
@@ -157,8 +157,8 @@ def test_what_was_released_before_the_reaper_had_begun_stays(tmp_path):
 
 SCRATCH = """
 import os, signal, sys
-from headgate.engines.lifetime import lifetime
-folder = lifetime().scratch("headgate-test-")
+from headworks.engines.lifetime import lifetime
+folder = lifetime().scratch("headworks-test-")
 (folder / "file").write_text("full")
 print(folder, flush=True)
 sys.stdin.readline()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.errors import EngineError
+from headworks.errors import EngineError
 from moments import SECONDS
 from patience import PATIENCE
 from sdk.engines.stand_in import DAEMONS, State
@@ -66,6 +66,6 @@ def test_what_another_version_wrote_is_named_and_stays(folder, text):
     file = folder / "cluster.json"
     file.write_text(text)
     for command in (State.read, State.end):
-        with pytest.raises(EngineError, match=f"{file} is of another version of Headgate .*: end the cluster with"):
+        with pytest.raises(EngineError, match=f"{file} is of another version of Headworks .*: end the cluster with"):
             command()
     assert file.read_text() == text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headgate.engines.process import Daemon
+from headworks.engines.process import Daemon
 
 if TYPE_CHECKING:
     from pathlib import Path

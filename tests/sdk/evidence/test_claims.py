@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from headgate.evidence.claims import (
+from headworks.evidence.claims import (
     allowed,
     amount,
     apart,
@@ -18,7 +18,7 @@ from headgate.evidence.claims import (
     status_text,
     summary,
 )
-from headgate.model.evidence import Claim, Interval
+from headworks.model.evidence import Claim, Interval
 
 
 def claim(printed, ours, **more):

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from headgate.evidence.claims import reproduce
-from headgate.evidence.page import charts, evidence_page
-from headgate.evidence.variants import Improved
-from headgate.model.evidence import Claim, Point
-from headgate.report.chart import Dot, chart_svg
+from headworks.evidence.claims import reproduce
+from headworks.evidence.page import charts, evidence_page
+from headworks.evidence.variants import Improved
+from headworks.model.evidence import Claim, Point
+from headworks.report.chart import Dot, chart_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

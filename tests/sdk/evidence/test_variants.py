@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.evidence.variants import by_variant, cells, improve, tally
-from headgate.hooks import Description, hookimpl
-from headgate.model import Bound, Status
-from headgate.model.evidence import Improvement
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
+from headworks.evidence.variants import by_variant, cells, improve, tally
+from headworks.hooks import Description, hookimpl
+from headworks.model import Bound, Status
+from headworks.model.evidence import Improvement
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
 from small_requests import component, node, request, topology
 
 IDEA = "raised RuntimeError: no idea (evidence/test_variants.py:32); the running assignment is held"
@@ -23,11 +23,11 @@ class Fixed:
         self.here, self.bound = here, bound
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Fixed.")
 
     @hookimpl
-    def headgate_schedule(self, request, options):
+    def headworks_schedule(self, request, options):
         if self.here < 0:
             raise RuntimeError("no idea")
         problem = Problem.of(request)
@@ -39,11 +39,11 @@ class Steps:
     """Moves one task a round from the first node to the second."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Steps.")
 
     @hookimpl
-    def headgate_schedule(self, request, options):
+    def headworks_schedule(self, request, options):
         problem = Problem.of(request)
         node_of = problem.current.copy()
         if (node_of == 0).any():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import Slot
+from headworks.model import Slot
 from small_requests import node
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import FrozenMap, Resources
+from headworks.model import FrozenMap, Resources
 
 CHANGES = {
     "set": lambda each: each.__setitem__("a", 2),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.errors import DocumentError
-from headgate.model import Flow, Metrics, NodeSample, Resources, StreamSample, TaskSample, TopologySample
-from headgate.model.load import at_load, at_offered_load, declared_from_measured, scaled
+from headworks.errors import DocumentError
+from headworks.model import Flow, Metrics, NodeSample, Resources, StreamSample, TaskSample, TopologySample
+from headworks.model.load import at_load, at_offered_load, declared_from_measured, scaled
 from small_requests import component, node, request, topology
 
 OTHER = {"topology": "u", "source": "c", "target": "c"}

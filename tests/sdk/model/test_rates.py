@@ -5,9 +5,9 @@ import itertools
 import attrs
 import pytest
 
-from headgate.errors import DocumentError
-from headgate.model import Kind, Stream
-from headgate.model.rates import component_rates, stream_rates
+from headworks.errors import DocumentError
+from headworks.model import Kind, Stream
+from headworks.model.rates import component_rates, stream_rates
 from small_requests import component, topology, word_count
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.errors import DocumentError
-from headgate.model import Limits, Observation, Request
-from headgate.problem import Problem
+from headworks.errors import DocumentError
+from headworks.model import Limits, Observation, Request
+from headworks.problem import Problem
 from small_requests import word_count
 
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.errors import DocumentError
-from headgate.hooks import Description, hookimpl
-from headgate.model import FrozenMap, Metrics, Plan, Profile, Status, TaskSample
-from headgate.model.rescale import rescale_differences, rescale_refusals, rescaled, with_instances
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
+from headworks.errors import DocumentError
+from headworks.hooks import Description, hookimpl
+from headworks.model import FrozenMap, Metrics, Plan, Profile, Status, TaskSample
+from headworks.model.rescale import rescale_differences, rescale_refusals, rescaled, with_instances
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
 from hetero_cases import profiled
 from small_requests import component, node, request, topology
 
@@ -21,11 +21,11 @@ class Chooses:
         self.counts, self.rate = FrozenMap(counts), rate
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="chooses")
 
     @hookimpl
-    def headgate_schedule(self, request):
+    def headworks_schedule(self, request):
         chosen = with_instances(request, self.counts, priced=self.rate is not None)
         made = Problem.of(chosen).plan([0] * Problem.of(chosen).n)
         return attrs.evolve(made, parallelism=self.counts, input_rate=self.rate)
@@ -72,7 +72,7 @@ def test_profiles_stand_in_for_what_was_measured_of_a_component_whose_id_has_a_s
 def test_numbers_that_cannot_be_are_held(counts, where):
     class Lies(Chooses):
         @hookimpl
-        def headgate_schedule(self, request):
+        def headworks_schedule(self, request):
             return attrs.evolve(Problem.of(request).plan([0]), parallelism=self.counts)
 
     asked = request([node("a")], [topology("t", component("c"))])

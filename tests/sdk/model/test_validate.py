@@ -8,8 +8,8 @@ import attrs
 import pytest
 from hypothesis import given
 
-from headgate.errors import DocumentError, pointer
-from headgate.model import (
+from headworks.errors import DocumentError, pointer
+from headworks.model import (
     Cluster,
     Constraint,
     ConstraintKind,
@@ -26,7 +26,7 @@ from headgate.model import (
     TaskSample,
     TopologySample,
 )
-from headgate.model.validate import (
+from headworks.model.validate import (
     MAX_AMOUNT,
     MAX_AMOUNTS,
     MAX_CHARACTERS,
@@ -36,7 +36,7 @@ from headgate.model.validate import (
     check_size,
     is_id,
 )
-from headgate.testing.strategies import requests
+from headworks.testing.strategies import requests
 from small_requests import at, component, node, request, topology
 
 METRICS = Metrics(

@@ -1,4 +1,4 @@
-"""Cycles are searched seldom where a process is Headgate's own, and a library leaves its host's setting alone."""
+"""Cycles are searched seldom where a process is Headworks's own, and a library leaves its host's setting alone."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import pytest
 
 COMMAND = """
 import sys
-from headgate.cli.main import main
-sys.argv = ["headgate", "--version"]
+from headworks.cli.main import main
+sys.argv = ["headworks", "--version"]
 try:
     main()
 except SystemExit:
     pass
 """
-LIBRARY = "import headgate\nheadgate.plan(headgate.workload('dstorm:linear'), 'even')"
+LIBRARY = "import headworks\nheadworks.plan(headworks.workload('dstorm:linear'), 'even')"
 
 
 @pytest.mark.parametrize(("code", "seldom"), [(COMMAND, True), (LIBRARY, False)])
-def test_cycles_are_searched_seldom_in_a_program_of_headgate_s_own(code, seldom):
+def test_cycles_are_searched_seldom_in_a_program_of_headworks_s_own(code, seldom):
     told = "import gc\nbefore = gc.get_threshold()\n" + code + "\nprint(gc.get_threshold() == before)"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1] == str(not seldom)

@@ -13,24 +13,24 @@ from typing import get_args
 import pytest
 
 from bad_plugins import HOOKS, machine, misbehaving
-from headgate import hooks
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.control.round import Outcome
-from headgate.errors import PluginError
-from headgate.hooks import Description, hookimpl
-from headgate.interrupts import held
-from headgate.model import Observation, Plan, Receipt
-from headgate.plugins import deadline
-from headgate.plugins.bench import bench_of
-from headgate.plugins.deadline import DEADLINES, LEAVING, ONE_TARGET, RING, SHORTER_ONLY, Overdue, cut_off, deadline_of
-from headgate.plugins.guard import MANY, ONE
-from headgate.plugins.host import PluginHost
+from headworks import hooks
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.control.round import Outcome
+from headworks.errors import PluginError
+from headworks.hooks import Description, hookimpl
+from headworks.interrupts import held
+from headworks.model import Observation, Plan, Receipt
+from headworks.plugins import deadline
+from headworks.plugins.bench import bench_of
+from headworks.plugins.deadline import DEADLINES, LEAVING, ONE_TARGET, RING, SHORTER_ONLY, Overdue, cut_off, deadline_of
+from headworks.plugins.guard import MANY, ONE
+from headworks.plugins.host import PluginHost
 from memory_engine import Engine, Judge
 from patience import PATIENCE
 from plugin_folder import GOOD, install
 
-OWN = {"headgate_experiment", "headgate_reschedule", "headgate_recover", "headgate_examine", "headgate_schedule"}
+OWN = {"headworks_experiment", "headworks_reschedule", "headworks_recover", "headworks_examine", "headworks_schedule"}
 """Hooks that take what they take; the scheduler's deadline is the request's."""
 ROOT = Path(__file__).parents[3]
 
@@ -59,29 +59,29 @@ def hanging(hook, gate, answer=None):
         return answer
 
     members = {
-        "headgate_describe": hookimpl(lambda self: Description(summary="Bad.", deadlines={hook: 0.05})),
-        **({"headgate_schedule": hookimpl(lambda self, request: Plan())} if hook == "headgate_analyse" else {}),
+        "headworks_describe": hookimpl(lambda self: Description(summary="Bad.", deadlines={hook: 0.05})),
+        **({"headworks_schedule": hookimpl(lambda self, request: Plan())} if hook == "headworks_analyse" else {}),
         hook: misbehaving(hook, hang),
     }
     return type("Bad", (), members)()
 
 
 def test_every_hook_has_a_deadline_or_takes_what_it_takes():
-    named = {name for each in hooks.SPECS for name in vars(each) if name.startswith("headgate_")}
-    assert {*DEADLINES} == named - OWN - {"headgate_prepare"}
+    named = {name for each in hooks.SPECS for name in vars(each) if name.startswith("headworks_")}
+    assert {*DEADLINES} == named - OWN - {"headworks_prepare"}
     assert {*ONE, *MANY} <= {*DEADLINES, *OWN}
     assert {*DEADLINES} >= ONE_TARGET | SHORTER_ONLY
 
 
 def test_the_page_says_how_long_each_hook_may_take():
-    rows = re.findall(r"^\| `(headgate_\w+)` \| ([\d.]+)", (ROOT / "docs" / "hooks.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(headworks_\w+)` \| ([\d.]+)", (ROOT / "docs" / "hooks.md").read_text(), re.MULTILINE)
     assert {name: float(seconds) for name, seconds in rows} == DEADLINES
 
 
-@pytest.mark.parametrize("hook", sorted({*HOOKS} & {*DEADLINES} - {"headgate_open", "headgate_bench"}))
+@pytest.mark.parametrize("hook", sorted({*HOOKS} & {*DEADLINES} - {"headworks_open", "headworks_bench"}))
 def test_a_hook_that_hangs_is_abandoned_and_not_asked_again_before_it_ends(hook, gate):
     host = PluginHost().with_plugin("bad", hanging(hook, gate))
-    window = "1.05" if hook == "headgate_observe" else "0.05"
+    window = "1.05" if hook == "headworks_observe" else "0.05"
     with pytest.raises(PluginError, match=f"^bad: {hook} has no answer after {window} s; it is abandoned$"):
         HOOKS[hook](host)
     with pytest.raises(PluginError, match=f"^bad: {hook} is not asked: {hook}, which was abandoned, is still going$"):
@@ -99,27 +99,31 @@ def test_a_hook_that_hangs_is_abandoned_and_not_asked_again_before_it_ends(hook,
 
 
 def test_while_an_execution_goes_on_nothing_else_is_done_to_its_target(gate):
-    plugin = type("Both", (type(hanging("headgate_execute", gate)),), {"headgate_observe": Engine.headgate_observe})()
+    plugin = type(
+        "Both", (type(hanging("headworks_execute", gate)),), {"headworks_observe": Engine.headworks_observe}
+    )()
     host = PluginHost().with_plugin("bad", plugin)
     with pytest.raises(PluginError, match="abandoned"):
         host.execute("bad", object(), Plan())
-    with pytest.raises(PluginError, match="headgate_observe is not asked: headgate_execute, which was abandoned, is "):
+    with pytest.raises(
+        PluginError, match="headworks_observe is not asked: headworks_execute, which was abandoned, is "
+    ):
         host.observe("bad", object(), 1.0)
 
 
 def test_what_is_called_unasked_can_take_less_time_than_others_and_no_more():
-    assert deadline_of("headgate_review", {"headgate_review": 1e9}) == DEADLINES["headgate_review"]
-    assert deadline_of("headgate_review", {"headgate_review": 1.0}) == 1.0
-    assert deadline_of("headgate_execute", {"headgate_execute": 1e9}) == 1e9
-    assert deadline_of("headgate_observe", {}, 10.0) == 10.0 + DEADLINES["headgate_observe"]
-    assert deadline_of("headgate_experiment", {}) is None
+    assert deadline_of("headworks_review", {"headworks_review": 1e9}) == DEADLINES["headworks_review"]
+    assert deadline_of("headworks_review", {"headworks_review": 1.0}) == 1.0
+    assert deadline_of("headworks_execute", {"headworks_execute": 1e9}) == 1e9
+    assert deadline_of("headworks_observe", {}, 10.0) == 10.0 + DEADLINES["headworks_observe"]
+    assert deadline_of("headworks_experiment", {}) is None
 
 
 @pytest.mark.parametrize(
     "hook", ["observe", "preflight", "keeps", "execute", "rollback", "review", "on_round", "analyse"]
 )
 def test_a_plugin_that_hangs_ends_no_loop(hook, gate):
-    name, engine, judge, seen = f"headgate_{hook}", Engine(), Judge([0, 1]), machine()
+    name, engine, judge, seen = f"headworks_{hook}", Engine(), Judge([0, 1]), machine()
     host = PluginHost()
     if hook in ("review", "on_round"):
         host = host.with_plugin("other", hanging(name, gate))
@@ -127,7 +131,7 @@ def test_a_plugin_that_hangs_ends_no_loop(hook, gate):
         whose = Judge if hook == "analyse" else Engine
         members = {
             name: misbehaving(name, gate.wait),
-            "headgate_describe": hookimpl(lambda self: Description(summary="Slow.", deadlines={name: 0.05})),
+            "headworks_describe": hookimpl(lambda self: Description(summary="Slow.", deadlines={name: 0.05})),
         }
         broken = type("Slow", (whose,), members)
         engine, judge = (broken(), judge) if whose is Engine else (engine, broken([0, 1]))
@@ -149,15 +153,15 @@ class Slow:
         self.entering, self.leaving = entering, leaving
 
     @hookimpl
-    def headgate_describe(self):
-        return Description(summary="An engine.", deadlines={"headgate_open": 0.05, "headgate_bench": 0.05})
+    def headworks_describe(self):
+        return Description(summary="An engine.", deadlines={"headworks_open": 0.05, "headworks_bench": 0.05})
 
     @hookimpl
-    def headgate_bench(self):
-        return self.headgate_open((), None)
+    def headworks_bench(self):
+        return self.headworks_open((), None)
 
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         @contextlib.contextmanager
         def opened():
             if self.entering:
@@ -171,17 +175,17 @@ class Slow:
 
 def test_an_engine_that_hangs_as_it_is_reached_is_cut_off():
     host = PluginHost().with_plugin("bad", Slow(entering=True))
-    with pytest.raises(PluginError, match=r"^bad: headgate_open is not done after 0.05 s; it is cut off$"):
+    with pytest.raises(PluginError, match=r"^bad: headworks_open is not done after 0.05 s; it is cut off$"):
         host.open("bad", (), None).__enter__()
-    with pytest.raises(PluginError, match=r"^bad: headgate_bench is not done after 0.05 s; it is cut off$"):
+    with pytest.raises(PluginError, match=r"^bad: headworks_bench is not done after 0.05 s; it is cut off$"):
         bench_of(host, "bad").__enter__()
     assert signal.getsignal(RING) is signal.SIG_DFL
 
 
 def test_an_engine_that_hangs_as_it_is_left_is_cut_off(monkeypatch):
-    monkeypatch.setattr("headgate.plugins.opening.LEAVING", 0.05)
+    monkeypatch.setattr("headworks.plugins.opening.LEAVING", 0.05)
     host = PluginHost().with_plugin("bad", Slow(leaving=True))
-    with pytest.raises(PluginError, match="headgate_open is not done after"), host.open("bad", (), None):
+    with pytest.raises(PluginError, match="headworks_open is not done after"), host.open("bad", (), None):
         pass
     assert LEAVING == 300
 
@@ -190,10 +194,10 @@ IMPORTS = "import time\ntime.sleep(3600)\n"
 DESCRIBES = GOOD.replace("return Description", "import time; time.sleep(3600); return Description")
 
 
-@pytest.mark.parametrize(("source", "word"), [(IMPORTS, "its import"), (DESCRIBES, "headgate_describe")])
+@pytest.mark.parametrize(("source", "word"), [(IMPORTS, "its import"), (DESCRIBES, "headworks_describe")])
 @pytest.mark.parametrize("thread", ["main", "another"])
 def test_a_plugin_that_hangs_as_it_is_loaded_is_set_aside(source, word, thread, tmp_path, monkeypatch):
-    monkeypatch.setattr("headgate.plugins.loading.LOADING", 0.2)
+    monkeypatch.setattr("headworks.plugins.loading.LOADING", 0.2)
     monkeypatch.syspath_prepend(tmp_path)
     # A module that hangs in a thread is being imported for ever: each case has its own.
     install(tmp_path, f"slow-{thread}-{word[:3]}", {"slow": source.replace("sleep(3600)", "sleep(5)")}, rounds="")

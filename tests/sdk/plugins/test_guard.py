@@ -12,17 +12,17 @@ from typing import get_args
 import pytest
 
 from bad_plugins import HOOKS, bad, machine, misbehaving
-from headgate.control.guards import Guards
-from headgate.control.loop import Control, Loop
-from headgate.control.round import Outcome
-from headgate.errors import EngineError, PluginError
-from headgate.hooks import Description, hookimpl
-from headgate.interrupts import Terminated
-from headgate.model import Plan
-from headgate.plugins.failure import author_line, failure
-from headgate.plugins.guard import MANY, ONE
-from headgate.plugins.host import PluginHost
-from headgate.plugins.prints import printing_to_stderr
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.control.round import Outcome
+from headworks.errors import EngineError, PluginError
+from headworks.hooks import Description, hookimpl
+from headworks.interrupts import Terminated
+from headworks.model import Plan
+from headworks.plugins.failure import author_line, failure
+from headworks.plugins.guard import MANY, ONE
+from headworks.plugins.host import PluginHost
+from headworks.plugins.prints import printing_to_stderr
 from memory_engine import Engine, Judge
 
 
@@ -60,7 +60,7 @@ FITTING = {
 
 
 def test_every_hook_with_an_answer_is_tried():
-    assert set(HOOKS) == {*ONE, *MANY} - {"headgate_describe"}
+    assert set(HOOKS) == {*ONE, *MANY} - {"headworks_describe"}
 
 
 @pytest.mark.parametrize("misdeed", MISDEEDS)
@@ -81,11 +81,11 @@ class Opens:
         self.entering, self.leaving = entering, leaving
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="An engine.")
 
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         @contextlib.contextmanager
         def opened():
             if self.entering:
@@ -101,7 +101,7 @@ class Opens:
 def test_an_engine_that_fails_as_it_is_reached_or_left_is_a_plugin_that_failed(error):
     for engine in (Opens(entering=error), Opens(leaving=error)):
         host = PluginHost().with_plugin("bad", engine)
-        with pytest.raises(PluginError, match="bad: headgate_open raised"), host.open("bad", (), None):
+        with pytest.raises(PluginError, match="bad: headworks_open raised"), host.open("bad", (), None):
             pass
 
 
@@ -119,8 +119,8 @@ def test_what_is_meant_for_the_user_and_what_others_raise_passes_as_it_is():
 
 def test_a_hook_that_acts_as_if_a_signal_had_come_ends_nothing():
     for signal in (KeyboardInterrupt(), Terminated(15)):
-        host = PluginHost().with_plugin("bad", bad("headgate_observe", lambda signal=signal: _raise(signal)))
-        with pytest.raises(PluginError, match="bad: headgate_observe raised"):
+        host = PluginHost().with_plugin("bad", bad("headworks_observe", lambda signal=signal: _raise(signal)))
+        with pytest.raises(PluginError, match="bad: headworks_observe raised"):
             host.observe("bad", object(), 1.0)
 
 
@@ -130,7 +130,7 @@ def test_a_hook_that_acts_as_if_a_signal_had_come_ends_nothing():
 )
 def test_no_plugin_of_any_kind_ends_the_loop(hook, misdeed):
     act = MISDEEDS[misdeed]
-    name, engine, judge = f"headgate_{hook}", Engine(), Judge([0, 1])
+    name, engine, judge = f"headworks_{hook}", Engine(), Judge([0, 1])
     host = PluginHost()
     if hook in ("review", "on_round"):
         host = host.with_plugin("other", bad(name, act))
@@ -165,35 +165,35 @@ class TestFailures:
         assert failure(ValueError("x")) == "ValueError: x"
 
     def test_the_traceback_is_there_for_who_asks(self, caplog):
-        host = PluginHost().with_plugin("bad", bad("headgate_observe", MISDEEDS["raises"]))
-        with caplog.at_level(logging.DEBUG, "headgate.plugins"), pytest.raises(PluginError):
+        host = PluginHost().with_plugin("bad", bad("headworks_observe", MISDEEDS["raises"]))
+        with caplog.at_level(logging.DEBUG, "headworks.plugins"), pytest.raises(PluginError):
             host.observe("bad", object(), 1.0)
         (record,) = caplog.records
         assert record.exc_info[1].args == ("broken",)
-        assert record.getMessage().startswith("bad: headgate_observe raised RuntimeError: broken")
+        assert record.getMessage().startswith("bad: headworks_observe raised RuntimeError: broken")
 
 
 def bad_in(function):
     class Reads:
         @hookimpl
-        def headgate_describe(self):
+        def headworks_describe(self):
             return Description(summary="Reads.")
 
-        headgate_observe = hookimpl(_observing(function))
+        headworks_observe = hookimpl(_observing(function))
 
     return Reads()
 
 
 def _observing(function):
     made = {}
-    code = "def headgate_observe(self, target, window): return function('no json')"
+    code = "def headworks_observe(self, target, window): return function('no json')"
     exec(compile(code, function.__code__.co_filename, "exec"), {"function": function}, made)
-    return made["headgate_observe"]
+    return made["headworks_observe"]
 
 
 class TestPrints:
     def test_what_a_hook_prints_is_no_data(self, capsys):
-        host = PluginHost().with_plugin("bad", bad("headgate_preflight", lambda: sys.stdout.write("noise\n") and None))
+        host = PluginHost().with_plugin("bad", bad("headworks_preflight", lambda: sys.stdout.write("noise\n") and None))
         assert host.preflight("bad", object(), Plan()) == ()
         assert capsys.readouterr() == ("", "noise\n")
 
@@ -227,7 +227,7 @@ class TestPrints:
 
 
 def test_plugins_are_the_same_where_docstrings_are_stripped():
-    code = "from headgate.plugins.host import PluginHost; print(PluginHost.load().schedulers)"
+    code = "from headworks.plugins.host import PluginHost; print(PluginHost.load().schedulers)"
     plain, stripped = (
         subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=True, timeout=300)
         for flags in ([], ["-OO"])

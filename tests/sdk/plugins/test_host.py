@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from headgate.errors import OptionError, PluginError
-from headgate.hooks import HOOKSPEC_VERSION, Description, Finding, Verdict, hookimpl
-from headgate.interrupts import Terminated
-from headgate.model import Observation, Plan, Receipt, Request
-from headgate.model.evidence import Evidence
-from headgate.plugins.bench import bench_of
-from headgate.plugins.collect import documents_of, needs_of
-from headgate.plugins.host import PluginHost
-from headgate.plugins.loading import DISABLE, Quarantined, admit
-from headgate.testing import FirstFit
+from headworks.errors import OptionError, PluginError
+from headworks.hooks import HOOKSPEC_VERSION, Description, Finding, Verdict, hookimpl
+from headworks.interrupts import Terminated
+from headworks.model import Observation, Plan, Receipt, Request
+from headworks.model.evidence import Evidence
+from headworks.plugins.bench import bench_of
+from headworks.plugins.collect import documents_of, needs_of
+from headworks.plugins.host import PluginHost
+from headworks.plugins.loading import DISABLE, Quarantined, admit
+from headworks.testing import FirstFit
 from plugin_folder import GOOD, install
 from zoo import CAGED
 
@@ -68,7 +68,7 @@ def test_nobody_takes_the_name_of_a_built_in_plugin(tmp_path, monkeypatch):
     install(tmp_path, "stranger", {"even": GOOD, "good": GOOD}, rounds="even = stranger_even:plugin")
     monkeypatch.syspath_prepend(tmp_path)
     host = PluginHost.load(["even", "good"])
-    assert {name: each.distribution for name, each in host.plugins.items()} == {"even": "headgate", "good": "stranger"}
+    assert {name: each.distribution for name, each in host.plugins.items()} == {"even": "headworks", "good": "stranger"}
     (aside,) = host.quarantined
     assert (aside.name, aside.origin) == ("even", "stranger_even:plugin of stranger")
     assert "built-in" in aside.reason
@@ -90,14 +90,14 @@ def test_how_long_a_plugin_takes_to_load_is_known(tmp_path, monkeypatch):
     [
         ((HOOKSPEC_VERSION, HOOKSPEC_VERSION + 1), ""),
         ((HOOKSPEC_VERSION - 1, HOOKSPEC_VERSION), ""),
-        ((HOOKSPEC_VERSION + 1, HOOKSPEC_VERSION + 2), "for hooks 2 to 3, this is 1: install a later headgate"),
-        ((HOOKSPEC_VERSION - 1, HOOKSPEC_VERSION - 1), "for hooks 0, this is 1: install an earlier headgate"),
+        ((HOOKSPEC_VERSION + 1, HOOKSPEC_VERSION + 2), "for hooks 2 to 3, this is 1: install a later headworks"),
+        ((HOOKSPEC_VERSION - 1, HOOKSPEC_VERSION - 1), "for hooks 0, this is 1: install an earlier headworks"),
     ],
 )
 def test_a_plugin_says_which_versions_of_the_hooks_it_keeps(written_for, says):
     class Ranged(FirstFit):
         @hookimpl
-        def headgate_describe(self):
+        def headworks_describe(self):
             return Description(summary="some versions", hookspec=written_for)
 
     found = admit("ranged", Ranged())
@@ -109,7 +109,7 @@ def test_a_hook_of_later_versions_may_be_optional():
         """Keep a hook of tomorrow."""
 
         @hookimpl(optionalhook=True)
-        def headgate_forecast(self):
+        def headworks_forecast(self):
             return None
 
     assert PluginHost().with_plugin("later", Later()).schedule("later", Request()).status == "ok"
@@ -118,7 +118,7 @@ def test_a_hook_of_later_versions_may_be_optional():
 def test_asking_for_a_plugin_that_is_set_aside_says_why(tmp_path, monkeypatch):
     install(tmp_path, "strange", {"raising": "raise RuntimeError('no licence')"})
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(PluginError, match=r"raising is set aside: .*no licence.*headgate doctor"):
+    with pytest.raises(PluginError, match=r"raising is set aside: .*no licence.*headworks doctor"):
         PluginHost.load(["raising"]).schedule("raising", Request())
 
 
@@ -188,17 +188,17 @@ class Listener:
         self.heard, self.fails = heard, fails
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary=self.__doc__)
 
     @hookimpl
-    def headgate_on_round(self, record):
+    def headworks_on_round(self, record):
         self.heard.append(record)
         if self.fails:
             raise RuntimeError("deaf")
 
     @hookimpl
-    def headgate_review(self):
+    def headworks_review(self):
         return ["too many topologies"] if self.fails else None
 
 
@@ -206,7 +206,7 @@ def test_every_listener_hears_of_a_round_even_if_one_fails():
     heard = []
     host = PluginHost().with_plugin("a", Listener(heard, fails=True)).with_plugin("b", Listener(heard))
     (failed,) = host.on_round({"round": 1})
-    assert failed.startswith("a: headgate_on_round raised RuntimeError: deaf (plugins/test_host.py:")
+    assert failed.startswith("a: headworks_on_round raised RuntimeError: deaf (plugins/test_host.py:")
     assert heard == [{"round": 1}, {"round": 1}]
 
 
@@ -217,7 +217,7 @@ def test_objections_carry_the_name_of_the_plugin():
 
 def test_loading_all_built_in_plugins_imports_no_engine_and_no_solver():
     code = (
-        "import sys; from headgate.plugins.host import PluginHost; assert len(PluginHost.load().plugins) > 15;"
+        "import sys; from headworks.plugins.host import PluginHost; assert len(PluginHost.load().plugins) > 15;"
         "print([name for name in ('pyspark', 'py4j', 'pyarrow', 'pandas', 'ortools', 'jgo') if name in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -225,10 +225,10 @@ def test_loading_all_built_in_plugins_imports_no_engine_and_no_solver():
 
 
 WRAPPER = GOOD.replace(
-    "    @hookimpl\n    def headgate_schedule", "    @hookimpl(wrapper=True)\n    def headgate_schedule"
+    "    @hookimpl\n    def headworks_schedule", "    @hookimpl(wrapper=True)\n    def headworks_schedule"
 )
 WRAPPER = WRAPPER.replace("return problem.plan([-1] * problem.n)", "yield")
-FIRST = GOOD.replace("@hookimpl\n    def headgate_schedule", "@hookimpl(tryfirst=True)\n    def headgate_schedule")
+FIRST = GOOD.replace("@hookimpl\n    def headworks_schedule", "@hookimpl(tryfirst=True)\n    def headworks_schedule")
 
 
 def test_a_hook_wrapper_is_set_aside_and_tryfirst_changes_nothing(tmp_path, monkeypatch):
@@ -238,23 +238,23 @@ def test_a_hook_wrapper_is_set_aside_and_tryfirst_changes_nothing(tmp_path, monk
     host = PluginHost.load(["good", "wrapper", "first"])
     assert host.schedulers == ("first", "good")
     (aside,) = host.quarantined
-    assert "headgate_schedule is a hook wrapper" in aside.reason
+    assert "headworks_schedule is a hook wrapper" in aside.reason
 
 
 REVIEWER = """
-from headgate.hooks import Description, hookimpl
+from headworks.hooks import Description, hookimpl
 
 class Plugin:
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="objects")
 
     @hookimpl
-    def headgate_review(self):
+    def headworks_review(self):
         return ["never"]
 
     @hookimpl
-    def headgate_on_round(self, record):
+    def headworks_on_round(self, record):
         pass
 
 plugin = Plugin()
@@ -269,7 +269,7 @@ def test_what_takes_part_in_every_round_is_named_in_a_group_of_its_own(tmp_path,
     assert "strange_unsaid" not in sys.modules
     (aside,) = host.quarantined
     assert aside.name == "unsaid"
-    assert aside.reason.startswith("headgate_on_round, headgate_review would never be called: name the plugin in")
+    assert aside.reason.startswith("headworks_on_round, headworks_review would never be called: name the plugin in")
     assert host.review(Request(), Plan()) == ("said: never",)
 
 
@@ -299,18 +299,18 @@ def test_evidence_of_another_type_is_the_plugins_fault():
         """Answer something else."""
 
         @hookimpl
-        def headgate_evidence(self):
+        def headworks_evidence(self):
             return []
 
     host = PluginHost().with_plugin("chatty", Chatty())
-    with pytest.raises(PluginError, match="chatty: headgate_evidence answered a list, an Evidence is expected"):
+    with pytest.raises(PluginError, match="chatty: headworks_evidence answered a list, an Evidence is expected"):
         host.evidence("chatty")
 
 
 def test_a_signal_while_a_plugin_is_loaded_is_no_fault_of_the_plugin():
     class Slow:
         @hookimpl
-        def headgate_describe(self):
+        def headworks_describe(self):
             raise Terminated(143)
 
     with pytest.raises(Terminated):
@@ -324,60 +324,60 @@ class Engine:
         self.asked = []
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="an engine")
 
     @hookimpl
-    def headgate_needs(self):
+    def headworks_needs(self):
         return [NEED, OTHER]
 
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         self.asked.append(("open", application, address))
         return contextlib.nullcontext("target")
 
     @hookimpl
-    def headgate_observe(self, target, window):
+    def headworks_observe(self, target, window):
         self.asked.append(("observe", target, window))
         return SEEN
 
     @hookimpl
-    def headgate_preflight(self, target, plan):
+    def headworks_preflight(self, target, plan):
         self.asked.append(("preflight", target, plan))
         return ["a", "b"]
 
     @hookimpl
-    def headgate_execute(self, target, plan):
+    def headworks_execute(self, target, plan):
         self.asked.append(("execute", target, plan))
         return DONE
 
     @hookimpl
-    def headgate_rollback(self, target, receipt):
+    def headworks_rollback(self, target, receipt):
         self.asked.append(("rollback", target, receipt))
         return UNDONE
 
     @hookimpl
-    def headgate_scale(self, target, add, drain):
+    def headworks_scale(self, target, add, drain):
         self.asked.append(("scale", target, add, drain))
         return DONE
 
     @hookimpl
-    def headgate_bench(self):
+    def headworks_bench(self):
         self.asked.append(("bench",))
         return contextlib.nullcontext("bench")
 
     @hookimpl
-    def headgate_experiment(self, request, scheduler, seed, seconds, bench):
+    def headworks_experiment(self, request, scheduler, seed, seconds, bench):
         self.asked.append(("experiment", request, scheduler, seed, seconds, bench))
         return {"throughput": 1.0}
 
     @hookimpl
-    def headgate_examine(self, installation):
+    def headworks_examine(self, installation):
         self.asked.append(("examine", installation))
         return [OTHER]
 
     @hookimpl
-    def headgate_documents(self):
+    def headworks_documents(self):
         return {"seen": Observation}
 
 
@@ -385,23 +385,23 @@ class Silent:
     """An engine that answers nothing where it may."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="silent")
 
     @hookimpl
-    def headgate_needs(self):
+    def headworks_needs(self):
         return [NEED]
 
     @hookimpl
-    def headgate_preflight(self):
+    def headworks_preflight(self):
         return None
 
     @hookimpl
-    def headgate_experiment(self):
+    def headworks_experiment(self):
         return None
 
     @hookimpl
-    def headgate_examine(self):
+    def headworks_examine(self):
         return None
 
 
@@ -443,7 +443,7 @@ def test_nothing_is_an_answer_where_there_may_be_none():
         assert bench is None  # a simulator needs none
     assert host.preflight("silent", None, PLAN) == ()
     assert host.examine("silent", Path("here")) == ()
-    with pytest.raises(PluginError, match="headgate_experiment answered None, a Mapping is expected"):
+    with pytest.raises(PluginError, match="headworks_experiment answered None, a Mapping is expected"):
         host.experiment("silent", Request(), "even", seed=1, seconds=1.0)
 
 

@@ -10,12 +10,12 @@ import resource
 import attrs
 import pytest
 
-from headgate.documents import dumps
-from headgate.model import ENDED_EARLY, Limits, Status
-from headgate.plugins.cycles import THRESHOLDS
-from headgate.plugins.host import PluginHost
-from headgate.plugins.isolation import isolated
-from headgate.plugins.processes import SchedulerProcesses
+from headworks.documents import dumps
+from headworks.model import ENDED_EARLY, Limits, Status
+from headworks.plugins.cycles import THRESHOLDS
+from headworks.plugins.host import PluginHost
+from headworks.plugins.isolation import isolated
+from headworks.plugins.processes import SchedulerProcesses
 from patience import PATIENCE
 from plugin_folder import install
 from small_requests import component, node, request, topology
@@ -23,10 +23,10 @@ from small_requests import component, node, request, topology
 HEAD = """
 import os, re, signal, sys, threading, time
 import attrs
-from headgate.hooks import Description, hookimpl
-from headgate.model import Plan
-from headgate.problem import Problem
-from headgate.toolbox.cancel import offer, on_cancel
+from headworks.hooks import Description, hookimpl
+from headworks.model import Plan
+from headworks.problem import Problem
+from headworks.toolbox.cancel import offer, on_cancel
 
 def writes(descriptor):
     try:
@@ -40,15 +40,15 @@ class Options:
 
 class Plugin:
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="A scheduler.", options=Options)
 
     @hookimpl
-    def headgate_prepare(self):
+    def headworks_prepare(self):
         PREPARE
 
     @hookimpl
-    def headgate_schedule(self, request, problem, options, ask):
+    def headworks_schedule(self, request, problem, options, ask):
         BODY
 
 plugin = Plugin()
@@ -141,7 +141,7 @@ def test_one_that_was_abandoned_leaves_nothing_to_wait_for(host):
 
 
 def test_the_traceback_is_there_for_who_asks(host, caplog):
-    with caplog.at_level(logging.DEBUG, "headgate.plugins"):
+    with caplog.at_level(logging.DEBUG, "headworks.plugins"):
         host.schedule("apart-raises", REQUEST)
     assert "RuntimeError: broken" in caplog.text
     assert "Traceback" in caplog.text
@@ -172,7 +172,7 @@ def test_one_that_has_to_be_prepared_is(host):
 
 
 def test_one_that_is_not_prepared_is_held(host, monkeypatch):
-    monkeypatch.setattr("headgate.plugins.processes.PREPARED", 0.5)
+    monkeypatch.setattr("headworks.plugins.processes.PREPARED", 0.5)
     plan = host.schedule("apart-slow", REQUEST)
     assert "apart-slow is not prepared after 0.5 s; its process is ended" in plan.reasons[0].message
 
@@ -226,7 +226,7 @@ def test_a_machine_that_starts_no_process_holds_what_runs(host, monkeypatch):
 
 
 def test_one_of_no_entry_point_stays_in_a_thread():
-    from headgate.testing import FirstFit
+    from headworks.testing import FirstFit
 
     with isolated(PluginHost()) as other:
         added = other.with_plugin("first", FirstFit())
@@ -242,5 +242,5 @@ def test_without_a_wish_the_host_is_as_it_is():
 
 
 def test_a_plan_that_never_ends_is_not_read_for_ever(host, monkeypatch):
-    monkeypatch.setattr("headgate.plugins.processes.LARGEST", 10)
+    monkeypatch.setattr("headworks.plugins.processes.LARGEST", 10)
     assert host.schedule("apart-good", REQUEST).reasons[0].code == "answer"

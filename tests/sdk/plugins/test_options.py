@@ -8,9 +8,9 @@ from typing import Literal
 import attrs
 import pytest
 
-from headgate.errors import OptionError
-from headgate.model import Kind
-from headgate.plugins.options import make_options
+from headworks.errors import OptionError
+from headworks.model import Kind
+from headworks.plugins.options import make_options
 
 
 @attrs.frozen(kw_only=True)

@@ -11,10 +11,10 @@ from functools import cache, partial
 import attrs
 import pytest
 
-from headgate.documents import digest, dumps
-from headgate.errors import DocumentError
-from headgate.hooks import Description, hookimpl
-from headgate.model import (
+from headworks.documents import digest, dumps
+from headworks.errors import DocumentError
+from headworks.hooks import Description, hookimpl
+from headworks.model import (
     ENDED_EARLY,
     Cluster,
     Limits,
@@ -27,14 +27,14 @@ from headgate.model import (
     Status,
     TaskSample,
 )
-from headgate.model.rescale import rescaled
-from headgate.model.validate import MAX_AMOUNT
-from headgate.plugins.host import PluginHost
-from headgate.plugins.sandbox import ABANDONED, ASKED
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate.testing import FirstFit, make_cases
-from headgate.toolbox.cancel import Cancellation, offer, on_cancel
+from headworks.model.rescale import rescaled
+from headworks.model.validate import MAX_AMOUNT
+from headworks.plugins.host import PluginHost
+from headworks.plugins.sandbox import ABANDONED, ASKED
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks.testing import FirstFit, make_cases
+from headworks.toolbox.cancel import Cancellation, offer, on_cancel
 from patience import PATIENCE
 from small_requests import component, node, topology, word_count
 from small_requests import request as asked_for
@@ -98,7 +98,7 @@ def test_a_scheduler_that_hangs_is_abandoned_while_it_still_runs():
 def test_a_slot_that_a_scheduler_changed_is_noticed_though_it_keeps_its_hash():
     def act(request):
         """Changes a slot behind its back."""
-        plan = FirstFit().headgate_schedule(Problem.of(request))
+        plan = FirstFit().headworks_schedule(Problem.of(request))
         object.__setattr__(next(iter(request.assignment.values())), "port", 1)
         return plan
 
@@ -113,7 +113,7 @@ def test_the_longest_deadline_that_may_be_asked_is_waited_for():
     def slow(request):
         """Takes longer than nothing."""
         threading.Event().wait(0.2)
-        return FirstFit().headgate_schedule(Problem.of(request))
+        return FirstFit().headworks_schedule(Problem.of(request))
 
     asked = attrs.evolve(word_count(), limits=Limits(deadline=MAX_AMOUNT))
     assert PluginHost().with_plugin("slow", Scheduler(slow)).schedule("slow", asked).status is Status.OK
@@ -128,7 +128,7 @@ def test_a_scheduler_whose_abandoned_runs_pile_up_is_not_asked_until_one_ends():
     assert codes == ["deadline"] * ABANDONED + ["abandoned"] * 2
     act.release.set()
     assert act.left.wait(PATIENCE)
-    while any(thread.name == "headgate-abandoned-piles" for thread in threading.enumerate()):
+    while any(thread.name == "headworks-abandoned-piles" for thread in threading.enumerate()):
         pass
     assert host.schedule("piles", request).status is not Status.HELD
 
@@ -143,12 +143,12 @@ class Boasting(FirstFit):
     """Claim the best of scores."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary=self.__doc__)
 
     @hookimpl
-    def headgate_schedule(self, problem):
-        plan = super().headgate_schedule(problem)
+    def headworks_schedule(self, problem):
+        plan = super().headworks_schedule(problem)
         return attrs.evolve(
             plan, scores=Scores(inter_node=-1.0), provenance=attrs.evolve(plan.provenance, scheduler="x")
         )
@@ -188,14 +188,14 @@ def patient(request):
     heard = threading.Event()
     on_cancel(heard.set)
     os.kill(os.getpid(), signal.SIGINT)
-    return FirstFit().headgate_schedule(Problem.of(request)) if heard.wait(PATIENCE) else None
+    return FirstFit().headworks_schedule(Problem.of(request)) if heard.wait(PATIENCE) else None
 
 
 def deaf(request):
     """Interrupts the process that asked, and goes on."""
     os.kill(os.getpid(), signal.SIGINT)
     threading.Event().wait(2)
-    return FirstFit().headgate_schedule(Problem.of(request))
+    return FirstFit().headworks_schedule(Problem.of(request))
 
 
 def interrupted(act, cancellation):
@@ -221,7 +221,7 @@ def until_asked(request):
     told, begin = threading.Event(), time.monotonic()
     on_cancel(told.set)
     told.wait(PATIENCE)
-    plan = FirstFit().headgate_schedule(Problem.of(request))
+    plan = FirstFit().headworks_schedule(Problem.of(request))
     return attrs.evolve(plan, explanation=f"{time.monotonic() - begin:.3f}")
 
 
@@ -230,20 +230,20 @@ def begins_late(request):
     told = threading.Event()
     threading.Event().wait((EARLY + 0.1) * request.limits.deadline)
     on_cancel(told.set)
-    return FirstFit().headgate_schedule(Problem.of(request)) if told.is_set() else None
+    return FirstFit().headworks_schedule(Problem.of(request)) if told.is_set() else None
 
 
 def cannot_end(request):
     """Fails when it is asked to end, and goes on."""
     on_cancel(lambda: 1 / 0)
     threading.Event().wait((EARLY + 0.1) * request.limits.deadline)
-    return FirstFit().headgate_schedule(Problem.of(request))
+    return FirstFit().headworks_schedule(Problem.of(request))
 
 
 @pytest.fixture
 def early(monkeypatch):
     """Searches are asked so early that a busy machine has time for the rest."""
-    monkeypatch.setattr("headgate.plugins.sandbox.ASKED", EARLY)
+    monkeypatch.setattr("headworks.plugins.sandbox.ASKED", EARLY)
     return attrs.evolve(word_count(), limits=Limits(deadline=20.0))
 
 
@@ -289,12 +289,12 @@ def test_a_plan_that_was_offered_is_checked_as_an_answer_is(goes_on):
 
 
 def test_ctrl_c_takes_a_plan_that_was_offered_by_one_that_does_not_hear_it(monkeypatch, goes_on):
-    monkeypatch.setattr("headgate.plugins.sandbox.GRACE", 0.1)
+    monkeypatch.setattr("headworks.plugins.sandbox.GRACE", 0.1)
 
     def act(request):
         """Offers a plan, is interrupted, and goes on."""
         on_cancel(lambda: None)
-        offer(FirstFit().headgate_schedule(Problem.of(request)))
+        offer(FirstFit().headworks_schedule(Problem.of(request)))
         os.kill(os.getpid(), signal.SIGINT)
         goes_on()
 
@@ -309,14 +309,14 @@ class Asking(Scheduler):
     """Plans by itself, after it asked another scheduler."""
 
     @hookimpl
-    def headgate_schedule(self, request, ask):
+    def headworks_schedule(self, request, ask):
         ask("other", 20.0)
         return self.act(request)
 
 
 def at_once(request):
     """Plans without a search."""
-    return FirstFit().headgate_schedule(Problem.of(request))
+    return FirstFit().headworks_schedule(Problem.of(request))
 
 
 @pytest.mark.parametrize(("other", "label"), [(until_asked, "ok, ended early"), (at_once, "ok")])
@@ -334,7 +334,7 @@ def test_one_that_begins_late_is_told_at_once_and_one_that_cannot_end_may_go_on(
 def late(request):
     """Says nothing of how its search is ended, and answers after it would have been asked."""
     threading.Event().wait((EARLY + 0.1) * request.limits.deadline)
-    return FirstFit().headgate_schedule(Problem.of(request))
+    return FirstFit().headworks_schedule(Problem.of(request))
 
 
 def test_one_that_nobody_can_end_was_not_ended_early(early):
@@ -349,18 +349,18 @@ class Prepared:
         self.prepare, self.called = prepare, []
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="Plan.")
 
     @hookimpl
-    def headgate_prepare(self):
+    def headworks_prepare(self):
         self.prepare()
         self.called.append("prepare")
 
     @hookimpl
-    def headgate_schedule(self, problem):
+    def headworks_schedule(self, problem):
         self.called.append("schedule")
-        return FirstFit().headgate_schedule(problem)
+        return FirstFit().headworks_schedule(problem)
 
 
 def test_the_deadline_begins_when_a_scheduler_is_prepared():
@@ -379,7 +379,7 @@ def test_a_scheduler_that_cannot_be_prepared_is_held_and_not_asked(monkeypatch):
     assert (plan.status, bare.called) == (Status.HELD, [])
     assert plan.reasons[0].message.startswith("bare raised ImportError: no solver (plugins/test_sandbox.py:")
 
-    monkeypatch.setattr("headgate.plugins.sandbox.PREPARATION", 0.05)
+    monkeypatch.setattr("headworks.plugins.sandbox.PREPARATION", 0.05)
     release = threading.Event()
     plan = PluginHost().with_plugin("stuck", Prepared(release.wait)).schedule("stuck", word_count())
     release.set()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headgate.model import FrozenMap
-from headgate.problem import Problem
+from headworks.model import FrozenMap
+from headworks.problem import Problem
 from small_requests import at, component, node, request, topology
 
 

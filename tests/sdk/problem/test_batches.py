@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headgate.errors import DocumentError
-from headgate.model import (
+from headworks.errors import DocumentError
+from headworks.model import (
     Constraint,
     ConstraintKind,
     Flow,
@@ -26,13 +26,13 @@ from headgate.model import (
     TaskSample,
     TopologySample,
 )
-from headgate.model.constraint import COUNTED
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate.problem.saving import _Saving
-from headgate.problem.timed import TimedPlacement
-from headgate.testing.strategies import requests
+from headworks.model.constraint import COUNTED
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks.problem.saving import _Saving
+from headworks.problem.timed import TimedPlacement
+from headworks.testing.strategies import requests
 from small_requests import component, node, request, topology
 
 HOST = PluginHost.load()
@@ -272,7 +272,7 @@ def test_each_look_for_traffic_to_save_is_counted(monkeypatch):
     assert 40 < len(looks) < 10_000
     for most in (0, 40):
         looks.clear()
-        monkeypatch.setattr("headgate.problem.slowdown.LOOKS", most)
+        monkeypatch.setattr("headworks.problem.slowdown.LOOKS", most)
         assert talking(0).plan([0] * 16).scores.inter_node > saved
         assert len(looks) <= most
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from headgate.model import Metrics, Node, Resources, TaskSample
-from headgate.problem import STEP, Problem
-from headgate.testing.strategies import requests
+from headworks.model import Metrics, Node, Resources, TaskSample
+from headworks.problem import STEP, Problem
+from headworks.testing.strategies import requests
 from small_requests import component, node, request, topology, word_count
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.model import FrozenMap, Move, MoveKind, Plan, Resources
-from headgate.model.validate import check_request
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
+from headworks.model import FrozenMap, Move, MoveKind, Plan, Resources
+from headworks.model.validate import check_request
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
 from hetero_cases import profiled
 from small_requests import at, component, node, request, topology, word_count
 

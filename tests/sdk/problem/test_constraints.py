@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate import PluginHost
-from headgate.documents import loads
-from headgate.errors import DocumentError
-from headgate.hooks import Description, hookimpl
-from headgate.model import (
+from headworks import PluginHost
+from headworks.documents import loads
+from headworks.errors import DocumentError
+from headworks.hooks import Description, hookimpl
+from headworks.model import (
     Cluster,
     Component,
     Constraint,
@@ -32,11 +32,11 @@ from headgate.model import (
     Stream,
     Topology,
 )
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate.testing.build import SeededDice, build_request, constrained
-from headgate.testing.constraints import broken_constraints
-from headgate.testing.strategies import requests
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks.testing.build import SeededDice, build_request, constrained
+from headworks.testing.constraints import broken_constraints
+from headworks.testing.strategies import requests
 
 SPREAD = Constraint(kind=ConstraintKind.AT_MOST, components=("db",), limit=1)
 APART = Constraint(kind=ConstraintKind.APART, components=("db", "fast"))
@@ -187,11 +187,11 @@ class Careless:
     """Puts all tasks of a request on the first node, without `Problem.plan`."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="All on one node.")
 
     @hookimpl
-    def headgate_schedule(self, request):
+    def headworks_schedule(self, request):
         plain = attrs.evolve(request, topologies=tuple(attrs.evolve(t, constraints=()) for t in request.topologies))
         return all_on_the_first(plain)
 

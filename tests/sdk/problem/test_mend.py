@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headgate.model import Constraint, ConstraintKind, FrozenMap
-from headgate.problem import Problem
-from headgate.problem.mend import mend
+from headworks.model import Constraint, ConstraintKind, FrozenMap
+from headworks.problem import Problem
+from headworks.problem.mend import mend
 from small_requests import component, node, request, topology
 
 NAMES = ("a", "b", "c")

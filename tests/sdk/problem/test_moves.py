@@ -5,12 +5,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import FrozenMap, Limits, MoveKind
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate.problem.moves import _Walk, order_moves
-from headgate.problem.slots import assign_slots
-from headgate.testing.strategies import requests
+from headworks.model import FrozenMap, Limits, MoveKind
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks.problem.moves import _Walk, order_moves
+from headworks.problem.slots import assign_slots
+from headworks.testing.strategies import requests
 from small_requests import at, component, node, request, topology
 
 

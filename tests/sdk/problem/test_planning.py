@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from headgate.control.loop import judge
-from headgate.model import STARVED, Reason
-from headgate.problem import Problem
-from headgate.problem.planning import SHOWN
+from headworks.control.loop import judge
+from headworks.model import STARVED, Reason
+from headworks.problem import Problem
+from headworks.problem.planning import SHOWN
 from small_requests import component, node, request, topology, word_count
 
 

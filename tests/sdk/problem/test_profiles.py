@@ -4,12 +4,12 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.errors import DocumentError
-from headgate.model import Component, Kind, Stream, Topology
-from headgate.model.rates import component_rates
-from headgate.model.validate import check_request
-from headgate.problem import Problem
-from headgate.problem.profiles import FULL, Profiled, throughput
+from headworks.errors import DocumentError
+from headworks.model import Component, Kind, Stream, Topology
+from headworks.model.rates import component_rates
+from headworks.model.validate import check_request
+from headworks.problem import Problem
+from headworks.problem.profiles import FULL, Profiled, throughput
 from hetero_cases import profiled
 
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.problem import Problem
-from headgate.testing.strategies import requests
+from headworks.problem import Problem
+from headworks.testing.strategies import requests
 from small_requests import component, node, request, topology
 
 

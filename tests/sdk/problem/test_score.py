@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import FrozenMap, Slot
-from headgate.problem import Problem
-from headgate.problem.score import score
-from headgate.testing.strategies import requests
+from headworks.model import FrozenMap, Slot
+from headworks.problem import Problem
+from headworks.problem.score import score
+from headworks.testing.strategies import requests
 from small_requests import component, node, request, topology, word_count
 
 

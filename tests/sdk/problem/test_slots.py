@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import Constraint, ConstraintKind, Limits, Reason, Scope
-from headgate.problem import Problem
-from headgate.problem.slots import assign_slots
-from headgate.testing.strategies import requests
+from headworks.model import Constraint, ConstraintKind, Limits, Reason, Scope
+from headworks.problem import Problem
+from headworks.problem.slots import assign_slots
+from headworks.testing.strategies import requests
 from small_requests import at, component, node, request, topology
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import Flow, Metrics, Stream, StreamSample
-from headgate.problem import Problem
-from headgate.problem.traffic import EXACT_BITS, build
+from headworks.model import Flow, Metrics, Stream, StreamSample
+from headworks.problem import Problem
+from headworks.problem.traffic import EXACT_BITS, build
 from small_requests import component, node, request, topology
 
 NODES = 3

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.api import find_request
-from headgate.errors import DocumentError
-from headgate.model import Flow, FrozenMap, Limits, Metrics, Plan, Slot, Status
-from headgate.model.rescale import rescaled
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.problem.check import check_plan
-from headgate.problem.score import score
-from headgate.problem.why import explain
-from headgate.testing.build import SMALL
-from headgate.testing.strategies import requests
+from headworks.api import find_request
+from headworks.errors import DocumentError
+from headworks.model import Flow, FrozenMap, Limits, Metrics, Plan, Slot, Status
+from headworks.model.rescale import rescaled
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks.problem.score import score
+from headworks.problem.why import explain
+from headworks.testing.build import SMALL
+from headworks.testing.strategies import requests
 from small_requests import component, node, request, topology, word_count
 
 FLOWS = (

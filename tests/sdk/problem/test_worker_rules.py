@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.model import (
+from headworks.model import (
     Cluster,
     Component,
     Constraint,
@@ -16,8 +16,8 @@ from headgate.model import (
     Scope,
     Topology,
 )
-from headgate.problem import Problem
-from headgate.problem.worker_rules import WorkerRules
+from headworks.problem import Problem
+from headworks.problem.worker_rules import WorkerRules
 
 PARTS = {"a": 3, "b": 2, "c": 1}
 """Tasks by component: 0 to 2, 3 and 4, and 5."""

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.model import Limits, Status
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.problem import packing as module
-from headgate.problem.check import check_plan
-from headgate.problem.packing import pack
-from headgate.problem.workers import Workers
+from headworks.model import Limits, Status
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.problem import packing as module
+from headworks.problem.check import check_plan
+from headworks.problem.packing import pack
+from headworks.problem.workers import Workers
 from small_requests import component, node, request, topology
 from tiers import THOROUGH
 from tight_heaps import six_heaps, tight_heaps

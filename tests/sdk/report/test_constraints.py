@@ -6,13 +6,13 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from headgate.api import compare
-from headgate.cli.main import headgate
-from headgate.documents import write
-from headgate.model import Constraint, ConstraintKind, FrozenMap, Plan, Status
-from headgate.plugins.host import PluginHost
-from headgate.report.constraints import constraint_rows
-from headgate.report.html import comparison_page
+from headworks.api import compare
+from headworks.cli.main import headworks
+from headworks.documents import write
+from headworks.model import Constraint, ConstraintKind, FrozenMap, Plan, Status
+from headworks.plugins.host import PluginHost
+from headworks.report.constraints import constraint_rows
+from headworks.report.html import comparison_page
 from small_requests import at, component, node, request, topology, word_count
 
 APART = Constraint(kind=ConstraintKind.AT_MOST, components=("c",), limit=1)
@@ -64,7 +64,7 @@ def test_pages_and_terminals_show_constraints_and_the_penalty(tmp_path):
     assert "<td>t</td>" in page.replace(' class="text"', "")
     write(tmp_path / "request.json", held)
     for words in (["plan", "-s", "even"], ["compare", "-s", "even"]):
-        done = CliRunner().invoke(headgate, [words[0], str(tmp_path / "request.json"), *words[1:]])
+        done = CliRunner().invoke(headworks, [words[0], str(tmp_path / "request.json"), *words[1:]])
         assert "2 constraints" in done.stdout
         assert "at most 1 of c a node" in done.stdout
         assert "penalty" in done.stdout

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.model import Scores
-from headgate.report.format import SCORE_COLUMNS, percent, quantity, score_cells
+from headworks.model import Scores
+from headworks.report.format import SCORE_COLUMNS, percent, quantity, score_cells
 
 
 @pytest.mark.parametrize(

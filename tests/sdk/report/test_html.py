@@ -4,10 +4,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from headgate.api import compare
-from headgate.plugins.host import PluginHost
-from headgate.report.html import Panel, Table, comparison_page, page
-from headgate.testing import FirstFit
+from headworks.api import compare
+from headworks.plugins.host import PluginHost
+from headworks.report.html import Panel, Table, comparison_page, page
+from headworks.testing import FirstFit
 from small_requests import component, node, request, topology, word_count
 
 VOID = {"meta", "!doctype"}

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model import FrozenMap, Kind, Stream
-from headgate.problem import Problem
-from headgate.report.placement import BANDS, DETAILED, placement_svg, short
-from headgate.testing.strategies import requests
+from headworks.model import FrozenMap, Kind, Stream
+from headworks.problem import Problem
+from headworks.report.placement import BANDS, DETAILED, placement_svg, short
+from headworks.testing.strategies import requests
 from small_requests import at, component, node, request, topology, word_count
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,9 +9,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from headgate.documents import dumps
-from headgate.errors import EngineError
-from headgate.model import (
+from headworks.documents import dumps
+from headworks.errors import EngineError
+from headworks.model import (
     Flow,
     FrozenMap,
     Metrics,
@@ -22,9 +22,9 @@ from headgate.model import (
     TaskSample,
     TopologySample,
 )
-from headgate.samples import rows as samples
-from headgate.samples.rows import AMOUNTS, COLUMNS, VERSION, rows_of
-from headgate.samples.store import MARK, Keeper, read_states, write_rows, write_state
+from headworks.samples import rows as samples
+from headworks.samples.rows import AMOUNTS, COLUMNS, VERSION, rows_of
+from headworks.samples.store import MARK, Keeper, read_states, write_rows, write_state
 from small_requests import component, node, request, topology
 
 dataset = pytest.importorskip("pyarrow.dataset")

@@ -12,20 +12,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.documents import digest, parse, restore, unstructure
-from headgate.model import Request
-from headgate.model.validate import check_request
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.testing import FirstFit, clusters, make_cases, requests, topologies
-from headgate.testing.brute import placeable
-from headgate.testing.build import SMALL, Size
-from headgate.testing.variants import doubled, moved, renamed, roomier, shuffled
+from headworks.documents import digest, parse, restore, unstructure
+from headworks.model import Request
+from headworks.model.validate import check_request
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.testing import FirstFit, clusters, make_cases, requests, topologies
+from headworks.testing.brute import placeable
+from headworks.testing.build import SMALL, Size
+from headworks.testing.variants import doubled, moved, renamed, roomier, shuffled
 
 
 def test_cases_are_the_same_in_every_process():
     code = (
-        "from headgate.testing import make_cases; from headgate.documents import digest;"
+        "from headworks.testing import make_cases; from headworks.documents import digest;"
         "print(*map(digest, make_cases(5, 9).mixed))"
     )
     runs = {

@@ -1,4 +1,4 @@
-"""The report of `headgate conform`."""
+"""The report of `headworks conform`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import sys
 import attrs
 import pytest
 
-from headgate.documents import unstructure
-from headgate.errors import PluginError
-from headgate.model import Limits
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.testing import RULES, FirstFit
-from headgate.testing.cases import make_cases
-from headgate.testing.conform import Outcome, conform
-from headgate.testing.shrink import shrink, weight
+from headworks.documents import unstructure
+from headworks.errors import PluginError
+from headworks.model import Limits
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.testing import RULES, FirstFit
+from headworks.testing.cases import make_cases
+from headworks.testing.conform import Outcome, conform
+from headworks.testing.shrink import shrink, weight
 from plugin_folder import GOOD, install
 from zoo import BEASTS, Hanging, Scheduler
 
 
 @pytest.fixture
 def few_cases(monkeypatch):
-    monkeypatch.setattr("headgate.testing.conform.make_cases", lambda seed: make_cases(seed, 10))
+    monkeypatch.setattr("headworks.testing.conform.make_cases", lambda seed: make_cases(seed, 10))
 
 
 def test_a_good_scheduler_has_a_row_for_every_rule_and_passes():
@@ -60,7 +60,7 @@ def test_a_scheduler_that_hangs_is_asked_no_more(monkeypatch):
     act = Hanging()
     hasty = [attrs.evolve(request, limits=Limits(deadline=0.02)) for request in make_cases(0, 1).mixed]
     cases = attrs.evolve(make_cases(0, 1), mixed=tuple(hasty))
-    monkeypatch.setattr("headgate.testing.conform.make_cases", lambda _seed: cases)
+    monkeypatch.setattr("headworks.testing.conform.make_cases", lambda _seed: cases)
     found = conform("hangs", PluginHost().with_plugin("hangs", Scheduler(act)))
     act.release.set()
     assert [row.rule for row in found.rows if row.status is Outcome.FAILED] == ["deadline"]
@@ -110,15 +110,15 @@ def test_shrinking_keeps_the_fault_and_stops_at_its_core():
 def test_the_kit_works_without_hypothesis():
     code = (
         "import sys; sys.modules['hypothesis'] = None\n"
-        "from headgate.plugins.host import PluginHost\n"
-        "from headgate.testing import FirstFit\n"
-        "from headgate.testing import conform, make_cases\n"
+        "from headworks.plugins.host import PluginHost\n"
+        "from headworks.testing import FirstFit\n"
+        "from headworks.testing import conform, make_cases\n"
         "conform.make_cases = lambda seed: make_cases(seed, 5)\n"
         "print(conform.conform('ff', PluginHost().with_plugin('ff', FirstFit())).passed)\n"
-        "try:\n    import headgate.testing.strategies\nexcept ImportError as error:\n    print(error)\n"
+        "try:\n    import headworks.testing.strategies\nexcept ImportError as error:\n    print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
         "True",
-        "headgate.testing.strategies needs Hypothesis: pip install 'headgate[test]'",
+        "headworks.testing.strategies needs Hypothesis: pip install 'headworks[test]'",
     ]

@@ -12,9 +12,9 @@ import threading
 import attrs
 import pytest
 
-from headgate.errors import EngineEndedError, EngineError
-from headgate.hooks import Description, hookimpl
-from headgate.model import (
+from headworks.errors import EngineEndedError, EngineError
+from headworks.hooks import Description, hookimpl
+from headworks.model import (
     Cluster,
     Component,
     FrozenMap,
@@ -27,10 +27,10 @@ from headgate.model import (
     Step,
     Topology,
 )
-from headgate.plugins.host import PluginHost
-from headgate.testing import ENGINE_RULES, EngineTrial
-from headgate.testing.conform import Outcome
-from headgate.testing.engine_conform import conform_engine
+from headworks.plugins.host import PluginHost
+from headworks.testing import ENGINE_RULES, EngineTrial
+from headworks.testing.conform import Outcome
+from headworks.testing.engine_conform import conform_engine
 
 
 class Machine:
@@ -52,15 +52,15 @@ class Good:
     """Run what it is told."""
 
     @hookimpl
-    def headgate_describe(self):
+    def headworks_describe(self):
         return Description(summary="An engine in memory.")
 
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         return contextlib.nullcontext(Machine())
 
     @hookimpl
-    def headgate_observe(self, target, window):
+    def headworks_observe(self, target, window):
         if target.over:
             raise EngineEndedError("the application has ended")
         spout = Component(id="spout", kind=Kind.SPOUT, parallelism=3, demand=Resources(cpu=50.0), rate=1.0)
@@ -71,11 +71,11 @@ class Good:
         )
 
     @hookimpl
-    def headgate_preflight(self, target, plan):
+    def headworks_preflight(self, target, plan):
         return ()
 
     @hookimpl
-    def headgate_execute(self, target, plan):
+    def headworks_execute(self, target, plan):
         undo = FrozenMap(target.running)
         good = {task: slot for task, slot in plan.assignment.items() if slot.node in target.nodes}
         steps = tuple(
@@ -86,7 +86,7 @@ class Good:
         return Receipt(done=good == dict(plan.assignment), steps=steps, undo=undo)
 
     @hookimpl
-    def headgate_rollback(self, target, receipt):
+    def headworks_rollback(self, target, receipt):
         if receipt.steps:
             target.running = dict(receipt.undo)
         return Receipt()
@@ -96,27 +96,27 @@ class Deals(Good):
     """Deal tasks out anew in each look, unless they were asked to be somewhere; a rollback asks for what was before."""
 
     @hookimpl
-    def headgate_observe(self, target, window):
+    def headworks_observe(self, target, window):
         if asked := getattr(target, "asked", {}):
             target.running = {task: slot for task, slot in asked.items() if slot.node in target.nodes}
         else:
             target.turn, names = getattr(target, "turn", 0) + 1, sorted(target.nodes)
             target.running = {f"t/spout/{at}": Slot(names[(at + target.turn) % len(names)], 0) for at in range(3)}
-        return Good.headgate_observe(self, target, window)
+        return Good.headworks_observe(self, target, window)
 
     @hookimpl
-    def headgate_keeps(self, target, plan):
+    def headworks_keeps(self, target, plan):
         return getattr(target, "asked", {}) == dict(plan.assignment)
 
     @hookimpl
-    def headgate_execute(self, target, plan):
+    def headworks_execute(self, target, plan):
         undo = FrozenMap(getattr(target, "asked", {}))
-        receipt = Good.headgate_execute(self, target, plan)
+        receipt = Good.headworks_execute(self, target, plan)
         target.asked = target.running
         return attrs.evolve(receipt, undo=undo)
 
     @hookimpl
-    def headgate_rollback(self, target, receipt):
+    def headworks_rollback(self, target, receipt):
         if receipt.steps:
             target.asked = dict(receipt.undo)
         return Receipt()
@@ -124,26 +124,26 @@ class Deals(Good):
 
 class Idle(Good):
     @hookimpl
-    def headgate_execute(self, target, plan):
+    def headworks_execute(self, target, plan):
         return Receipt(undo=FrozenMap(target.running))
 
 
 class Forgets(Good):
     @hookimpl
-    def headgate_rollback(self, target, receipt):
+    def headworks_rollback(self, target, receipt):
         return Receipt()
 
 
 class StopsAll(Good):
     @hookimpl
-    def headgate_rollback(self, target, receipt):
+    def headworks_rollback(self, target, receipt):
         target.running = dict(receipt.undo)
         return Receipt()
 
 
 class Toggles(Good):
     @hookimpl
-    def headgate_rollback(self, target, receipt):
+    def headworks_rollback(self, target, receipt):
         if receipt.steps:
             target.running = {} if target.running == dict(receipt.undo) else dict(receipt.undo)
         return Receipt()
@@ -151,52 +151,52 @@ class Toggles(Good):
 
 class Acts(Good):
     @hookimpl
-    def headgate_preflight(self, target, plan):
+    def headworks_preflight(self, target, plan):
         target.running = dict(plan.assignment)
         return ()
 
 
 class Claims(Good):
     @hookimpl
-    def headgate_execute(self, target, plan):
-        receipt = Good.headgate_execute(self, target, plan)
+    def headworks_execute(self, target, plan):
+        receipt = Good.headworks_execute(self, target, plan)
         return attrs.evolve(receipt, done=True, steps=tuple(attrs.evolve(each, done=True) for each in receipt.steps))
 
 
 class Raises(Good):
     @hookimpl
-    def headgate_execute(self, target, plan):
+    def headworks_execute(self, target, plan):
         for slot in plan.assignment.values():
             target.nodes[slot.node]
-        return Good.headgate_execute(self, target, plan)
+        return Good.headworks_execute(self, target, plan)
 
 
 class Contradicts(Good):
     @hookimpl
-    def headgate_observe(self, target, window):
-        seen = Good.headgate_observe(self, target, window)
+    def headworks_observe(self, target, window):
+        seen = Good.headworks_observe(self, target, window)
         return attrs.evolve(seen, topologies=seen.topologies * 2)
 
 
 class OwnThread(Good):
     @hookimpl
-    def headgate_observe(self, target, window):
+    def headworks_observe(self, target, window):
         if threading.current_thread() is not threading.main_thread():
             raise EngineError("observed from a strange thread")
-        return Good.headgate_observe(self, target, window)
+        return Good.headworks_observe(self, target, window)
 
 
 class Slow(Good):
     @hookimpl
-    def headgate_observe(self, target, window):
+    def headworks_observe(self, target, window):
         target.now = getattr(target, "now", 0.0) + 1_000.0
         target.clock, target.wait = (lambda: target.now), (lambda _seconds: None)
-        return Good.headgate_observe(self, target, window)
+        return Good.headworks_observe(self, target, window)
 
 
 class Blind(Good):
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         machine = Machine()
         machine.fail_node = lambda _node: None
         return contextlib.nullcontext(machine)
@@ -204,7 +204,7 @@ class Blind(Good):
 
 class Endless(Good):
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         machine = Machine()
         machine.end = lambda: None
         return contextlib.nullcontext(machine)
@@ -212,28 +212,28 @@ class Endless(Good):
 
 class Prints(Good):
     @hookimpl
-    def headgate_preflight(self, target, plan):
+    def headworks_preflight(self, target, plan):
         os.write(1, b"native words\n")
         return ()
 
 
 class LeavesProcess(Good):
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         LEFT.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]))
         return contextlib.nullcontext(Machine())
 
 
 class LeavesThread(Good):
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         threading.Thread(target=RELEASE.wait, name="left-over", daemon=True).start()
         return contextlib.nullcontext(Machine())
 
 
 class LeavesPort(Good):
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         LEFT.append(socket.create_server(("127.0.0.1", 0)))
         return contextlib.nullcontext(Machine())
 
@@ -242,7 +242,7 @@ class Once(Good):
     opened = False
 
     @hookimpl
-    def headgate_open(self, application, address):
+    def headworks_open(self, application, address):
         if self.opened:
             raise EngineError("the port is taken")
         self.opened = True
@@ -312,7 +312,7 @@ def test_an_engine_without_a_way_to_fail_a_node_says_so():
 
     class Unable(Good):
         @hookimpl
-        def headgate_open(self, application, address):
+        def headworks_open(self, application, address):
             machine = Machine()
             return contextlib.nullcontext(plain(machine.nodes, machine.running, over=False))
 

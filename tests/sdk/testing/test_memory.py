@@ -5,10 +5,10 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.testing import FirstFit, make_cases
-from headgate.testing.memory import RememberingHost
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.testing import FirstFit, make_cases
+from headworks.testing.memory import RememberingHost
 from zoo import Scheduler
 
 
@@ -22,7 +22,7 @@ def host(asked):
     def act(request):
         """Count and answer."""
         asked.append(request)
-        return FirstFit().headgate_schedule(Problem.of(request))
+        return FirstFit().headworks_schedule(Problem.of(request))
 
     return PluginHost().with_plugin("one", Scheduler(act)).with_plugin("two", Scheduler(act))
 

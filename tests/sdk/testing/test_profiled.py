@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from headgate.model import Kind
-from headgate.model.validate import check_request
-from headgate.testing.build import SeededDice
-from headgate.testing.profiled import MACHINES, PARTS, build_profiled
+from headworks.model import Kind
+from headworks.model.validate import check_request
+from headworks.testing.build import SeededDice
+from headworks.testing.profiled import MACHINES, PARTS, build_profiled
 
 
 def drawn(seed):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import zoo
-from headgate.testing import RULES
+from headworks.testing import RULES
 
 PROJECT = """
 import pytest
@@ -16,8 +16,8 @@ from hypothesis import Phase, settings
 settings.register_profile("brief", max_examples=50, phases=[Phase.generate])
 settings.load_profile("brief")
 
-from headgate.plugins.host import PluginHost
-from headgate.testing import FirstFit, SchedulerContract
+from headworks.plugins.host import PluginHost
+from headworks.testing import FirstFit, SchedulerContract
 
 
 class TestFirstFit(SchedulerContract):
@@ -30,9 +30,9 @@ class TestFirstFit(SchedulerContract):
         return PluginHost().with_plugin("ff", FirstFit())
 
 
-def test_fixtures(headgate_host, headgate_cases):
-    assert headgate_host.plugins is not None
-    assert headgate_cases.small
+def test_fixtures(headworks_host, headworks_cases):
+    assert headworks_host.plugins is not None
+    assert headworks_cases.small
 """
 
 
@@ -43,7 +43,7 @@ def run_pytest(folder, *arguments):
 
 def test_loading_it_imports_nothing_heavy():
     code = (
-        "import sys; import headgate.testing.pytest_plugin;"
+        "import sys; import headworks.testing.pytest_plugin;"
         "print([name for name in ('numpy', 'cattrs', 'hypothesis', 'jsonschema') if name in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -70,7 +70,7 @@ def test_a_contract_class_runs_every_rule(tmp_path):
 
 def test_a_contract_class_fails_on_a_scheduler_that_breaks_a_rule(tmp_path):
     shutil.copy(zoo.__file__, tmp_path)
-    broken = PROJECT.replace("from headgate.testing import FirstFit,", "import zoo\nfrom headgate.testing import")
+    broken = PROJECT.replace("from headworks.testing import FirstFit,", "import zoo\nfrom headworks.testing import")
     broken = broken.replace("FirstFit()", 'zoo.BEASTS["overloads"].plugin')
     (tmp_path / "test_ff.py").write_text(broken)
     run = run_pytest(tmp_path, "-k", "capacity or fixed")

@@ -10,14 +10,14 @@ from pathlib import Path
 import attrs
 import pytest
 
-import headgate
-from headgate.hooks import Description, hookimpl
-from headgate.model import Limits
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.testing import CAPABILITIES, RULES, FirstFit, make_cases
-from headgate.testing.capabilities import MEANING
-from headgate.testing.rule import SkipRule
+import headworks
+from headworks.hooks import Description, hookimpl
+from headworks.model import Limits
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.testing import CAPABILITIES, RULES, FirstFit, make_cases
+from headworks.testing.capabilities import MEANING
+from headworks.testing.rule import SkipRule
 from zoo import BEASTS, Scheduler
 
 BY_ID = {rule.id: rule for rule in RULES}
@@ -60,7 +60,7 @@ def sorts_by_amount(request):
 def shuns_the_last(request):
     """Leave the last node alone, and with it whatever fits nowhere else."""
     problem = Problem.of(request)
-    node_of = FirstFit().headgate_schedule(Problem.of(request))
+    node_of = FirstFit().headworks_schedule(Problem.of(request))
     keep = problem.node_of(node_of.assignment)
     keep[keep == problem.m - 1 if problem.m > 2 else keep < -1] = -1
     return problem.plan(keep)
@@ -87,7 +87,7 @@ def test_a_broken_promise_is_found(act, rule):
 def fills_up(request):
     """Fail where there are more nodes than four."""
     problem = Problem.of(request)
-    return problem.plan([-1] * problem.n) if problem.m > 4 else FirstFit().headgate_schedule(Problem.of(request))
+    return problem.plan([-1] * problem.n) if problem.m > 4 else FirstFit().headworks_schedule(Problem.of(request))
 
 
 def test_one_node_more_that_makes_it_fail_is_found():
@@ -99,7 +99,7 @@ def reads_names(request):
     """Fail where the first node is not called n..."""
     problem = Problem.of(request)
     fine = problem.m and problem.node_ids[0].startswith("n")
-    return FirstFit().headgate_schedule(Problem.of(request)) if fine else problem.plan([-1] * problem.n)
+    return FirstFit().headworks_schedule(Problem.of(request)) if fine else problem.plan([-1] * problem.n)
 
 
 def test_a_scheduler_that_reads_names_is_found():
@@ -144,7 +144,7 @@ def test_a_description_that_promises_nonsense_is_found(description, text):
         """Odd."""
 
         @hookimpl
-        def headgate_describe(self):
+        def headworks_describe(self):
             return description
 
     findings = BY_ID["describes"].check(PluginHost().with_plugin("odd", Odd()), "odd", make_cases(0, 0))
@@ -153,7 +153,7 @@ def test_a_description_that_promises_nonsense_is_found(description, text):
 
 
 def test_every_reason_to_hold_a_plan_belongs_to_one_rule():
-    folder = Path(headgate.__file__).parent
+    folder = Path(headworks.__file__).parent
     held = "".join((folder / name).read_text() for name in ("problem/check.py", "plugins/sandbox.py"))
     rules = re.findall(r"held\(([^)]*)\)", (folder / "testing" / "rules.py").read_text())
     judged = Counter(code for call in rules for code in re.findall(r'"([a-z-]+)"', call)[1:])
@@ -177,11 +177,11 @@ class TooLateAtTimes(FirstFit):
         self.calls = calls
 
     @hookimpl
-    def headgate_schedule(self, problem, options):
+    def headworks_schedule(self, problem, options):
         self.calls += 1
         if self.calls > 1:
             time.sleep(2 * problem.request.limits.deadline)
-        return FirstFit.headgate_schedule(self, problem, options)
+        return FirstFit.headworks_schedule(self, problem, options)
 
 
 @pytest.mark.parametrize(("rule", "found"), [("order", 0), ("renaming", 0), ("scale-free", 0), ("deadline", 1)])

@@ -8,11 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from headgate.model import Kind, Stream
-from headgate.problem import Problem
-from headgate.problem.workers import Workers
-from headgate.toolbox.annealing import _Chains, anneal_chains
-from headgate.toolbox.node_costs import NodeCosts
+from headworks.model import Kind, Stream
+from headworks.problem import Problem
+from headworks.problem.workers import Workers
+from headworks.toolbox.annealing import _Chains, anneal_chains
+from headworks.toolbox.node_costs import NodeCosts
 from random_requests import random_request
 from small_requests import component, node, request, topology
 from tight_heaps import tight_heaps

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from headgate.model import (
+from headworks.model import (
     FrozenMap,
     Kind,
     Limits,
@@ -20,8 +20,8 @@ from headgate.model import (
     Stream,
     TaskSample,
 )
-from headgate.problem import Problem
-from headgate.toolbox.instance_counts import InstanceCounts
+from headworks.problem import Problem
+from headworks.toolbox.instance_counts import InstanceCounts
 from hetero_cases import profiled
 from small_requests import component, node, request, topology
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.model import Kind, Limits, Status, Stream
-from headgate.problem import Problem
-from headgate.testing.build import Size
-from headgate.testing.strategies import requests
-from headgate.toolbox.limited import _gains, best_moves, plan_within_limit
+from headworks.model import Kind, Limits, Status, Stream
+from headworks.problem import Problem
+from headworks.testing.build import Size
+from headworks.testing.strategies import requests
+from headworks.toolbox.limited import _gains, best_moves, plan_within_limit
 from small_requests import component, node, request, topology
 
 

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from headgate.problem import Problem
-from headgate.toolbox.repair import TRIALS, repair
+from headworks.problem import Problem
+from headworks.toolbox.repair import TRIALS, repair
 from small_requests import component, node, request, topology
 
 

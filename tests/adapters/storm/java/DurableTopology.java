@@ -1,5 +1,5 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
-import headgate.storm.QuietTicks;
+import headworks.storm.QuietTicks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -200,7 +200,7 @@ public final class DurableTopology {
             if (holds && context.getThisTaskIndex() > 0) {
                 ticks = new QuietTicks(conf, context, 1);
             } else {
-                context.registerGauge("headgate-held", batch::size);
+                context.registerGauge("headworks-held", batch::size);
             }
         }
 

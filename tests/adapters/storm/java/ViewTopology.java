@@ -110,7 +110,7 @@ public final class ViewTopology {
 
         private void settings(String kind, Map<String, Object> conf) {
             conf.forEach((key, value) -> {
-                boolean own = key.startsWith("headgate.") || key.equals("storm.id") || key.equals("topology.name");
+                boolean own = key.startsWith("headworks.") || key.equals("storm.id") || key.equals("topology.name");
                 if (!own) {
                     see(kind, key + " = " + value);
                 }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.evidence.claims import reproduce
-from headgate.problem import Problem
-from headgate_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
-from headgate_dstorm.plugin import dstorm
+from headworks.evidence.claims import reproduce
+from headworks.problem import Problem
+from headworks_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
+from headworks_dstorm.plugin import dstorm
 
-CLAIMS = {claim.id: claim for claim in dstorm.headgate_evidence().claims}
-WORKLOADS = {workload.name: workload for workload in dstorm.headgate_evidence().workloads}
+CLAIMS = {claim.id: claim for claim in dstorm.headworks_evidence().claims}
+WORKLOADS = {workload.name: workload for workload in dstorm.headworks_evidence().workloads}
 
 
 def test_what_is_not_reproduced_is_listed_too() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.evidence.variants import improve
-from headgate.plugins.host import PluginHost
-from headgate_dstorm.plus.plugin import dstorm_plus
+from headworks.evidence.variants import improve
+from headworks.plugins.host import PluginHost
+from headworks_dstorm.plus.plugin import dstorm_plus
 
-IMPROVEMENTS = {each.id: each for each in dstorm_plus.headgate_evidence().improvements}
+IMPROVEMENTS = {each.id: each for each in dstorm_plus.headworks_evidence().improvements}
 
 
 @pytest.mark.parametrize("name", ["linear-cs20", "diamond-cs30", "star-cs40"])
@@ -26,8 +26,8 @@ def test_a_gap_of_the_published_scheduler_is_not_hidden():
 
 
 def test_without_or_tools_the_row_names_the_extra(monkeypatch):
-    monkeypatch.setattr("headgate_exact.search.find_spec", lambda name: None)
+    monkeypatch.setattr("headworks_exact.search.find_spec", lambda name: None)
     row = improve(IMPROVEMENTS["linear-cs20"], "dstorm-plus", PluginHost.load(["dstorm", "dstorm-plus", "optimal"]))
     assert (row.optimum, row.bound, row.status) == (None, None, "no bound")
-    assert row.note == "optimal needs OR-Tools: pip install 'headgate[exact]'"
+    assert row.note == "optimal needs OR-Tools: pip install 'headworks[exact]'"
     assert row.ours < row.paper

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dstorm_instances import instance
-from headgate.problem import Problem
-from headgate_dstorm.plus.exchange import Exchange, draw
+from headworks.problem import Problem
+from headworks_dstorm.plus.exchange import Exchange, draw
 
 SEEDS = range(40)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dstorm_instances import instance
-from headgate.model import (
+from headworks.model import (
     Cluster,
     FrozenMap,
     Kind,
@@ -20,18 +20,18 @@ from headgate.model import (
     Stream,
     TopologySample,
 )
-from headgate.plugins.host import PluginHost
-from headgate.problem import Problem
-from headgate.problem.workers import Workers
-from headgate.toolbox.cancel import Cancellation, attach
-from headgate_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
-from headgate_dstorm.fast import place
-from headgate_dstorm.options import PlusOptions
-from headgate_dstorm.plus.anneal import anneal
-from headgate_dstorm.plus.exchange import Exchange
-from headgate_dstorm.plus.fill import fill
-from headgate_dstorm.plus.starts import improve
-from headgate_dstorm.plus.state import AnnealingState
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.problem.workers import Workers
+from headworks.toolbox.cancel import Cancellation, attach
+from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
+from headworks_dstorm.fast import place
+from headworks_dstorm.options import PlusOptions
+from headworks_dstorm.plus.anneal import anneal
+from headworks_dstorm.plus.exchange import Exchange
+from headworks_dstorm.plus.fill import fill
+from headworks_dstorm.plus.starts import improve
+from headworks_dstorm.plus.state import AnnealingState
 from small_requests import component, request, topology
 from small_requests import node as machine
 from tight_heaps import tight_heaps
@@ -209,7 +209,7 @@ def test_tasks_change_places_where_heap_limits_leave_no_room():
 
 
 def test_a_placement_of_too_many_cells_is_not_annealed(monkeypatch):
-    monkeypatch.setattr("headgate_dstorm.plus.starts.CELLS", 0)
+    monkeypatch.setattr("headworks_dstorm.plus.starts.CELLS", 0)
     problem = Problem.of(micro_benchmark("star", BenchmarkSetting()))
     plan = improve(problem, PlusOptions())
     assert "annealing" not in plan.explanation

@@ -8,8 +8,8 @@ from statistics import fmean
 import attrs
 import pytest
 
-from headgate.model import Limits, Status
-from headgate.plugins.host import PluginHost
+from headworks.model import Limits, Status
+from headworks.plugins.host import PluginHost
 from random_requests import random_request
 
 FAR_OFF = (7, 26, 44, 70, 73, 90, 111, 175, 177, 191)

@@ -1,4 +1,4 @@
-package headgate.storm.workload;
+package headworks.storm.workload;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.File;

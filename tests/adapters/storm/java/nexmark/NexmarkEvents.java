@@ -1,4 +1,4 @@
-package headgate.storm.workload;
+package headworks.storm.workload;
 
 import org.apache.storm.tuple.Values;
 

@@ -1,1 +1,0 @@
-"""`headgate demo`: a real streaming query on a real cluster, placed by one scheduler after the other."""

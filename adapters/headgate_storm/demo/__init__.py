@@ -1,1 +1,0 @@
-"""The demo `headgate demo storm`: a real topology on a real cluster, placed by Storm, then by several schedulers."""

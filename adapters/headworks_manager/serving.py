@@ -1,0 +1,160 @@
+"""The command `headworks manager serve`: triggers and priorities from programs."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+from platformdirs import user_state_path
+
+from headworks.cli.address import Address
+from headworks.cli.output import json_option, say
+from headworks.engines.secret import read_or_make_secret
+from headworks.errors import EngineError
+from headworks_manager.commands import database_option
+from headworks_manager.kafka.address import TOPIC, KafkaTopic, read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from headworks_manager.listening import HttpServer
+    from headworks_manager.store import Store
+
+PORT = 7780
+"""Default of the port: one that programs can be told once."""
+SHOWN = 4096
+"""Triggers that wait to be shown. With fewer, a burst is not shown whole; with more, a stuck pipe holds more memory."""
+
+
+@click.group()
+def manager() -> None:
+    """Let programs send triggers and change priorities."""
+
+
+@manager.command()
+@click.option(
+    "--listen",
+    type=Address(),
+    default=f"127.0.0.1:{PORT}",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where to listen for HTTP; port 0 is any free one.",
+)
+@click.option(
+    "--token",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the secret of callers; made if it is not there, by default in the user's state folder.",
+)
+@click.option(
+    "--kafka",
+    type=KafkaTopic(),
+    metavar="BOOTSTRAP[/TOPIC]",
+    help=f"Take triggers from a Kafka topic, too: HOST:PORT[,HOST:PORT...][/TOPIC], by default /{TOPIC}.",
+)
+@click.option(
+    "--kafka-conf",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with settings of Kafka's client, by librdkafka's names, a NAME=VALUE a line: of TLS, of SASL.",
+)
+@database_option
+@json_option
+def serve(
+    listen: tuple[str, int],
+    token: Path | None,
+    kafka: KafkaTopic.Where | None,
+    kafka_conf: Path | None,
+    database: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Serve triggers and priorities over HTTP, and take triggers from Kafka, until Ctrl-C."""
+    # These cost some 0.1 s, which the list of commands does not need.
+    from headworks.control.outbox import Outbox
+    from headworks_manager.opening import Stores
+
+    stores = Stores()
+    stores.get(database)  # one that is out of reach is said now
+    with Outbox("headworks-screen", waiting=SHOWN) as screen:
+
+        def tell(done: Mapping[str, Any]) -> None:
+            screen.put(lambda: click.echo(json.dumps(done)) if as_json else say(_sentence(done)))
+
+        def use() -> AbstractContextManager[Store]:
+            return stores.use(database)
+
+        with _http(use, listen, token or _own_token(), tell) as server:
+            _introduce(server.url, token or _own_token(), as_json=as_json)
+            with _kafka(use, kafka, kafka_conf, tell) as ended:
+                ended.wait()  # until a signal
+                raise EngineError("the thread that takes triggers from Kafka ended; start the manager again")
+
+
+def _http(
+    use: Callable[[], AbstractContextManager[Store]],
+    listen: tuple[str, int],
+    token: Path,
+    tell: Callable[[Mapping[str, Any]], None],
+) -> HttpServer:
+    try:
+        # FastAPI and pydantic cost 0.5 s, which the list of commands does not need.
+        from headworks_manager.listening import HttpServer
+        from headworks_manager.web import Routes, application
+    except ModuleNotFoundError as error:
+        raise EngineError(f"{error.name} is not installed: `pip install 'headworks[manager]'`") from None
+    return HttpServer(application(Routes(use, read_or_make_secret(token), tell)), listen)
+
+
+@contextlib.contextmanager
+def _kafka(
+    use: Callable[[], AbstractContextManager[Store]],
+    where: KafkaTopic.Where | None,
+    conf: Path | None,
+    tell: Callable[[Mapping[str, Any]], None],
+) -> Iterator[threading.Event]:
+    """Take triggers from a topic, if one is named; yields what is set when that ends by itself."""
+    if where is None:
+        yield threading.Event()
+        return
+    try:
+        # confluent-kafka costs 0.1 s, which the list of commands does not need.
+        from headworks_manager.kafka.client import Topic
+        from headworks_manager.kafka.intake import Intake
+    except ModuleNotFoundError as error:
+        raise EngineError(f"{error.name} is not installed: `pip install 'headworks[kafka]'`") from None
+    settings = read_settings(conf) if conf is not None else {}
+    with Intake(Topic(where.bootstrap, where.topic, settings), use, tell) as intake:
+        say(f"triggers come from {where.topic} at {where.bootstrap}, too")
+        yield intake.ended
+
+
+def _own_token() -> Path:
+    return Path(user_state_path("headworks", appauthor=False)) / "manager.token"
+
+
+def _introduce(url: str, token: Path, *, as_json: bool) -> None:
+    say(f"the manager listens on {url}, for who sends the token in {token}; {url}/docs says what may be asked")
+    if not _is_loopback(urlsplit(url).hostname or ""):
+        say("that is no loopback address, and tokens travel in clear: put a proxy with TLS before it")
+    if as_json:
+        click.echo(json.dumps({"url": url, "token": str(token)}))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _sentence(done: Mapping[str, Any]) -> str:
+    """A trigger or a change in words."""
+    if "message" in done:
+        return f"{done['verdict']}: {done['message']}"
+    return f"{done['topology']} is {'registered' if done['verdict'] == 'new' else 'changed'} by {done['who']}"

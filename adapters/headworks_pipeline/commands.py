@@ -1,0 +1,362 @@
+"""The commands `headworks pipeline run`, `headworks pipeline show` and `headworks profile`."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+from platformdirs import user_cache_path
+
+from headworks.cli.numbers import FiniteRange
+from headworks.cli.output import emit, json_option, say, table
+from headworks.cli.places import Place
+from headworks.engines.remote.folder import is_url
+from headworks.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from headworks.model.knowledge import Knowledge
+    from headworks_pipeline.reporting.report import RunReport
+    from headworks_pipeline.run import Opener, PipelineJob
+    from headworks_pipeline.tables.job import Update
+
+_PLACE = (
+    click.option("--master", help="Spark's master, such as spark://HOST:PORT; default: local[*]."),
+    click.option(
+        "--driver-memory", default="1g", show_default=True, help="Heap of the driver; embedded, of everything."
+    ),
+    click.option("--executor-memory", default="1g", show_default=True, help="Heap of each executor of a cluster."),
+    click.option("--packages", default="", metavar="COORDINATES", help="Jars from Maven, as spark-submit takes them."),
+    click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; as many as needed."),
+)
+_AMOUNT = (
+    click.option("--history", default=168, show_default=True, type=click.IntRange(min=1), help="Hours to learn from."),
+    click.option(
+        "--recent", default=1, show_default=True, type=click.IntRange(min=1), help="Hours of present traffic."
+    ),
+    click.option("--chunk", type=click.IntRange(min=1), help="Rows to clean at a time."),
+    click.option(
+        "--keep",
+        type=click.IntRange(min=1),
+        metavar="HOURS",
+        help="Hours whose tables stay, the newest; default: all.",
+    ),
+)
+_BACKEND = click.option(
+    "--backend",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "duckdb", "spark"]),
+    help="Engine; auto: DuckDB where it can, Spark for a --master, many rows or a stream.",
+)
+samples_argument = click.argument("samples", type=click.Path(exists=True, file_okay=False, path_type=Path))
+output_option = click.option(
+    "-O",
+    "--output",
+    default="headworks-pipeline",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of tables and documents.",
+)
+
+
+def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say where Spark runs."""
+    for option in reversed(_PLACE):
+        command = option(command)
+    return command
+
+
+def _amount_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed((*_AMOUNT, _BACKEND)):
+        command = option(command)
+    return command
+
+
+@click.group()
+def pipeline() -> None:
+    """Learn from raw samples: clean them, fit profiles, keep knowledge current."""
+
+
+@pipeline.command("run")
+@click.argument("samples", type=Place(exists=True))
+@click.option(
+    "-O",
+    "--output",
+    default="headworks-pipeline",
+    show_default=True,
+    type=Place(exists=False),
+    help="Folder of tables and documents, or a URL such as s3://BUCKET/PREFIX.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of working copies of what is in object stores; default: the cache of the user.",
+)
+@place_options
+@_amount_options
+@click.option(
+    "--keep-samples", type=click.IntRange(min=1), metavar="HOURS", help="Hours whose files stay; default: all."
+)
+@click.option("--compact", is_flag=True, help="Make one file of the small ones of each hour that is over.")
+@click.option(
+    "--max-rejected",
+    multiple=True,
+    metavar="[REASON=]PERCENT",
+    help="Rows of an hour that may not be used, else exit code 1; default: 5.",
+)
+@click.option("--follow", type=FiniteRange(min=0.1), metavar="SECONDS", help="Stay, and look for files so often.")
+@click.option("--available", is_flag=True, help="As a stream over what is there, then end.")
+@json_option
+def run_command(
+    *,
+    samples: str,
+    output: str,
+    cache: Path | None,
+    follow: float | None,
+    available: bool,
+    as_json: bool,
+    history: int,
+    recent: int,
+    chunk: int | None,
+    keep: int | None,
+    keep_samples: int | None,
+    compact: bool,
+    max_rejected: tuple[str, ...],
+    backend: str,
+    **place: Any,
+) -> None:
+    """Bring tables, knowledge.json and request.json up to date with SAMPLES.
+
+    Hours whose files changed are made again, the others are kept; killed at any moment and started again, the result
+    is the same. `headworks plan OUTPUT/request.json` plans from it.
+    """
+    # numpy and cattrs cost 0.3 s, which a list of commands, which imports this module, does not need.
+    from headworks_pipeline.remote import working_copy
+    from headworks_pipeline.reporting.thresholds import USUAL, Threshold
+    from headworks_pipeline.run import PipelineJob
+
+    for_folders = {"--follow": follow is not None, "--available": available, "--compact": compact}
+    for_folders |= {"--keep-samples": keep_samples is not None, "--master": place["master"] is not None}
+    _refuse_url(samples, output, [option for option, given in for_folders.items() if given])
+    with working_copy(samples, output, cache or user_cache_path("headworks") / "pipeline") as (here, results):
+        job = PipelineJob(
+            samples=here,
+            output=results,
+            history=history,
+            recent=recent,
+            chunk=chunk,
+            keep=keep,
+            keep_samples=keep_samples,
+            compact=compact,
+            thresholds=tuple(map(Threshold.parse, max_rejected)) or USUAL,
+            may_wait=follow is not None,
+            names=(samples, output),
+        )
+        if follow is not None or available:
+            broken = _streamed(job, follow, place, as_json=as_json)
+        else:
+            broken = _once(job, _opener(place, backend, results), as_json=as_json)
+    if broken:
+        raise SystemExit(1)
+
+
+def _once(job: PipelineJob, opener: Opener, *, as_json: bool) -> bool:
+    """Run once; whether a threshold is broken."""
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
+    from headworks_pipeline.run import run
+
+    update, knowledge, report = run(job, opener, say)
+    _show(update, knowledge, report, as_json=as_json)
+    return bool(report.breaches)
+
+
+def _streamed(job: PipelineJob, interval: float | None, place: Mapping[str, Any], *, as_json: bool) -> bool:
+    """Run as a stream in a session of its own; whether a threshold is broken."""
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
+    from headworks_pipeline.session import LOCAL, SessionConfig, session
+
+    with session(SessionConfig(**{**place, "master": place["master"] or LOCAL}), job.output) as spark:
+        return _stream(spark, job, interval, as_json=as_json)
+
+
+def _refuse_url(samples: str, output: str, given: Sequence[str]) -> None:
+    """Refuse options that are for folders where SAMPLES or the results are on other machines."""
+    url = next(filter(is_url, (samples, output)), "")
+    if url and given:
+        verb = "is" if len(given) == 1 else "are"
+        raise click.UsageError(f"{url} is no folder, for which {', '.join(given)} {verb}: leave out {given[0]}")
+
+
+def _opener(place: Mapping[str, Any], backend: str, output: Path) -> Opener:
+    # numpy, cattrs and pyarrow cost 0.3 s, which a list of commands does not need.
+    from headworks_pipeline.backends import choose, opened
+
+    return lambda work: opened(choose(work, backend, place["master"]), work.rows, place, output)
+
+
+def _stream(spark: Any, job: PipelineJob, interval: float | None, *, as_json: bool) -> bool:
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
+    from headworks_pipeline.stream import follow
+
+    broken: list[str] = []
+
+    def done(update: Update, knowledge: Knowledge, report: RunReport) -> None:
+        broken.extend(report.breaches)
+        if update.hours:
+            _show(update, knowledge, report, as_json=as_json)
+
+    query = follow(spark, job, interval=interval, done=done, tell=say)
+    try:
+        query.awaitTermination()
+    except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
+        raise EngineError(f"the stream ended: {str(error).partition(chr(10))[0]}") from None
+    finally:
+        with contextlib.suppress(Exception):  # Ctrl-C may have come to the JVM as well
+            query.stop()
+    return bool(broken)
+
+
+@click.command()
+@samples_argument
+@output_option
+@place_options
+@_amount_options
+@json_option
+def profile(
+    *,
+    samples: Path,
+    output: Path,
+    as_json: bool,
+    history: int,
+    recent: int,
+    chunk: int | None,
+    keep: int | None,
+    backend: str,
+    **place: Any,
+) -> None:
+    """Fit profiles from SAMPLES: CPU = e * rate + met of each component on each machine type, and alpha."""
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
+    from headworks.documents import unstructure
+    from headworks_pipeline.run import PipelineJob, run
+
+    job = PipelineJob(samples=samples, output=output, history=history, recent=recent, chunk=chunk, keep=keep)
+    _, knowledge, _ = run(job, _opener(place, backend, output), say)
+    shown = [] if as_json else [_profiles(knowledge)]
+    emit([unstructure(each) for each in knowledge.profiles], *shown, as_json=as_json)
+
+
+@pipeline.command("compact")
+@samples_argument
+@json_option
+def compact_command(*, samples: Path, as_json: bool) -> None:
+    """Make one file of the small ones of each hour of SAMPLES that is over; tables need not be made again.
+
+    Small files are removed ten minutes after that, by the next pass, when nobody reads them any more.
+    """
+    # pyarrow and cattrs cost 0.3 s, which a list of commands does not need.
+    from headworks.samples.compaction import compact
+
+    done = compact(samples, datetime.now(UTC))
+    emit(attrs.asdict(done), as_json=as_json)
+    say(f"{done.replaced} files became {done.written}; {done.removed} that others stand for were removed")
+
+
+@pipeline.command("forget")
+@output_option
+@click.argument("hours", nargs=-1, metavar="[YYYY-MM-DDTHH]...")
+@click.option("--before", metavar="YYYY-MM-DDTHH", help="All hours before this one.")
+@json_option
+def forget_command(*, output: Path, hours: tuple[str, ...], before: str | None, as_json: bool) -> None:
+    """Remove the tables of HOURS; the next run makes those again whose samples are there.
+
+    Nothing else removes results but `--keep`: samples that are gone take nothing back.
+    """
+    # pyarrow and cattrs cost 0.3 s, which a list of commands does not need.
+    from headworks_pipeline.tables.store import Store, forget
+
+    gone = forget(Store(folder=output), hours, before or "")
+    emit({"hours": sorted(gone)}, as_json=as_json)
+    say(f"the tables of {len(gone)} hours were removed; the next run writes knowledge.json and request.json anew")
+
+
+@pipeline.command("show")
+@output_option
+@json_option
+def show(*, output: Path, as_json: bool) -> None:
+    """Print what a folder of results knows; no Spark is started."""
+    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
+    from headworks.documents import read, unstructure
+    from headworks.model.knowledge import Knowledge
+    from headworks_pipeline.run import KNOWLEDGE
+
+    knowledge = read(output / KNOWLEDGE, Knowledge)
+    emit(unstructure(knowledge), *([] if as_json else _tables(knowledge)), as_json=as_json)
+
+
+def _show(update: Update, knowledge: Knowledge, report: RunReport, *, as_json: bool) -> None:
+    # cattrs costs 65 ms, which a list of commands does not need.
+    from headworks.documents import unstructure
+
+    data = {
+        "hours": list(update.hours),
+        "rows": dict(update.rows),
+        "lost": list(update.lost),
+        "expired": list(update.expired),
+        "breaches": list(report.breaches),
+        "knowledge": unstructure(knowledge),
+    }
+    emit(data, *([] if as_json else _tables(knowledge)), as_json=as_json)
+    say(
+        f"{len(update.hours)} hours were made, {sum(update.rows.values()):,} rows read, {update.rows.get('', 0):,} used"
+    )
+    for each in report.breaches:
+        say(f"threshold broken: {each}")
+
+
+def _tables(knowledge: Knowledge) -> list[Any]:
+    rejected = sorted(knowledge.rejected.items())
+    links = [
+        (each.topology, each.source, each.target, _short(each.tuples), _short(each.bytes)) for each in knowledge.traffic
+    ]
+    drifts = [
+        (each.topology, each.component, each.machine_type, each.hour, f"{each.ratio:.2f}") for each in knowledge.drifts
+    ]
+    ill = [(each.node, each.state, "; ".join(each.reasons)) for each in knowledge.nodes if each.state != "healthy"]
+    made = [_profiles(knowledge), table("traffic", ("topology", "from", "to", "tuples/s", "bytes/s"), links)]
+    if drifts:
+        made.append(table("profiles that stopped to hold", ("topology", "component", "type", "since", "ratio"), drifts))
+    if ill:
+        made.append(table("nodes", ("node", "state", "why"), ill))
+    if rejected:
+        made.append(table("rows that were not used", ("reason", "rows"), rejected, numbers=("rows",)))
+    return made
+
+
+def _profiles(knowledge: Knowledge) -> Any:
+    columns = ("topology", "component", "type", "e %s", "±", "met %", "±", "alpha", "windows", "outliers")
+    rows = [
+        (
+            each.profile.topology,
+            each.profile.component,
+            each.profile.machine_type,
+            f"{each.profile.e:.4g}",
+            f"{each.e_error:.1g}",
+            f"{each.profile.met:.3g}" if each.identified else "in e",
+            f"{each.met_error:.1g}",
+            "" if each.profile.alpha is None else f"{each.profile.alpha:.3g}",
+            f"{each.samples:,}",
+            f"{each.outliers:,}",
+        )
+        for each in knowledge.profiles
+    ]
+    return table("profiles", columns, rows, numbers=columns[3:])
+
+
+def _short(amount: float | None) -> str:
+    return "" if amount is None else f"{amount:,.4g}"

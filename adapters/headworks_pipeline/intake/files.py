@@ -1,0 +1,143 @@
+"""Intake of raw samples: the files of each hour, and the versions that their footers tell. Rows are not read here."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.samples.compaction import PREFIX, file_line, replaced_by
+from headworks.samples.rows import COLUMNS, VERSION
+from headworks.samples.store import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+PLACE = re.compile(r"day=(\d{4}-\d\d-\d\d)/hour=(\d\d)/[^._][^/]*\.parquet$")
+"""Day and hour in a file's path; names that begin with a dot or an underscore are drafts."""
+OLDEST = 1
+"""Version of Storm's own first columns: no mark, but `started` and `target_name`."""
+UNREADABLE, UNKNOWN_VERSION, WRONG_COLUMNS = "half-written file", "unknown schema version", "columns of another type"
+"""Reasons of whole files."""
+TYPES = {"string": "string", "double": "double", "int32": "int32", "int64": "int64"}
+"""Arrow's name of each type of the sample columns."""
+
+
+@attrs.frozen(kw_only=True)
+class Stamp:
+    """A file as the folder lists it.
+
+    Attributes:
+        path: Absolute path.
+        lines: Name, bytes and time of the last change of the file, or of each of those that it stands for.
+    """
+
+    path: str
+    lines: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class SampleFile:
+    """A file after a look at its footer: `version` of its columns, or the `reason` why it is not read.
+
+    `sources` are the names of the files that it stands for.
+    """
+
+    path: str
+    hour: str
+    version: int = VERSION
+    rows: int = 0
+    reason: str = ""
+    sources: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Name without folders."""
+        return Path(self.path).name
+
+
+def listing(folder: Path) -> dict[str, tuple[Stamp, ...]]:
+    """The files of each hour (YYYY-MM-DDTHH), by path.
+
+    Drafts, whose names begin with a dot, are passed over, and files that a compacted one stands for.
+    """
+    hours: dict[str, list[Stamp]] = defaultdict(list)
+    for path in sorted(folder.glob("day=*/hour=*/*.parquet")):
+        if match := PLACE.search(path.as_posix()):
+            # A file that goes meanwhile is one that another stands for.
+            with contextlib.suppress(FileNotFoundError):
+                lines = replaced_by(path) if path.name.startswith(PREFIX) else ()
+                stamp = Stamp(path=str(path.absolute()), lines=lines or (file_line(path),))
+                hours[f"{match[1]}T{match[2]}"].append(stamp)
+    return {hour: _standing(hours[hour]) for hour in sorted(hours)}
+
+
+def _standing(stamps: list[Stamp]) -> tuple[Stamp, ...]:
+    compacted = [each for each in stamps if Path(each.path).name.startswith(PREFIX)]
+    gone = {line for each in compacted for line in each.lines}
+    return tuple(each for each in stamps if each in compacted or each.lines[0] not in gone)
+
+
+def names(stamps: Iterable[Stamp]) -> frozenset[str]:
+    """Names of files, without folders; of those that a compacted one stands for."""
+    return frozenset(line.rsplit(" ", 2)[0] for each in stamps for line in each.lines)
+
+
+def digest(stamps: Iterable[Stamp], tasks: str = "") -> str:
+    """Digest of the input of an hour: another digest, another answer.
+
+    Args:
+        stamps: The files of the hour, in any order.
+        tasks: Digest of the tasks that are known in that hour.
+    """
+    # Names without folders: the same samples elsewhere, or under another mount, are the same input. So are they when
+    # they were compacted.
+    lines = sorted(line for each in stamps for line in each.lines)
+    return hashlib.sha256("\n".join([tasks, *lines]).encode()).hexdigest()[:16]
+
+
+def inspect(hour: str, stamp: Stamp) -> SampleFile:
+    """Look at the footer of a file.
+
+    Args:
+        hour: Hour of its folder.
+        stamp: The file.
+    """
+    # pyarrow is optional and costs 0.2 s; `headworks pipeline show` imports this module, and looks at no file.
+    from pyarrow import ArrowException, parquet
+
+    try:
+        with parquet.ParquetFile(stamp.path) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+    # The footer is written last: a file that was cut off has none.
+    except (OSError, ArrowException):
+        return SampleFile(path=stamp.path, hour=hour, rows=1, reason=UNREADABLE, sources=names([stamp]))
+    version, reason = _version(schema)
+    return SampleFile(path=stamp.path, hour=hour, version=version, rows=rows, reason=reason, sources=names([stamp]))
+
+
+def _version(schema: Any) -> tuple[int, str]:
+    mark = (schema.metadata or {}).get(MARK)
+    types = {name: str(schema.field(name).type) for name in schema.names}
+    if mark is None and {"started", "target_name", "window"} <= types.keys():
+        return OLDEST, ""
+    if mark != str(VERSION).encode():
+        return 0, UNKNOWN_VERSION
+    return VERSION, "" if _fits(types) else WRONG_COLUMNS
+
+
+def _fits(types: Mapping[str, str]) -> bool:
+    """A column that is not there is null; one that is there has its type."""
+    for name, wanted in COLUMNS.items():
+        found = types.get(name)
+        if wanted == "timestamp":
+            if found is None or not found.startswith(("timestamp[us", "timestamp[ms")):
+                return False
+        elif found is not None and found != TYPES[wanted]:
+            return False
+    return True

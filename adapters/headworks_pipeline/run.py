@@ -1,0 +1,225 @@
+"""One pass of the pipeline: tables brought up to date, knowledge and a request written from them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headworks.documents import read, write
+from headworks.errors import DocumentError, EngineError
+from headworks.model import FrozenMap, Observation, Request
+from headworks.model.knowledge import Knowledge
+from headworks.model.validate import check_places
+from headworks.samples.compaction import compact, standing
+from headworks.samples.store import read_states
+from headworks_pipeline.learning.learn import HISTORY, RECENT, Period, learn, table
+from headworks_pipeline.learning.requests import request_of
+from headworks_pipeline.reporting.changes import changes
+from headworks_pipeline.reporting.report import RunReport, write_report
+from headworks_pipeline.reporting.thresholds import USUAL, Threshold, breaches
+from headworks_pipeline.tables.job import Backend, Work, survey, update
+from headworks_pipeline.tables.store import Store
+
+if TYPE_CHECKING:
+    from headworks_pipeline.reporting.changes import Change
+    from headworks_pipeline.tables.job import Update
+    from headworks_pipeline.tables.manifest import Manifest
+
+KNOWLEDGE, REQUEST = "knowledge.json", "request.json"
+"""Names of the documents in the folder of results."""
+
+
+@attrs.frozen(kw_only=True)
+class PipelineJob:
+    """Input, output and extent of a pass of the pipeline.
+
+    Attributes:
+        samples: Folder that monitors write.
+        output: Folder of results.
+        history: Hours that profiles and demand rest on; `recent`: those that traffic and health are averages of.
+        chunk: Rows to clean at a time; None for as many as usual.
+        keep: Hours whose tables are kept, the newest; None for all.
+        keep_samples: Hours whose samples are kept, the newest; None for all. Only samples that tables were made of are
+            removed.
+        thresholds: Most rows of an hour that may not be used.
+        compact: True to compact samples of hours that are over.
+        may_wait: True if a folder without samples is no error, as for a job that waits for them.
+        names: What messages call the samples and the results; their folders by default.
+    """
+
+    samples: Path
+    output: Path
+    history: int = HISTORY
+    recent: int = RECENT
+    chunk: int | None = None
+    keep: int | None = None
+    keep_samples: int | None = None
+    thresholds: tuple[Threshold, ...] = USUAL
+    compact: bool = False
+    may_wait: bool = False
+    names: tuple[str, str] = attrs.field()
+
+    @names.default
+    def _folders(self) -> tuple[str, str]:
+        return str(self.samples), str(self.output)
+
+
+Opener = Callable[[Work], AbstractContextManager[Backend]]
+"""Opens an engine for what there is to do."""
+
+
+class _Watch:
+    """Wall seconds of the steps of a run."""
+
+    def __init__(self) -> None:
+        self.started = datetime.now(UTC)
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, step: str) -> None:
+        """End a step, and begin the next one."""
+        now = time.perf_counter()
+        self.seconds[step], self._last = now - self._last, now
+
+
+def run(
+    job: PipelineJob, open_backend: Opener, tell: Callable[[str], None] = lambda _: None
+) -> tuple[Update, Knowledge, RunReport]:
+    """Bring tables and documents up to date with the samples, and report.
+
+    Args:
+        job: Input, output and extent.
+        open_backend: Opens an engine; not called if no hour has to be made.
+        tell: Called with a sentence after each chunk.
+
+    Raises:
+        DocumentError: There is no such folder of samples, or a document cannot be written.
+        EngineError: Another run writes to the same folder.
+    """
+    _check(job)
+    store, watch = Store(folder=job.output), _Watch()
+    with store.locked():
+        if job.compact:
+            compact(job.samples, watch.started)
+            watch.lap("compact samples")
+        work = survey(job.samples, store, job.keep)
+        if not work.inputs and not job.may_wait:
+            raise DocumentError("", _no_samples(job, store))
+        watch.lap("look at files")
+        opened = open_backend(work) if work.files else nullcontext(None)
+        with opened as backend:
+            watch.lap("start the engine")
+            done = update(backend, work, store, chunk=job.chunk, tell=tell)
+            name = backend.name if backend is not None else ""
+        if job.keep_samples is not None:
+            expire(work, store.manifest(), job.keep_samples, tell)
+        watch.lap("make tables")
+        before, knowledge = _last_knowledge(job), publish(job, store)
+        watch.lap("learn")
+        report = _report(job, done, store.manifest(), watch, changes(before, knowledge), name)
+        write_report(report, job.output)
+        return done, knowledge, report
+
+
+def _last_knowledge(job: PipelineJob) -> Knowledge:
+    try:
+        return read(job.output / KNOWLEDGE, Knowledge)
+    except DocumentError:  # there is none, or one of another version, from which nothing can be told
+        return Knowledge(samples=0)
+
+
+def _report(
+    job: PipelineJob, done: Update, manifest: Manifest, watch: _Watch, changed: tuple[Change, ...], backend: str
+) -> RunReport:
+    hours = {hour: manifest.hours[hour].rows for hour in done.hours}
+    return RunReport(
+        started=watch.started.isoformat(timespec="seconds"),
+        backend=backend,
+        seconds=FrozenMap(watch.seconds),
+        hours=FrozenMap(hours),
+        rows=done.rows,
+        kept=len(manifest.hours) - len(hours),
+        lost=done.lost,
+        expired=done.expired,
+        breaches=breaches(hours, job.thresholds),
+        changes=changed,
+    )
+
+
+def expire(work: Work, manifest: Manifest, keep: int, tell: Callable[[str], None] = lambda _: None) -> None:
+    """Remove samples of old hours whose tables were made of all of them.
+
+    Args:
+        work: What was there.
+        manifest: The last manifest.
+        keep: Hours whose samples are kept, the newest.
+        tell: Called with a sentence if samples were removed.
+
+    Raises:
+        EngineError: A file cannot be removed.
+    """
+    old = [hour for hour in sorted(work.there)[:-keep] if hour in manifest.hours]
+    learnt = [hour for hour in old if manifest.hours[hour].inputs == work.inputs[hour]]
+    for stamp in (stamp for hour in learnt for stamp in work.there[hour]):
+        path = Path(stamp.path)
+        try:
+            for file in (*standing(path.parent, stamp.lines), path):
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            raise EngineError(f"the samples {path} cannot be removed: {error.strerror}") from None
+    if learnt:
+        tell(f"the samples of {len(learnt)} hours were removed; their tables stay")
+
+
+def _no_samples(job: PipelineJob, store: Store) -> str:
+    made = len(store.manifest().hours)
+    samples, output = job.names
+    stay = f"; the results of {made} hours in {output} stay as they are" if made else ""
+    return f"{samples} has no samples: is it mounted, and has a monitor written to it?{stay}"
+
+
+def _check(job: PipelineJob) -> None:
+    if not job.samples.is_dir():
+        raise DocumentError("", f"{job.samples} is no folder of samples: `headworks run --samples` writes one")
+
+
+def publish(job: PipelineJob, store: Store) -> Knowledge:
+    """Write `knowledge.json`, and `request.json` where a state of the engine was recorded. No Spark is needed.
+
+    Args:
+        job: Input, output and extent.
+        store: Tables that are up to date.
+    """
+    store.keep_states(job.samples)
+    manifest = store.manifest()
+    period = Period.of(manifest, history_hours=job.history, recent_hours=job.recent)
+    states = read_states(job.output)
+    state = states[-1][1] if states else Observation()
+    knowledge = learn(store, manifest, period, state.cluster)
+    write(job.output / KNOWLEDGE, knowledge)
+    if states:
+        write(job.output / REQUEST, _request(state, knowledge, store, period))
+    return knowledge
+
+
+def _request(state: Observation, knowledge: Knowledge, store: Store, period: Period) -> Request:
+    manifest = store.manifest()
+    request = request_of(
+        state,
+        knowledge,
+        table(store, manifest, "sums", period.recent),
+        table(store, manifest, "windows", period.recent),
+    )
+    try:
+        check_places(request)
+    except DocumentError:  # a task of the newest state stands on a node that has died
+        slots = {(node.id, port) for node in request.cluster.nodes for port in node.slots}
+        alive = {task: slot for task, slot in request.assignment.items() if (slot.node, slot.port) in slots}
+        request = attrs.evolve(request, assignment=type(request.assignment)(alive))
+    return request

@@ -1,0 +1,256 @@
+"""Experiments of a sweep: scheduler x workload x cluster x network x seed, their outcomes, and their file."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.api import find_request
+from headworks.control.journal import FileJournal, read_journal
+from headworks.errors import DocumentError, HeadworksError
+from headworks.model import Cluster, FrozenMap
+from headworks.plugins.host import PluginHost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from headworks.model import Request
+
+OWN = 0
+"""Stands for the number of nodes, or the rate of their networks, that the workload itself has."""
+BITS = 8
+"""Bits of a byte: networks have rates in bits, nodes of a request a bandwidth in bytes."""
+
+
+@attrs.frozen(kw_only=True, order=True)
+class Experiment:
+    """One scheduler on one workload and cluster with one seed.
+
+    Attributes:
+        workload: PLUGIN:NAME, or a request document.
+        nodes: Number of nodes; `OWN` for those of the workload.
+        scheduler: Name of the scheduler.
+        seed: Seed of a simulator and of the scheduler; on a real engine the number of the repetition.
+        seconds: Simulated seconds, or those that a real engine is measured.
+        engine: Plugin that runs it.
+        network: Bits per second to each node, and from it; `OWN` for those of the workload.
+    """
+
+    workload: str
+    nodes: int = OWN
+    scheduler: str
+    seed: int = 0
+    seconds: float = 300.0
+    engine: str = "sim"
+    network: float = OWN
+
+    @property
+    def id(self) -> str:
+        """Key in the file of results: all fields, so that another question is another experiment."""
+        return " ".join(str(value) for value in attrs.astuple(self))
+
+
+@attrs.frozen(kw_only=True)
+class Sweep:
+    """The product of workloads, numbers of nodes, networks, schedulers and seeds.
+
+    Attributes:
+        workloads: PLUGIN:NAME, or request documents.
+        schedulers: Names of schedulers.
+        nodes: Numbers of nodes; `OWN` for those of the workload.
+        seeds: Runs of each combination, with seeds 0 on.
+        seconds: Seconds of each.
+        engine: Plugin that runs them.
+        networks: Bits per second to each node, and from it; `OWN` for those of the workload.
+    """
+
+    workloads: tuple[str, ...]
+    schedulers: tuple[str, ...]
+    nodes: tuple[int, ...] = (OWN,)
+    seeds: int = 1
+    seconds: float = 300.0
+    engine: str = "sim"
+    networks: tuple[float, ...] = (OWN,)
+
+    def experiments(self) -> tuple[Experiment, ...]:
+        """All experiments, in order."""
+        every = itertools.product(self.workloads, self.nodes, self.networks, self.schedulers, range(self.seeds))
+        return tuple(
+            Experiment(
+                workload=workload,
+                nodes=nodes,
+                scheduler=scheduler,
+                seed=seed,
+                seconds=self.seconds,
+                engine=self.engine,
+                network=network,
+            )
+            for workload, nodes, network, scheduler, seed in every
+        )
+
+
+def drawn(experiments: Iterable[Experiment]) -> list[Experiment]:
+    """The order in which experiments run on a real engine: one workload and cluster after another, seed by seed.
+
+    All experiments of a seed are a block, whose order is drawn by the seed: what changes slowly on a machine, as its
+    load does, meets every scheduler alike.
+
+    Args:
+        experiments: In any order.
+    """
+    blocks: dict[tuple[str, int, int], list[Experiment]] = {}
+    for each in experiments:
+        blocks.setdefault((each.workload, each.nodes, each.seed), []).append(each)
+    order: list[Experiment] = []
+    for key in sorted(blocks):
+        block = sorted(blocks[key])
+        random.Random(" ".join(map(str, key))).shuffle(block)
+        order += block
+    return order
+
+
+@attrs.frozen(kw_only=True)
+class ExperimentOutcome:
+    """Figures of an experiment by name, or the `error` for which there are none."""
+
+    experiment: Experiment
+    figures: FrozenMap[str, float] = FrozenMap()
+    error: str = ""
+
+    def line(self) -> dict[str, Any]:
+        """Line of the file of results."""
+        return {"id": self.experiment.id, "figures": dict(self.figures), "error": self.error}
+
+
+def try_out(experiment: Experiment, bench: Any = None) -> ExperimentOutcome:
+    """Run one experiment; what goes wrong is its outcome.
+
+    Args:
+        experiment: The experiment.
+        bench: What a real engine runs it on.
+    """
+    try:
+        request = connected(sized(_request(experiment.workload), experiment.nodes), experiment.network)
+        found = _host().experiment(
+            experiment.engine,
+            request,
+            experiment.scheduler,
+            seed=experiment.seed,
+            seconds=experiment.seconds,
+            bench=bench,
+        )
+    except HeadworksError as error:
+        return ExperimentOutcome(experiment=experiment, error=str(error))
+    return ExperimentOutcome(experiment=experiment, figures=FrozenMap(found))
+
+
+@functools.cache
+def _host() -> PluginHost:
+    """The installed plugins; loaded once a process."""
+    # Spark's Python workers are processes of their own, which the command that began the sweep cannot hand a host to.
+    return PluginHost.load()
+
+
+@functools.cache
+def _request(workload: str) -> Request:
+    """The request of a workload; made once a process, for a worker runs many experiments on it."""
+    return find_request(workload, _host())
+
+
+def sized(request: Request, nodes: int) -> Request:
+    """The request with so many nodes: its own in order of id, again and again under other ids; nothing runs on these.
+
+    Args:
+        request: The request of a workload.
+        nodes: Number of nodes; `OWN` changes nothing.
+
+    Raises:
+        DocumentError: It has no node to repeat.
+    """
+    if nodes == OWN:
+        return request
+    own = sorted(request.cluster.nodes, key=lambda node: node.id)
+    if not own:
+        raise DocumentError("/cluster/nodes", "there is no node to repeat")
+    # Round k of the nodes is called NODE~k: workloads keep the nodes that their assignments name.
+    many = [
+        own[index % len(own)]
+        if index < len(own)
+        else attrs.evolve(own[index % len(own)], id=f"{own[index % len(own)].id}~{index // len(own)}", host=None)
+        for index in range(nodes)
+    ]
+    kept = {node.id for node in many}
+    running = FrozenMap({task: slot for task, slot in request.assignment.items() if slot.node in kept})
+    seen = tuple(each for each in request.metrics.nodes if each.node in kept)
+    return attrs.evolve(
+        request,
+        cluster=Cluster(nodes=tuple(many)),
+        assignment=running,
+        metrics=attrs.evolve(request.metrics, nodes=seen),
+    )
+
+
+def connected(request: Request, network: float) -> Request:
+    """The request whose nodes have networks of a rate.
+
+    Args:
+        request: The request.
+        network: Bits per second; `OWN` changes nothing.
+    """
+    if network == OWN:
+        return request
+    nodes = tuple(attrs.evolve(node, bandwidth=network / BITS) for node in request.cluster.nodes)
+    return attrs.evolve(request, cluster=Cluster(nodes=nodes))
+
+
+def read_outcomes(file: Path, experiments: Iterable[Experiment]) -> dict[str, ExperimentOutcome]:
+    """Outcomes of a file of results; errors are not among them, so that they are tried again.
+
+    Args:
+        file: JSON lines; it may be missing.
+        experiments: Those that count.
+
+    Returns:
+        Outcome by id of the experiment.
+    """
+    if not file.exists():
+        return {}
+    by_id = {each.id: each for each in experiments}
+    return {
+        line["id"]: ExperimentOutcome(experiment=by_id[line["id"]], figures=FrozenMap(line["figures"]))
+        for line in read_journal(file)
+        if line.get("id") in by_id and not line.get("error")
+    }
+
+
+def append_outcomes(journal: FileJournal, outcomes: Sequence[ExperimentOutcome]) -> None:
+    """Append outcomes to a file of results.
+
+    Args:
+        journal: The file.
+        outcomes: Outcomes, one line each.
+    """
+    for each in outcomes:
+        journal.append(each.line())
+
+
+def slices(experiments: Sequence[Experiment], size: int) -> Iterator[Sequence[Experiment]]:
+    """Consecutive parts of so many experiments, the last one of the rest.
+
+    Args:
+        experiments: All of them.
+        size: Experiments to a part.
+    """
+    for first in range(0, len(experiments), size):
+        yield experiments[first : first + size]
+
+
+def dumped(experiment: Experiment) -> str:
+    """JSON of an experiment, for the workers."""
+    return json.dumps(attrs.asdict(experiment))

@@ -1,0 +1,87 @@
+"""Manifests: for each hour the snapshot that has its tables, their files, and a digest of what they were made from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.errors import DocumentError
+from headworks.model import FrozenMap
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+VERSION = 2
+"""Version of manifests; another one is refused, and not guessed at. Version 1 named no files."""
+READABLE = (1, VERSION)
+"""Versions that are read."""
+
+
+@attrs.frozen(kw_only=True)
+class Hour:
+    """Entry of an hour.
+
+    Attributes:
+        inputs: Digest of its input.
+        snapshot: Snapshot that has its tables.
+        rows: Its rows by reason ("": used).
+        files: Names of the files of each table that has rows; None in version 1, which did not record them.
+    """
+
+    inputs: str
+    snapshot: str
+    rows: FrozenMap[str, int] = FrozenMap()
+    files: FrozenMap[str, tuple[str, ...]] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Manifest:
+    """The hours that count, by name (YYYY-MM-DDTHH), after a number of commits."""
+
+    number: int = 0
+    hours: FrozenMap[str, Hour] = FrozenMap()
+
+    def with_hours(self, hours: Mapping[str, Hour], gone: Collection[str] = ()) -> Manifest:
+        """The next manifest, after some hours were made again and some were removed.
+
+        Args:
+            hours: Entries of the hours that were made.
+            gone: Hours that are left out.
+        """
+        kept = {hour: made for hour, made in self.hours.items() if hour not in gone}
+        return Manifest(number=self.number + 1, hours=FrozenMap({**kept, **hours}))
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """A manifest as JSON."""
+    hours = {name: attrs.asdict(each) for name, each in sorted(manifest.hours.items())}
+    return json.dumps({"version": VERSION, "number": manifest.number, "hours": hours}, indent=1) + "\n"
+
+
+def read_manifest(text: str, path: str) -> Manifest:
+    """A manifest from JSON.
+
+    Args:
+        text: JSON.
+        path: Path to name in errors.
+
+    Raises:
+        DocumentError: It is no manifest, or of another version.
+    """
+    try:
+        data = json.loads(text)
+        version = data["version"]
+        if version in READABLE:
+            hours = {name: _hour(each) for name, each in data["hours"].items()}
+            return Manifest(number=data.get("number", 0), hours=FrozenMap(hours))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DocumentError("", f"{path} is no manifest of results: {error!r}") from None
+    raise DocumentError("/version", f"{path} has version {version}, this Headworks reads {VERSION}")
+
+
+def _hour(data: Mapping[str, Any]) -> Hour:
+    files = data.get("files")
+    named = None if files is None else FrozenMap({table: tuple(names) for table, names in files.items()})
+    return Hour(**{**data, "rows": FrozenMap(data["rows"]), "files": named})

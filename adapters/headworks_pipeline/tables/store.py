@@ -1,0 +1,275 @@
+"""The folder of results: tables by hour, and numbered manifests, the last of which says which files are they.
+
+`FOLDER/data/SNAPSHOT/TABLE/hour=YYYY-MM-DDTHH/*.parquet` are written first. `FOLDER/manifests/NUMBER.json` is created
+then, which is the commit: it names the snapshot and the files of each hour. A manifest is never changed, and what it
+names stays for some minutes after the next one: a reader that has read a manifest sees the tables of that moment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shutil
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import attrs
+from filelock import FileLock, Timeout
+
+from headworks.documents import read, write_text
+from headworks.errors import DocumentError, EngineError
+from headworks.model import FrozenMap, Observation
+from headworks.samples.store import STATES
+from headworks_pipeline.tables.manifest import Manifest, manifest_text, read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+LOG = logging.getLogger("headworks.pipeline")
+TABLES = ("cells", "levels", "sums", "windows", "quarantine")
+"""Names of the tables; see `headworks_pipeline.tables.queries`."""
+GRACE = 120.0
+"""Seconds for which a manifest that another one replaced, and all that it names, stay: if larger, a stream that makes
+an hour every second holds more of its versions; if smaller, slow readers have to begin again."""
+ATTEMPTS = 5
+"""Times that a reader begins again, as its manifest went while it read: if larger, a reader that is always slower than
+`GRACE` tries for longer before it fails."""
+FIRST = "manifest.json"
+"""The only manifest of version 1, which was replaced in place."""
+T = TypeVar("T")
+
+
+@attrs.frozen(kw_only=True)
+class Store:
+    """A folder of results.
+
+    Attributes:
+        folder: Its path.
+        grace: Seconds for which replaced tables stay.
+    """
+
+    folder: Path
+    grace: float = GRACE
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs out; the lock of a process that dies is gone.
+
+        Raises:
+            EngineError: Another process writes here.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # The lock is the kernel's, on an open file: whatever ends its owner releases it.
+        lock = FileLock(self.folder / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise EngineError(f"another run writes to {self.folder}: wait for it, or choose another folder") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def manifest(self) -> Manifest:
+        """The last manifest; empty before the first commit.
+
+        Raises:
+            DocumentError: The manifest is not one, or of another version.
+        """
+        for _ in range(ATTEMPTS):
+            there = self._manifests()
+            path = there[-1] if there else self.folder / FIRST
+            try:
+                return read_manifest(path.read_text(), str(path))
+            except FileNotFoundError:  # nothing is committed, or a writer removed it after it was listed
+                if not there:
+                    return Manifest()
+        raise DocumentError("", f"the manifests in {self.folder} went before they were read")
+
+    def read(self, reader: Callable[[Manifest], T]) -> T:
+        """The result of a reader that sees one state of all tables, whatever a writer does meanwhile.
+
+        Args:
+            reader: Called with a manifest; again with a later one if files went while it read.
+
+        Raises:
+            DocumentError: There is no manifest that can be read.
+            FileNotFoundError: Files are missing that the last manifest names.
+        """
+        for attempt in range(ATTEMPTS):
+            manifest = self.manifest()
+            try:
+                return reader(manifest)
+            except FileNotFoundError:
+                # Files of a manifest that still is the last one were removed by somebody else: that does not pass.
+                if attempt == ATTEMPTS - 1 or self.manifest().number == manifest.number:
+                    raise
+        raise AssertionError
+
+    def stage(self, snapshot: str) -> Path:
+        """An empty folder for a snapshot that is not committed yet; what a killed run left there is removed."""
+        place = self.folder / "data" / snapshot
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        return place
+
+    def staged_files(self, snapshot: str, hour: str) -> FrozenMap[str, tuple[str, ...]]:
+        """Names of the files of each table of an hour, as they are in a snapshot.
+
+        Args:
+            snapshot: One whose tables are written.
+            hour: YYYY-MM-DDTHH.
+        """
+        places = {table: self.folder / "data" / snapshot / table / f"hour={hour}" for table in TABLES}
+        names = {table: tuple(sorted(each.name for each in place.glob("*.parquet"))) for table, place in places.items()}
+        return FrozenMap({table: some for table, some in names.items() if some})
+
+    def write_sources(self, snapshot: str, hour: str, names: Collection[str]) -> None:
+        """Write the names of the files that an hour's tables are made of, beside the tables.
+
+        Args:
+            snapshot: One that is staged.
+            hour: YYYY-MM-DDTHH.
+            names: Names of files, without folders.
+
+        Raises:
+            DocumentError: The file cannot be written.
+        """
+        write_text(self._sources(snapshot, hour), json.dumps(sorted(names)) + "\n")
+
+    def sources(self, manifest: Manifest, hour: str) -> frozenset[str]:
+        """Names of the files that an hour's tables were made of; empty if they were not recorded.
+
+        Args:
+            manifest: Which snapshots count.
+            hour: One of its hours.
+        """
+        try:
+            return frozenset(json.loads(self._sources(manifest.hours[hour].snapshot, hour).read_text()))
+        except FileNotFoundError:  # made before names were recorded
+            return frozenset()
+
+    def _sources(self, snapshot: str, hour: str) -> Path:
+        return self.folder / "data" / snapshot / "sources" / f"hour={hour}" / "files.json"
+
+    def keep_states(self, samples: Path) -> None:
+        """Copy the recorded states of an engine that are not here yet; one that cannot be read is left out.
+
+        Args:
+            samples: The folder that monitors write.
+        """
+        for file in sorted((samples / STATES).glob("*.json")):
+            target = self.folder / STATES / file.name
+            if target.exists():
+                continue
+            try:
+                read(file, Observation)
+            except DocumentError as error:
+                LOG.warning("%s is left out: %s", file, error)
+            else:
+                write_text(target, file.read_text())
+
+    def commit(self, manifest: Manifest) -> None:
+        """Make a manifest the one that counts, and remove what was replaced long enough ago.
+
+        Args:
+            manifest: The successor of the last one.
+
+        Raises:
+            EngineError: Another process committed one of the same number.
+            DocumentError: It cannot be written.
+        """
+        path = self._path(manifest.number)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        write_text(draft, manifest_text(manifest))
+        try:
+            # A link is made whole, or not at all where something is: no other writer's commit is ever replaced.
+            path.hardlink_to(draft)
+        except FileExistsError:
+            raise EngineError(f"{path} was committed by another run") from None
+        except OSError as error:
+            raise DocumentError("", f"{path} cannot be written: {error.strerror}") from None
+        finally:
+            draft.unlink(missing_ok=True)
+        (self.folder / FIRST).unlink(missing_ok=True)
+        self.tidy(manifest)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / "manifests" / f"{number:010d}.json"
+
+    def _manifests(self) -> list[Path]:
+        """Paths of all manifests that are there, by number."""
+        return sorted((self.folder / "manifests").glob("[0-9]*.json"))
+
+    def tidy(self, manifest: Manifest) -> None:
+        """Remove manifests that were replaced longer than `grace` ago, and tables that no manifest names.
+
+        Args:
+            manifest: The last one.
+        """
+        for draft in (self.folder / "manifests").glob(".*"):  # of runs that were killed
+            draft.unlink(missing_ok=True)
+        there = self._manifests()
+        alive = [manifest]
+        for path, successor in pairwise(there):
+            # A manifest was replaced when the next one was written, which never changes.
+            if successor.stat().st_mtime < time.time() - self.grace:
+                path.unlink(missing_ok=True)
+            else:
+                alive.append(read_manifest(path.read_text(), str(path)))
+        self._remove_unnamed({(each.snapshot, f"hour={name}") for one in alive for name, each in one.hours.items()})
+
+    def _remove_unnamed(self, named: Collection[tuple[str, str]]) -> None:
+        alive = {snapshot for snapshot, _ in named}
+        for snapshot in sorted((self.folder / "data").glob("*")):
+            if snapshot.name not in alive:
+                shutil.rmtree(snapshot, ignore_errors=True)
+                continue
+            for hour in snapshot.glob("*/hour=*"):
+                if (snapshot.name, hour.name) not in named:
+                    shutil.rmtree(hour, ignore_errors=True)
+
+    def files(self, manifest: Manifest, table: str, hours: Collection[str] | None = None) -> list[Path]:
+        """The files of a table, by hour.
+
+        Args:
+            manifest: Which snapshots count.
+            table: One of `TABLES`.
+            hours: Hours that are wanted; None for all.
+        """
+        found: list[Path] = []
+        for name, each in sorted(manifest.hours.items()):
+            if hours is None or name in hours:
+                place = self.folder / "data" / each.snapshot / table / f"hour={name}"
+                # Named files are not looked for: one that is gone is an error for who opens it, and never a silent gap.
+                named = sorted(place.glob("*.parquet")) if each.files is None else each.files.get(table, ())
+                found += [place / file for file in named]
+        return found
+
+
+def forget(store: Store, hours: Collection[str], before: str = "") -> tuple[str, ...]:
+    """Remove the tables of some hours.
+
+    Args:
+        store: Where they are; it is locked meanwhile.
+        hours: Hours by name, YYYY-MM-DDTHH.
+        before: All earlier ones as well.
+
+    Returns:
+        The hours that had tables.
+
+    Raises:
+        DocumentError: One of `hours` has no tables.
+        EngineError: Another process writes here.
+    """
+    with store.locked():
+        manifest = store.manifest()
+        if unknown := sorted(set(hours) - set(manifest.hours)):
+            raise DocumentError("", f"{store.folder} has no tables of {', '.join(unknown)}")
+        gone = tuple(sorted(hour for hour in manifest.hours if hour in hours or hour < before))
+        store.commit(manifest.with_hours({}, gone))
+        return gone

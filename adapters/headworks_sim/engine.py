@@ -1,0 +1,68 @@
+"""The hooks of the simulated engine that a control loop calls: monitor and executor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headworks.hooks import Description, hookimpl
+from headworks_sim.executor import execute, preflight, rollback
+from headworks_sim.monitor import observe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headworks.model import Observation, Plan, Receipt
+    from headworks_sim.target import SimTarget
+
+
+class SimEngine:
+    """Simulate a cluster: steady state in closed form, moves, stalls and failures over simulated time."""
+
+    @hookimpl
+    def headworks_describe(self) -> Description:
+        """Describe the adapter."""
+        return Description(
+            summary=self.__doc__ or "",
+            paper="001 N-Storm (section 5.2), 003 priority thesis (use case 1)",
+            deadlines={"headworks_observe": 86_400.0},  # simulated seconds that are hours of a large cluster
+        )
+
+    @hookimpl
+    def headworks_observe(self, target: SimTarget, window: float) -> Observation:
+        """Observe the simulated cluster; see `headworks_sim.monitor.observe`.
+
+        Args:
+            target: The engine.
+            window: Simulated seconds to measure.
+        """
+        return observe(target, window)
+
+    @hookimpl
+    def headworks_preflight(self, target: SimTarget, plan: Plan) -> Sequence[str]:
+        """Warn of what is not carried out; see `headworks_sim.executor.preflight`.
+
+        Args:
+            target: The engine.
+            plan: The plan that may follow.
+        """
+        return preflight(target, plan)
+
+    @hookimpl
+    def headworks_execute(self, target: SimTarget, plan: Plan) -> Receipt:
+        """Carry out a plan; see `headworks_sim.executor.execute`.
+
+        Args:
+            target: The engine.
+            plan: The plan.
+        """
+        return execute(target, plan)
+
+    @hookimpl
+    def headworks_rollback(self, target: SimTarget, receipt: Receipt) -> Receipt:
+        """Undo a plan; see `headworks_sim.executor.rollback`.
+
+        Args:
+            target: The engine.
+            receipt: Of the plan.
+        """
+        return rollback(target, receipt)

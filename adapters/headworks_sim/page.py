@@ -1,0 +1,88 @@
+"""The page of experiments: a table, and curves over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headworks.report import html as report
+from headworks.report.curves import Curve, CurvePanel, curves_svg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from headworks_sim.summary import CurvePoint, Summary
+    from headworks_sim.trace import Trace
+
+MARKS = 40
+"""Most events that are drawn; of a trace with more, none is. With more, their lines hide the curves."""
+TOLD = 12
+"""Events that the caption names. With more, it is longer than the picture is wide."""
+
+FIGURES: tuple[tuple[str, Callable[[CurvePoint], float | None]], ...] = (
+    ("completed, tuples/s", lambda point: point.throughput),
+    ("latency, s", lambda point: None if point.latency is None else point.latency / 1000),
+    ("between nodes, % of tuples", lambda point: 100 * point.inter_node if point.throughput else None),
+    ("waiting at the source, tuples", lambda point: point.backlog),
+    ("nodes that host a task", lambda point: point.nodes),
+)
+INTRO = (
+    "Steady states are computed in closed form from declared rates and costs; how long moves and restarts take was"
+    " fitted to one published experiment. This is a simulation: it says how plans compare under these assumptions, not"
+    " what a cluster will do."
+)
+
+
+def simulation_page(
+    request: str,
+    found: Sequence[Summary],
+    trace: Trace | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+) -> str:
+    """Make one page for experiments on one request; events of the trace are dashed lines.
+
+    Args:
+        request: Name of the request, for the title.
+        found: One summary a scheduler, of equal duration.
+        trace: The events of all of them, None for none.
+        columns: Heads of the table.
+        rows: Cells of the table, one row a summary.
+
+    Returns:
+        HTML that needs no other file.
+    """
+    events = trace.events if trace and len(trace.events) <= MARKS else ()
+    marks = [(each.time, " ".join(map(str, (each.kind, each.subject, each.value or "")))) for each in events]
+    svg = curves_svg([_panel(title, value, found) for title, value in FIGURES], marks)
+    table = report.Table(columns=tuple(columns), rows=tuple(tuple(row) for row in rows))
+    length = max(summary.duration for summary in found)
+    picture = report.Panel(title="Over time", svg=svg, caption=_caption(trace))
+    intro = [f"{request}, {length:,.0f} simulated seconds.", INTRO]
+    return report.page("Headworks: schedulers in simulated time", intro, [table, picture])
+
+
+def _panel(title: str, value: Callable[[CurvePoint], float | None], found: Sequence[Summary]) -> CurvePanel:
+    curves = [
+        Curve(
+            name=summary.scheduler,
+            colour=number,
+            points=tuple((each.time, value(each)) for each in summary.curve),
+            sloped=title.startswith("waiting"),
+        )
+        for number, summary in enumerate(found)
+    ]
+    if title.startswith("completed"):
+        offered = tuple((point.time, point.offered) for point in found[0].curve)
+        curves.append(Curve(name="offered", points=offered, dashed=True))
+    return CurvePanel(title=title, curves=tuple(curves))
+
+
+def _caption(trace: Trace | None) -> str:
+    if trace is None or not trace.events:
+        return "The dashed curve is what is offered."
+    told = "; ".join(
+        f"{each.time:,.0f} s: {each.kind} {each.subject}" + ("" if each.value is None else f" {each.value:g}")
+        for each in sorted(trace.events, key=lambda each: each.time)[:TOLD]
+    )
+    more = len(trace.events) - TOLD
+    return f"The dashed curve is what is offered. {told}" + (f"; and {more} more events" if more > 0 else "") + "."

@@ -1,0 +1,206 @@
+"""The summary of an experiment: figures over all of it, of each topology, and over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headworks.model import FrozenMap, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from headworks_sim.world import SteadySpan, World
+
+DEGRADED = 0.4
+"""A topology that completes less than this part of its nominal load is degraded (by 60 %, paper 001, section 5.2)."""
+POINTS = 400
+"""Points of a curve, about. With more, documents and pages grow; with fewer, short stalls vanish in a mean."""
+
+
+@attrs.frozen(kw_only=True)
+class CurvePoint:
+    """A point of a curve: the means of a short stretch of time over all topologies, by its end in seconds."""
+
+    time: float
+    offered: float
+    throughput: float
+    latency: float | None
+    inter_node: float
+    backlog: float
+    nodes: int
+
+
+@attrs.frozen(kw_only=True)
+class TopologyFigures:
+    """The figures of one topology: tuples/s, `latency` in milliseconds, `stopped` and `degraded` in seconds."""
+
+    topology: str
+    offered: float
+    throughput: float
+    latency: float | None
+    stopped: float
+    degraded: float
+    backlog: float
+
+
+@attrs.frozen(kw_only=True)
+class Summary:
+    """The figures of an experiment.
+
+    Attributes:
+        scheduler: Its name.
+        duration: Simulated seconds; the experiment ends with the round in which `duration` is reached.
+        offered: Tuples/s that came in, mean.
+        throughput: Tuples/s completed, mean.
+        latency: Milliseconds from the source to completion, mean over tuples; None if there were none.
+        inter_node: Share of tuples between tasks that crossed nodes.
+        nodes: Nodes that hosted a task, mean over time.
+        moves: Tasks that left a worker for another one, or for nowhere.
+        placed: Tasks that were started without having run.
+        stopped: Seconds in which some topology with a load completed nothing.
+        degraded: Seconds in which some topology with a load completed less than 40 % of it.
+        backlog: Tuples that wait at the end.
+        rounds: Number of rounds by outcome.
+        status: Labels of the plans that are not plainly `ok`, most frequent first; `ok` if all are, "" without plans.
+        topologies: Figures of each topology, by id.
+        curve: Figures over time.
+    """
+
+    scheduler: str
+    duration: float
+    offered: float
+    throughput: float
+    latency: float | None
+    inter_node: float
+    nodes: float
+    moves: int
+    placed: int
+    stopped: float
+    degraded: float
+    backlog: float
+    rounds: FrozenMap[str, int]
+    status: str
+    topologies: tuple[TopologyFigures, ...]
+    curve: tuple[CurvePoint, ...] = ()
+
+
+def summarise(
+    world: World, scheduler: str, outcomes: Mapping[str, int], labels: Mapping[str, int] = FrozenMap()
+) -> Summary:
+    """Sum up a simulation so far.
+
+    Args:
+        world: The simulation.
+        scheduler: Name of the scheduler.
+        outcomes: Number of rounds of the control loop by outcome.
+        labels: Number of plans by label.
+    """
+    spans = world.spans
+    length = world.now or 1.0
+    late, done = _late(spans)
+    nodes = sum(span.length * _nodes(span) for span in spans) / length
+    return Summary(
+        scheduler=scheduler,
+        duration=world.now,
+        offered=sum(span.length * float(span.offered.sum()) for span in spans) / length,
+        throughput=done / length,
+        latency=late / done if done else None,
+        inter_node=_share(spans),
+        nodes=nodes,
+        moves=world.moved,
+        placed=world.placed,
+        stopped=_seconds(spans, 0.0),
+        degraded=_seconds(spans, DEGRADED),
+        backlog=float(spans[-1].backlog.sum()) if spans else 0.0,
+        rounds=FrozenMap(dict(sorted(outcomes.items()))),
+        status=_status(labels),
+        topologies=tuple(_topology(world, number, spans, length) for number in range(len(world.layout.topologies))),
+        curve=tuple(curve(spans, POINTS)),
+    )
+
+
+def _status(labels: Mapping[str, int]) -> str:
+    odd = sorted(set(labels) - {Status.OK}, key=lambda label: (-labels[label], label))
+    return "; ".join(odd) or (str(Status.OK) if labels else "")
+
+
+def curve(spans: Sequence[SteadySpan], points: int) -> list[CurvePoint]:
+    """Means over stretches of equal length, longer where nothing happened.
+
+    Args:
+        spans: One after the other.
+        points: Number of stretches, about: a span is never divided.
+    """
+    if not spans:
+        return []
+    step, found, part, due = spans[-1].end / points, [], [], spans[-1].end / points
+    for span in spans:
+        part.append(span)
+        if span.end >= due - 1e-9:
+            found.append(_point(part))
+            part, due = [], max(due + step, span.end)
+    return [*found, _point(part)] if part else found
+
+
+def _point(spans: Sequence[SteadySpan]) -> CurvePoint:
+    length = sum(span.length for span in spans)
+    late, done = _late(spans)
+    return CurvePoint(
+        time=spans[-1].end,
+        offered=sum(span.length * float(span.offered.sum()) for span in spans) / length,
+        throughput=done / length,
+        latency=late / done if done else None,
+        inter_node=_share(spans),
+        backlog=float(spans[-1].backlog.sum()),
+        nodes=_nodes(spans[-1]),
+    )
+
+
+def _late(spans: Sequence[SteadySpan]) -> tuple[float, float]:
+    """Milliseconds that all tuples took together, and the number of tuples."""
+    late = sum(span.length * float(span.throughput @ span.latency) for span in spans)
+    return late, sum(span.length * float(span.throughput.sum()) for span in spans)
+
+
+def _share(spans: Sequence[SteadySpan]) -> float:
+    """Part of the tuples between tasks that crossed nodes."""
+    total = across = 0.0
+    for span in spans:
+        for factor, share in zip(span.steady.factor.tolist(), span.steady.shares, strict=True):
+            total += span.length * factor * share.traffic
+            across += span.length * factor * share.inter_node
+    return across / total if total else 0.0
+
+
+def _nodes(span: SteadySpan) -> int:
+    return int(np.unique(span.steady.node_of[span.steady.there]).size)
+
+
+def _seconds(spans: Sequence[SteadySpan], part: float) -> float:
+    """Seconds in which some topology completes no more than a part of what it is offered."""
+    return sum(span.length for span in spans if ((span.offered > 0) & (span.throughput <= part * span.offered)).any())
+
+
+def _topology(world: World, number: int, spans: Sequence[SteadySpan], length: float) -> TopologyFigures:
+    done = sum(span.length * float(span.throughput[number]) for span in spans)
+    late = sum(span.length * float(span.throughput[number] * span.latency[number]) for span in spans)
+
+    def under(part: float) -> float:
+        return sum(span.length for span in spans if span.offered[number] > 0 and _low(span, number, part))
+
+    return TopologyFigures(
+        topology=world.layout.topologies[number].id,
+        offered=sum(span.length * float(span.offered[number]) for span in spans) / length,
+        throughput=done / length,
+        latency=late / done if done else None,
+        stopped=under(0.0),
+        degraded=under(DEGRADED),
+        backlog=float(spans[-1].backlog[number]) if spans else 0.0,
+    )
+
+
+def _low(span: SteadySpan, number: int, part: float) -> bool:
+    return bool(span.throughput[number] <= part * span.offered[number])

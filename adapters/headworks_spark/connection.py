@@ -1,0 +1,190 @@
+"""Connection to a session of an existing application, by one line in it: `headworks_spark.connect(spark)`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from headworks.errors import EngineEndedError
+from headworks_spark.discovery import NoBatchError, discover, patience, stateful_part, where_ran
+from headworks_spark.driver.advice import refuse_mode, warnings
+from headworks_spark.driver.session import HARD, SOFT, level_of
+from headworks_spark.driver.trigger import trigger_of
+from headworks_spark.events.recorder import EventRecorder
+from headworks_spark.follower import Follower
+from headworks_spark.placement.lease import Lease
+from headworks_spark.placement.soft_level import SoftLevel
+from headworks_spark.placement.state import stateful_stages
+from headworks_spark.placement.table import PlacementTable
+from headworks_spark.queries import NAMELESS, SparkQueries
+from headworks_spark.target import SparkTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from headworks.control.loop import Control
+    from headworks.control.round import Round
+
+
+class Connection:
+    """Headworks's part of a session: a recorder of its events, and the placement of the queries that are followed.
+
+    A context manager; `close` leaves every task to Spark again. Nothing that a scheduler, the loop or a listener
+    does reaches a query as an error.
+
+    Attributes:
+        level: `hard`: every stage of every job, by Headworks's task scheduler; `soft`: preferred locations.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        """Listen. Nothing of the session changes before a query is followed, or its handle asked for.
+
+        Raises:
+            EngineError: It is a Spark Connect session, or it was stopped.
+        """
+        self.level = level_of(spark)
+        self.spark = spark
+        self._stack = ExitStack()
+        self.recorder = self._stack.enter_context(EventRecorder(spark))
+        self._soft = SoftLevel(spark, partial(where_ran, self.recorder))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Settings of the session, as they are now, that weaken its level: one sentence each."""
+        return warnings(self.spark, self.level)
+
+    def target(self, query: StreamingQuery, *, timeout: float | None = None) -> SparkTarget:
+        """The handle of a query for monitor and executor; waits for a batch with data to learn its shape.
+
+        What is asked through it holds until the connection is closed, the query ends, or this program hangs.
+
+        Args:
+            query: A streaming query of this session.
+            timeout: Seconds to wait for that batch; by default five minutes, or three triggers of the query.
+
+        Raises:
+            EngineError: No batch with data ended in time, it runs in a mode that cannot be placed (continuous,
+                real-time, adaptive), or at level soft: it keeps no state.
+        """
+        lease = self._lease(query)
+        self._stack.callback(lease.close)
+        try:
+            return self._handle(query, lease, patience(trigger_of(query).seconds) if timeout is None else timeout)
+        except BaseException:
+            lease.close()
+            raise
+
+    def _lease(self, query: StreamingQuery, healthy: Callable[[], bool] = lambda: True) -> Lease:
+        run = str(query.runId)
+        if self.level == HARD:
+            return Lease(PlacementTable.of(self.spark), run, healthy=healthy)
+        return Lease(self._soft.acquire(), run, healthy=healthy, on_close=self._soft.release)
+
+    def _handle(self, query: StreamingQuery, lease: Lease, timeout: float, name: str = "") -> SparkTarget:
+        scope = str(query.id)
+        refuse_mode(query)
+        name = name or query.name or NAMELESS
+        try:
+            found = discover(self.recorder, scope, name, timeout=timeout)
+        except NoBatchError as error:
+            if query.isActive:
+                raise
+            raise EngineEndedError(f"the query {name!r} has ended: {error}") from None
+        if self.level == SOFT:
+            found = stateful_part(found, [bool(each) for each in stateful_stages(query)])
+        return SparkTarget(
+            spark=self.spark,
+            topology=found.topology,
+            scope=scope,
+            stages=found.stages,
+            signatures=found.signatures,
+            notes=found.notes,
+            placement=lease,
+            recorder=self.recorder,
+            query=query,
+        )
+
+    def follow(
+        self,
+        query: StreamingQuery,
+        control: Control,
+        *,
+        interval: float = 60.0,
+        on_round: Callable[[Round], None] | None = None,
+        samples: Path | None = None,
+        journal: Path | None = None,
+    ) -> Follower[Lease]:
+        """Run the control loop on a query in the background, until it ends or the connection is closed.
+
+        Args:
+            query: A streaming query of this session.
+            control: Scheduler, options, limits and guards; its `engine` has to be "spark".
+            interval: Seconds from the end of a round to the next.
+            on_round: Called with every round, in the follower's thread.
+            samples: Folder that what is measured is written to, as Parquet for the pipeline; None keeps nothing.
+            journal: File that every round is written to; None keeps none.
+
+        Raises:
+            DocumentError: The journal cannot be written.
+            EngineError: pyarrow is missing, which writes samples.
+        """
+        lease, target = partial(self._lease, query), partial(self._handle, query)
+        follower = Follower(lease, target, control, interval, on_round, samples, journal)
+        self._stack.callback(follower.stop)
+        return follower
+
+    def follow_all(
+        self,
+        control: Control,
+        *,
+        interval: float = 60.0,
+        on_round: Callable[[Round], None] | None = None,
+        samples: Path | None = None,
+        journal: Path | None = None,
+    ) -> Follower[SparkQueries]:
+        """Run one control loop on all streaming queries of the session, later ones too, until none is active.
+
+        One round shares the nodes among the queries: by `control.priorities`, where it names a priority manager, which
+        knows each query by its name. A query without a name is called `query`.
+
+        Args:
+            control: Scheduler, options, limits and guards; its `engine` has to be "spark".
+            interval: Seconds from the end of a round to the next.
+            on_round: Called with every round, in the follower's thread.
+            samples: Folder that what is measured is written to, as Parquet for the pipeline; None keeps nothing.
+            journal: File that every round is written to; None keeps none.
+
+        Raises:
+            DocumentError: The journal cannot be written.
+            EngineError: pyarrow is missing, which writes samples.
+        """
+
+        def places(healthy: Callable[[], bool]) -> SparkQueries:
+            return SparkQueries(self.spark, partial(self._lease, healthy=healthy), self._join)
+
+        follower = Follower(places, _begun, control, interval, on_round, samples, journal)
+        self._stack.callback(follower.stop)
+        return follower
+
+    def _join(self, query: StreamingQuery, name: str, lease: Lease) -> SparkTarget:
+        return self._handle(query, lease, 0.0, name)
+
+    def close(self) -> None:
+        """Leave every task to Spark. Idempotent."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+
+def _begun(queries: SparkQueries, timeout: float) -> SparkQueries:
+    queries.begin(timeout)
+    return queries

@@ -1,0 +1,171 @@
+"""Phases of the demo on a cluster: plan, re-place the running query, measure a year of rows under the new placement."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.documents import digest
+from headworks.errors import EngineError
+from headworks.model import FrozenMap, Observation, Plan, Request, Slot, Status
+from headworks.model.load import at_load, declared_from_measured
+from headworks_spark.demo.flights import BATCHES_A_YEAR
+from headworks_spark.demo.offline import ALONE, free_scores
+from headworks_spark.monitor import Totals, next_batches, observation, totals
+from headworks_spark.nodes import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from headworks.plugins.host import PluginHost
+    from headworks_spark.events.history import Job
+    from headworks_spark.target import SparkTarget
+
+WARM_UP = 2
+"""Batches that start the Python workers and are not measured: if smaller, the pilot run pays for starting them."""
+
+
+@attrs.frozen(kw_only=True)
+class ComparedScheduler:
+    """A scheduler that the demo compares, its options, the load that it plans for (share of all CPU), and its limit."""
+
+    label: str
+    scheduler: str
+    options: FrozenMap[str, Any] = FrozenMap()
+    load: float
+    slowdown: float | None = 1.0
+
+
+@attrs.frozen(kw_only=True)
+class MeasuredBatch:
+    """One batch: when it began and ended, seconds since 1970, and its bytes between nodes."""
+
+    begin: float
+    end: float
+    remote: int
+
+
+@attrs.frozen(kw_only=True)
+class MeasuredPlacement:
+    """One placement and a year of rows under it.
+
+    Attributes:
+        label: Its name in the table.
+        plan: The plan that was carried out; None where Spark decided alone.
+        seconds: Time to plan.
+        asked: The scheduler's request; None without a plan.
+        measured: Totals of the batches. `batches`: each of them.
+        placed: Assignment that was seen in the last of them.
+        batch_seconds: Seconds of a batch at the load that was planned for, as the plan has it.
+        warnings: Sentences of preflight.
+    """
+
+    label: str
+    plan: Plan | None = None
+    seconds: float = 0.0
+    asked: Request | None = None
+    measured: Totals
+    batches: tuple[MeasuredBatch, ...] = ()
+    placed: FrozenMap[str, Slot]
+    batch_seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def nodes_used(self) -> int:
+        """Nodes on which tasks were seen."""
+        return len({slot.node for slot in self.placed.values()})
+
+
+def warm_up(target: SparkTarget) -> None:
+    """Wait until the query's first batches are done."""
+    next_batches(target, WARM_UP)
+
+
+def alone(target: SparkTarget, load: float) -> tuple[MeasuredPlacement, Observation]:
+    """Measure a year placed by Spark itself, before anything is asked.
+
+    Args:
+        target: The running query.
+        load: Share of all CPU at which its batch is told.
+
+    Returns:
+        The phase, and the observation of the pilot run, from which all schedulers plan.
+    """
+    jobs = next_batches(target, BATCHES_A_YEAR)
+    seen = observation(target, jobs)
+    # Another batch is dealt anew: what Spark takes is what its rule takes, and not what one placement would.
+    batch = free_scores(question(target, seen, seen.assignment, load)).batch_seconds or 0.0
+    phase = MeasuredPlacement(
+        label=ALONE,
+        measured=totals(target, jobs),
+        batches=_batches(target, jobs),
+        placed=seen.assignment,
+        batch_seconds=batch,
+    )
+    return phase, seen
+
+
+def _batches(target: SparkTarget, jobs: Sequence[Job]) -> tuple[MeasuredBatch, ...]:
+    return tuple(
+        MeasuredBatch(begin=job.start.time, end=job.end.time, remote=totals(target, [job]).remote) for job in jobs
+    )
+
+
+def question(target: SparkTarget, pilot: Observation, running: FrozenMap[str, Slot], load: float) -> Request:
+    """Request for a scheduler: the pilot run's costs and traffic at a load, and the assignment that runs.
+
+    Args:
+        target: The running query.
+        pilot: Observation while Spark placed alone.
+        running: Assignment by task id.
+        load: Share of all CPU that the tasks need together, 0 to 1.
+    """
+    # One pilot run for all: costs that were measured under one plan would favour or punish the next one.
+    request = Request.of(attrs.evolve(pilot, assignment=running))
+    live = attrs.evolve(request.cluster, nodes=nodes(target.spark))
+    return declared_from_measured(at_load(attrs.evolve(request, cluster=live), load))
+
+
+def carry_out(
+    host: PluginHost, target: SparkTarget, candidate: ComparedScheduler, request: Request, show: Callable[[Plan], None]
+) -> MeasuredPlacement:
+    """Plan, show the plan, re-place the running query, and measure a year under the new placement.
+
+    Args:
+        host: The plugins.
+        target: The running query.
+        candidate: The scheduler.
+        request: Its request.
+        show: Called with the plan before it is carried out.
+
+    Raises:
+        EngineError: The scheduler has no feasible plan, or the engine cannot carry it out.
+    """
+    request = attrs.evolve(request, limits=attrs.evolve(request.limits, slowdown=candidate.slowdown))
+    begin = time.perf_counter()
+    plan = host.schedule(candidate.scheduler, request, candidate.options)
+    seconds = time.perf_counter() - begin
+    if plan.status is not Status.OK:
+        why = "; ".join(reason.message for reason in plan.reasons[:3])
+        raise EngineError(f"{candidate.label}: the plan for request {digest(request)[:15]} is {plan.status}: {why}")
+    show(plan)
+    warnings = tuple(host.preflight("spark", target, plan))
+    receipt = host.execute("spark", target, plan)
+    if not receipt.done:
+        host.rollback("spark", target, receipt)
+        failed = "; ".join(step.message for step in receipt.steps if not step.done)
+        raise EngineError(f"{candidate.label}: the plan was not carried out: {failed}")
+    jobs = next_batches(target, BATCHES_A_YEAR)
+    return MeasuredPlacement(
+        label=candidate.label,
+        plan=plan,
+        seconds=seconds,
+        asked=request,
+        measured=totals(target, jobs, plan.assignment),
+        batches=_batches(target, jobs),
+        placed=observation(target, jobs).assignment,
+        batch_seconds=plan.scores.batch_seconds or 0.0,
+        warnings=warnings,
+    )

@@ -1,0 +1,224 @@
+"""The demo's results: one table, the same numbers as JSON, and a page with a picture of each placement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headworks.problem import Problem
+from headworks.report.curves import Curve, CurvePanel, curves_svg
+from headworks.report.format import percent, quantity
+from headworks.report.html import Panel, Table, page
+from headworks.report.placement import placement_svg
+from headworks_spark.demo.offline import ALONE, free_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from headworks.api import Comparison
+    from headworks.model import Request
+    from headworks_spark.demo.phases import MeasuredBatch, MeasuredPlacement
+    from headworks_spark.demo.run import SparkDemoResult
+    from headworks_spark.monitor import Totals
+
+MEASURED = (
+    "placement",
+    "planned",
+    "measured",
+    "MB between",
+    "of MB",
+    "nodes",
+    "fullest",
+    "batch s",
+    "moved",
+    "plan ms",
+    "as asked",
+)
+"""Columns of the table of a real run."""
+OFFLINE = ("placement", "status", "rows between nodes", "nodes", "fullest node", "batch s", "plan ms")
+"""Columns of the table of the offline part."""
+TIMES = ("took s", "rows/s")
+"""Further columns where nodes are apart: seconds of a batch, and rows that crossed the exchange in a second of it."""
+LEFT_OUT = MEASURED.index("plan ms")
+"""The column for which a line of 120 characters has no room then."""
+NOTE = "All nodes share the cores of this machine: bytes compare, times do not. Batch seconds are those of the plan."
+"""Caution below the table of a real run."""
+NOTE_APART = "batch s: as planned. took s: a measured one, on nodes with a network of their own."
+"""What is below it where nodes are apart."""
+FIGURES: tuple[tuple[str, Callable[[MeasuredBatch], float]], ...] = (
+    ("MB between nodes, in a batch", lambda batch: batch.remote / 1e6),
+    ("seconds of a batch", lambda batch: batch.end - batch.begin),
+)
+"""What the curves show of each batch; seconds only where times compare."""
+
+
+def measured_columns(found: SparkDemoResult) -> tuple[str, ...]:
+    """Columns of the table of a real run: `MEASURED`, and `TIMES` where times compare, instead of the plan's own."""
+    return (*_without(MEASURED), *TIMES) if found.apart else MEASURED
+
+
+def note(found: SparkDemoResult) -> str:
+    """Sentence below the table of a real run."""
+    return NOTE_APART if found.apart else NOTE
+
+
+def measured_rows(found: SparkDemoResult) -> list[tuple[str, ...]]:
+    """Cells of the table of a real run, in the order of `measured_columns`."""
+    rows = _rows(found.phases)
+    if not found.apart:
+        return rows
+    return [(*_without(row), *_times(phase.measured)) for row, phase in zip(rows, found.phases, strict=True)]
+
+
+def _without(row: tuple[str, ...]) -> tuple[str, ...]:
+    return (*row[:LEFT_OUT], *row[LEFT_OUT + 1 :])
+
+
+def _times(measured: Totals) -> tuple[str, str]:
+    seconds = measured.seconds
+    return f"{seconds / max(measured.batches, 1):.2f}", f"{measured.rows / seconds if seconds else 0.0:,.0f}"
+
+
+def _rows(phases: Sequence[MeasuredPlacement]) -> list[tuple[str, ...]]:
+    return [
+        (
+            phase.label,
+            percent(phase.plan.scores.share) if phase.plan else "-",
+            percent(phase.measured.share),
+            f"{phase.measured.remote / 1e6:.2f}",
+            f"{(phase.measured.remote + phase.measured.local) / 1e6:.2f}",
+            str(phase.nodes_used),
+            percent(phase.plan.scores.utilisation) if phase.plan else "-",
+            f"{phase.batch_seconds:.2f}",
+            str(phase.plan.scores.moves) if phase.plan else "-",
+            f"{phase.seconds * 1000:.1f}" if phase.plan else "-",
+            f"{phase.measured.hits} / {phase.measured.asked}" if phase.plan else "-",
+        )
+        for phase in phases
+    ]
+
+
+def verdict(found: SparkDemoResult) -> str:
+    """Sentence that compares the stream's statistics with the batch answer."""
+    if found.differences:
+        return f"{len(found.differences)} airports differ from the batch answer over the same {found.days:,} days"
+    return f"Every airport's statistics equal the batch answer over the same {found.days:,} days: nothing was lost."
+
+
+def measured_data(found: SparkDemoResult) -> dict[str, Any]:
+    """The numbers of a real run, ready for JSON."""
+    return {
+        "spark": found.spark,
+        "load": found.load,
+        "apart": found.apart,
+        "days": found.days,
+        "differences": list(found.differences),
+        "seconds": found.seconds,
+        "phases": [
+            {
+                "placement": phase.label,
+                "planned_share": phase.plan.scores.share if phase.plan else None,
+                "measured_share": phase.measured.share,
+                "bytes_between_nodes": phase.measured.remote,
+                "bytes": phase.measured.remote + phase.measured.local,
+                "rows": phase.measured.rows,
+                "batches": phase.measured.batches,
+                "batch_seconds": phase.measured.seconds,
+                "each_batch": [
+                    {"begin": each.begin, "end": each.end, "bytes_between_nodes": each.remote} for each in phase.batches
+                ],
+                "nodes_used": phase.nodes_used,
+                "utilisation": phase.plan.scores.utilisation if phase.plan else None,
+                "planned_batch_seconds": phase.batch_seconds,
+                "moved": phase.plan.scores.moves if phase.plan else None,
+                "plan_seconds": phase.seconds if phase.plan else None,
+                "hits": phase.measured.hits,
+                "asked": phase.measured.asked,
+                "failed_tasks": phase.measured.failed,
+                "assignment": {task: str(slot) for task, slot in sorted(phase.placed.items())},
+            }
+            for phase in found.phases
+        ],
+    }
+
+
+def measured_page(found: SparkDemoResult) -> str:
+    """A page with the table and a picture of each placement as it was seen."""
+    rows = found.phases[0].measured.rows
+    intro = (
+        (
+            "A streaming query over the flights that left New York in 2013 ran on Spark "
+            f"{found.spark}: 12 feeds by carrier, re-keyed by destination, statistics kept per airport. "
+            f"Each placement processed the same {rows:,} flights while the query kept running."
+        ),
+        (
+            f"Schedulers planned for the rate that would keep {found.load:.0%} of the cluster's CPU busy, from "
+            "costs and traffic measured while Spark placed the query alone."
+        ),
+        verdict(found),
+    )
+    phases = found.phases
+    table = Table(columns=measured_columns(found), rows=tuple(measured_rows(found)), caption=note(found))
+    panels = [
+        Panel(
+            title=phase.label,
+            svg=placement_svg(Problem.of(phase.asked or found.question), phase.placed),
+            caption=_caption(phase),
+        )
+        for phase in phases
+    ]
+    curves = [_curves(found)] if any(phase.batches for phase in phases) else []
+    return page("Headworks: one query, several placements", intro, [table, *curves, *panels])
+
+
+def _curves(found: SparkDemoResult) -> Panel:
+    """Batches over time, a step each and a curve a placement; what lies between two was not measured."""
+    phases = found.phases
+    first = min(batch.begin for phase in phases for batch in phase.batches)
+    marks = [(phase.batches[0].begin - first, phase.label) for phase in phases if phase.batches]
+    panels = [
+        CurvePanel(
+            title=title,
+            curves=tuple(
+                Curve(name=phase.label, colour=number, points=_steps(phase.batches, first, value))
+                for number, phase in enumerate(phases)
+            ),
+        )
+        for title, value in (FIGURES if found.apart else FIGURES[:1])
+    ]
+    told = "A step is a batch. Dashed lines: the first batch of the next placement, while the same query went on."
+    return Panel(title="Over time", svg=curves_svg(panels, marks), caption=told)
+
+
+def _steps(
+    batches: Sequence[MeasuredBatch], first: float, value: Callable[[MeasuredBatch], float]
+) -> tuple[tuple[float, float | None], ...]:
+    begins = [(batches[0].begin - first, None)] if batches else []
+    return (*begins, *((batch.end - first, value(batch)) for batch in batches))
+
+
+def _caption(phase: MeasuredPlacement) -> str:
+    moved = f"{phase.measured.remote / 1e6:.2f} MB of {(phase.measured.remote + phase.measured.local) / 1e6:.2f} MB"
+    return f"{moved} went from node to node while a year of rows was processed. Lines show the planned traffic."
+
+
+def offline_rows(comparison: Comparison, request: Request) -> list[tuple[str, ...]]:
+    """Cells of the table of the offline part, in the order of `OFFLINE`; the first row is Spark's own scheduler.
+
+    Args:
+        comparison: The plans.
+        request: Their request.
+    """
+    alone = free_scores(request)
+    plans = [(row.scheduler, row.plan.label, row.plan.scores, quantity(row.seconds * 1000)) for row in comparison.rows]
+    return [
+        (
+            name,
+            label,
+            percent(scores.share),
+            str(scores.nodes_used),
+            percent(scores.utilisation),
+            f"{scores.batch_seconds or 0.0:.2f}",
+            seconds,
+        )
+        for name, label, scores, seconds in [(ALONE, "-", alone, "-"), *plans]
+    ]

@@ -1,0 +1,164 @@
+"""The topology of a query that nobody described: one component a stage, one task a partition."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headworks.errors import EngineError
+from headworks.model import Component, FrozenMap, Kind, Stream, Topology
+from headworks_spark.events.batch import is_adaptive, last_batch, main_job
+from headworks_spark.target import UNMEASURED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headworks_spark.events.event import JobStart
+    from headworks_spark.events.history import Job
+    from headworks_spark.events.recorder import EventRecorder
+
+TIMEOUT = 300.0
+"""Seconds that a query may take at least for its first batch: if larger, a source without data is told later; if
+smaller, a slow first batch (Python workers start in it) is given up."""
+
+LOOK = 1.0
+"""Seconds between two looks for a batch: if larger, the end of one is noticed later."""
+
+
+class NoBatchError(EngineError):
+    """No batch with data has ended yet."""
+
+
+def patience(trigger: float) -> float:
+    """Seconds to wait for the first batch of a query with this many between two triggers."""
+    return max(TIMEOUT, 3.0 * trigger)
+
+
+@attrs.frozen(kw_only=True)
+class Discovered:
+    """A topology, the stage ordinal of each of its components, and the signature of each of these stages.
+
+    `notes` say what of it is not placed.
+    """
+
+    topology: Topology
+    stages: FrozenMap[str, int]
+    signatures: FrozenMap[int, str] = FrozenMap()
+    notes: tuple[str, ...] = ()
+
+
+def discover(recorder: EventRecorder, scope: str, name: str, *, timeout: float = TIMEOUT) -> Discovered:
+    """Wait for a batch of a scope and take its shape; a batch without data has empty stages and does not count.
+
+    Args:
+        recorder: A started recorder.
+        scope: Id of a streaming query, or whatever else its jobs run under.
+        name: Id that the topology gets.
+        timeout: Seconds to wait.
+
+    Raises:
+        NoBatchError: No batch with data ended in time.
+        EngineError: The query has no stage that can be placed, or runs with adaptive execution.
+    """
+    deadline = time.monotonic() + timeout
+    while not (batch := _ended(recorder, scope)):
+        if (left := deadline - time.monotonic()) <= 0:
+            raise NoBatchError(
+                f"{name!r} finished {len(recorder.jobs(scope))} batches in {timeout:g} s, none of them with data: "
+                "look whether data arrives"
+            )
+        recorder.wait(scope, 1, since=time.time(), timeout=min(left, LOOK))
+    if is_adaptive(batch):
+        raise EngineError(
+            f"{name!r} runs with adaptive execution, which makes each exchange a job of its own: set "
+            "spark.sql.adaptive.enabled to false before it starts"
+        )
+    job = main_job(batch)
+    found = shape(job.start, name)
+    kinds = {tuple(each.start.signature(place) for place in range(len(each.start.stages))) for each in batch}
+    if len(kinds) > 1:
+        note = (
+            f"a batch of {name!r} has jobs of {len(kinds)} kinds: the one whose tasks ran longest is placed "
+            f"({sum(stage.tasks for stage in job.start.stages)} tasks in {len(job.start.stages)} stages), the others "
+            "are left to Spark"
+        )
+        found = attrs.evolve(found, notes=(note,))
+    return found
+
+
+def _ended(recorder: EventRecorder, scope: str) -> tuple[Job, ...]:
+    """The jobs of the last batch that has ended with data."""
+    jobs = recorder.jobs(scope)
+    queries = {job.start.query for job in jobs if job.start.query}
+    return last_batch(jobs, {each.batch for query in queries for each in recorder.progress(query)})
+
+
+def where_ran(recorder: EventRecorder, scope: str, batch: int) -> dict[tuple[int, int], str]:
+    """The executor on which each (stage ordinal, partition) of a batch ran; empty if it is not heard of yet.
+
+    Args:
+        recorder: A started recorder.
+        scope: Id of a streaming query.
+        batch: Number of the batch.
+    """
+    jobs = [job for job in recorder.jobs(scope) if job.start.batch == batch]
+    ordinals = {stage.stage: job.start.ordinal(stage.stage) for job in jobs[-1:] for stage in job.start.stages}
+    return {(ordinals[end.stage], end.partition): end.executor for job in jobs[-1:] for end in job.tasks}
+
+
+def stateful_part(found: Discovered, stateful: Sequence[bool]) -> Discovered:
+    """The stages of a topology that keep state: those that level soft can place.
+
+    Args:
+        found: A topology.
+        stateful: True for each stage that keeps state, by ordinal.
+
+    Raises:
+        EngineError: The plan of the query has other stages than its batch had.
+    """
+    name = found.topology.id
+    if len(stateful) != len(found.stages):
+        raise EngineError(
+            f"the plan of {name!r} has {len(stateful)} stages and its batch had {len(found.stages)}: level soft "
+            "cannot tell which of them keep state; make the session with headworks_spark.session(...)"
+        )
+    kept = {component: ordinal for component, ordinal in found.stages.items() if stateful[ordinal]}
+    topology = Topology(
+        id=name,
+        components=tuple(each for each in found.topology.components if each.id in kept),
+        streams=tuple(each for each in found.topology.streams if {each.source, each.target} <= kept.keys()),
+        sequential=True,
+    )
+    return attrs.evolve(found, topology=topology, stages=FrozenMap(kept))
+
+
+def shape(job: JobStart, name: str) -> Discovered:
+    """The topology of a job: its stages are components `stage-0`, `stage-1` ... by ordinal, its shuffles streams.
+
+    Args:
+        job: Start of a job whose stages all have tasks.
+        name: Id of the topology.
+    """
+    stages = FrozenMap({f"stage-{job.ordinal(each.stage)}": job.ordinal(each.stage) for each in job.stages})
+    ids = {each.stage: f"stage-{job.ordinal(each.stage)}" for each in job.stages}
+    components = tuple(
+        Component(
+            id=ids[each.stage],
+            # A stage that reads no shuffle reads a source.
+            kind=Kind.BOLT if each.parents else Kind.SPOUT,
+            parallelism=each.tasks,
+            demand=UNMEASURED,
+        )
+        for each in job.in_order()
+    )
+    streams = tuple(
+        Stream(source=ids[parent], target=ids[each.stage], grouping="fields")
+        for each in job.stages
+        for parent in each.parents
+        if parent in ids  # Spark skips a stage whose shuffle is there from an earlier job
+    )
+    topology = Topology(id=name, components=components, streams=streams, sequential=True)
+    signatures = FrozenMap({ordinal: job.signature(ordinal) for ordinal in stages.values()})
+    return Discovered(topology=topology, stages=stages, signatures=signatures)

@@ -1,0 +1,81 @@
+"""Settings of a session that weaken what is asked of it, and queries that cannot be placed at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headworks.errors import EngineError
+from headworks_spark.driver.session import SOFT
+from headworks_spark.driver.trigger import trigger_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+ADAPTIVE = "spark.sql.adaptive.enabled"
+"""Spark's setting of adaptive execution, which a session may change at any time."""
+DYNAMIC = "spark.dynamicAllocation.enabled"
+"""Spark's setting of dynamic allocation, fixed at the start of a session."""
+REFUSED = {
+    "ContinuousTrigger": "in continuous processing tasks begin once and never again, so that no place is ever read",
+    "RealTimeTrigger": "in real-time mode all stages run at once, and tasks that wait for a place would hold up those "
+    "that write to them",
+}
+"""Triggers of queries that cannot be placed, and why."""
+
+
+def warnings(spark: SparkSession, level: str) -> tuple[str, ...]:
+    """Settings of a session that weaken a level, one sentence each.
+
+    Args:
+        spark: A classic session.
+        level: `hard` or `soft`.
+    """
+    settings = dict(spark.sparkContext.getConf().getAll())
+    settings[ADAPTIVE] = str(spark.conf.get(ADAPTIVE, "true")).lower()
+    return tuple(_common(settings)) + (tuple(_soft(settings)) if level == SOFT else ())
+
+
+def _common(settings: Mapping[str, str]) -> Iterator[str]:
+    if settings.get("spark.speculation") == "true":
+        yield "spark.speculation is true: second attempts of tasks run anywhere; start the session with false"
+    if settings[ADAPTIVE] == "true":
+        yield (
+            f"{ADAPTIVE} is true: each exchange of a DataFrame or a stateless query is a job of its own then, and is "
+            "not placed; set it to false before the query starts (stateful queries run without it in any case)"
+        )
+    if settings.get(DYNAMIC) == "true":
+        most = settings.get("spark.dynamicAllocation.maxExecutors", "no bound")
+        yield (
+            f"{DYNAMIC} is true: tasks that wait for their node count as a backlog, for which executors are asked "
+            f"(spark.dynamicAllocation.maxExecutors: {most}), and executors that a plan leaves empty are removed; "
+            "--elastic is refused"
+        )
+
+
+def _soft(settings: Mapping[str, str]) -> Iterator[str]:
+    if settings.get("spark.shuffle.reduceLocality.enabled", "true") == "true":
+        yield (
+            "spark.shuffle.reduceLocality.enabled is true: stages that nobody places wait for the hosts that hold most "
+            "of their input; start the session with false"
+        )
+
+
+def refuse_mode(query: Any) -> None:
+    """Refuse a query whose tasks would not run where asked, or would hang.
+
+    Raises:
+        EngineError: Its trigger is one of `REFUSED`.
+    """
+    kind = trigger_of(query).kind
+    if kind in REFUSED:
+        raise EngineError(
+            f"query {query.name or query.id} cannot be placed, as its trigger is Spark's {kind}: {REFUSED[kind]}; "
+            "start it with trigger(processingTime=...)"
+        )
+
+
+def dynamic_allocation(spark: Any) -> bool:
+    """True if Spark itself adds and removes the executors of a session."""
+    return bool(spark.sparkContext.getConf().get(DYNAMIC, "false") == "true")

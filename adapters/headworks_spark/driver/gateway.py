@@ -1,0 +1,186 @@
+"""The way into the driver JVM of a classic session: the only place that goes behind PySpark's public face."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from headworks.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PATIENCE = 30.0
+"""Seconds that a driver's JVM may take to end by itself: if smaller, one that still tidies up is killed; if larger, one
+that hangs is waited for."""
+
+UNSENT = "Exception while sending command."
+"""How py4j's record begins of a call that did not reach the JVM; it is logged at the root."""
+
+
+def scala_context(context: Any) -> Any:
+    """The Scala SparkContext behind a Python one.
+
+    Raises:
+        EngineError: It was stopped.
+    """
+    java_context = context._jsc  # noqa: SLF001 - PySpark offers no other way
+    if java_context is None:
+        raise EngineError("this Spark session was stopped: start one with headworks_spark.session(...)")
+    return java_context.sc()
+
+
+def running_gateway() -> Any:
+    """The py4j gateway to this process's driver JVM, None before the first session; sessions share it."""
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from pyspark import SparkContext
+
+    return SparkContext._gateway  # noqa: SLF001 - PySpark offers no other way
+
+
+@contextlib.contextmanager
+def own_jvm() -> Iterator[None]:
+    """End the driver JVM that is started in the block, with its end; one that was there before lives on.
+
+    PySpark keeps the JVM of a session that was stopped for the next session, until the process ends.
+    """
+    before, root = running_gateway(), logging.getLogger()
+    root.addFilter(_is_not_raised)
+    root.addFilter(_is_not_of_a_finalizer)  # stays: its thread may be a while behind the end of its JVM
+    try:
+        yield
+    finally:
+        gateway = running_gateway()
+        # Under spark-submit the JVM is the parent, and none of our own.
+        if gateway is not None and gateway is not before and gateway.proc is not None:
+            _end_jvm(gateway)
+        root.removeFilter(_is_not_raised)
+
+
+def _is_not_raised(record: logging.LogRecord) -> bool:
+    """Check whether a record tells more than an exception does: py4j logs, with a traceback, what it raises."""
+    return record.msg != UNSENT
+
+
+def _is_not_of_a_finalizer(record: logging.LogRecord) -> bool:
+    """Check that a record does not tell of an object that nobody has any more, in a JVM that has ended."""
+    if record.msg != UNSENT:
+        return True
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from py4j.clientserver import FinalizerWorker
+
+    return not isinstance(threading.current_thread(), FinalizerWorker)
+
+
+def _end_jvm(gateway: Any) -> None:
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    # Forgotten first: whoever asks from now on is given a new JVM, and not one that ends. Where the JVM had died,
+    # stopping the session failed halfway, and what is left of it would refuse the next one.
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - PySpark offers no other way
+    SparkContext._active_spark_context = SparkSession._instantiatedSession = None  # noqa: SLF001 - as above
+    with contextlib.suppress(Py4JError, OSError):  # it may have ended before
+        gateway.shutdown()
+    with contextlib.suppress(OSError):
+        gateway.proc.stdin.close()  # whose end is the JVM's
+    try:
+        gateway.proc.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
+
+
+def stop_if_alive(stop: Callable[[], object]) -> None:
+    """Call what stops a part of a session; where the driver's JVM has died, it is stopped.
+
+    Args:
+        stop: The call.
+    """
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from py4j.protocol import Py4JNetworkError
+
+    with contextlib.suppress(Py4JNetworkError, ConnectionError):
+        stop()
+
+
+def session_runs() -> bool:
+    """True if a session runs in this process; Spark allows one SparkContext in a JVM."""
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context is not None  # noqa: SLF001 - getOrCreate would start one
+
+
+def ignore_end_of_jvm(context: Any) -> None:
+    """Keep PySpark's server of accumulators quiet about a driver JVM that ends before this process does.
+
+    A signal to a group of processes reaches both, and the server prints a traceback for each connection that ends.
+
+    Args:
+        context: The Python SparkContext.
+    """
+    server = context._accumulatorServer  # noqa: SLF001 - PySpark offers no other way
+    tell = server.handle_error
+
+    def tell_what_is_none_of_it(request: Any, address: Any) -> None:
+        if not isinstance(sys.exception(), (EOFError, ConnectionError)):
+            tell(request, address)
+
+    server.handle_error = tell_what_is_none_of_it
+
+
+def java_rdd(rdd: Any) -> Any:
+    """The Scala RDD behind a Python one."""
+    return rdd._jrdd.rdd()  # noqa: SLF001 - PySpark offers no other way
+
+
+def to_rdd(spark: Any, scala_rdd: Any, like: Any) -> Any:
+    """A Python RDD over a Scala one.
+
+    Args:
+        spark: The session of both.
+        scala_rdd: RDD of pickled elements.
+        like: Serializer of the elements, or a Python RDD whose serializer is taken.
+    """
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from pyspark import RDD
+
+    # Elements cross the gateway as bytes; a wrong serializer is noticed only when the first one is read back.
+    serializer = getattr(like, "_jrdd_deserializer", like)
+    return RDD(scala_rdd.toJavaRDD(), spark.sparkContext, serializer)
+
+
+def to_dataframe(frame: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The rows of a DataFrame as a Scala RDD, and the constructor of a DataFrame from an RDD of such rows.
+
+    The RDD is computed by the plan that the DataFrame has now.
+    """
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from pyspark.sql import DataFrame
+
+    java, spark = frame._jdf, frame.sparkSession  # noqa: SLF001 - PySpark offers no other way
+    session = spark._jsparkSession  # noqa: SLF001 - PySpark offers no other way
+
+    def wrap(rdd: Any) -> Any:
+        # Spark's internal rows are kept as they are: `createDataFrame` would turn each into Python and back.
+        return DataFrame(session.internalCreateDataFrame(rdd, java.schema(), False), spark)
+
+    return java.queryExecution().toRdd(), wrap
+
+
+def stream_execution(query: Any) -> Any:
+    """The Scala object that runs a streaming query."""
+    return query._jsq.streamingQuery()  # noqa: SLF001 - PySpark offers no other way
+
+
+def state_coordinator(spark: Any) -> Any:
+    """The StateStoreCoordinatorRef: Spark's registry of the executor that holds each partition of a query's state."""
+    state = spark._jsparkSession.sessionState()  # noqa: SLF001 - PySpark offers no other way
+    return state.streamingQueryManager().stateStoreCoordinator()

@@ -1,0 +1,266 @@
+"""Spark sessions whose tasks Headworks can place, and what a given session allows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from headworks.engines.lifetime import bound
+from headworks.engines.process import is_of_this_machine
+from headworks.errors import EngineError
+from headworks.interrupts import keep
+from headworks_spark.driver.gateway import ignore_end_of_jvm, running_gateway, scala_context, session_runs
+from headworks_spark.driver.jar import MANAGER, PLACEMENT, SparkHome, scheduler_jar, spark_home
+from headworks_spark.driver.jvm import jvm_options
+from headworks_spark.driver.usage import PLUGIN
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from pyspark.sql import SparkSession
+
+PREFIX = "local-cluster-hw://"
+"""Master URLs with it are given Headworks's cluster manager, with Spark's own backend of a standalone cluster. It
+begins as Spark's local-cluster does: under any other, Spark gives an executor one core, not all cores of its Worker."""
+YARN = "yarn"
+"""Master URL of YARN; sessions get Headworks's task scheduler by `PLACEMENT` there."""
+YARN_FOLDERS = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+"""Variables for the folder of YARN's settings; Spark looks at both."""
+SCHEDULERS = "headworks.spark."
+"""Package of the task schedulers that make a session level hard: one for each that Spark has for a cluster manager."""
+HARD = "hard"
+"""Level of a session whose task scheduler looks up each task's host: no place is missed while its executor lives."""
+SOFT = "soft"
+"""Level of any other classic session: preferred locations, which Spark's delay scheduling may miss."""
+
+NODE = "NODE"
+"""Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_NODE` in its environment: the name of the machine that it is
+on, where its host says less, as the address of a pod does."""
+
+SETTINGS = {
+    "spark.speculation": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.decommission.enabled": "true",
+    "spark.storage.decommission.enabled": "true",
+    "spark.storage.decommission.replicationReattemptInterval": "1s",
+}
+"""One job a query (adaptive execution makes several, so stages could not be told by ordinal), one try a task;
+executors that are told to go end their tasks first, and hand on the shuffle files that later stages read: they look
+each second, by default each half minute, whether all are elsewhere."""
+
+BEHIND = "SPARK_DIST_CLASSPATH"
+"""What this variable names comes last in the class path of a JVM that Spark's scripts start."""
+
+
+def session(
+    master_url: str,
+    app_name: str = "headworks",
+    *,
+    hosts: Collection[str] = (),
+    timeout: float = 300.0,
+    usage: bool = False,
+    **conf: str,
+) -> SparkSession:
+    """Start a session on a standalone cluster or YARN with Headworks's task scheduler in it (level `hard`).
+
+    Args:
+        master_url: `spark://host:port` of the Master (or several, separated by commas); or `yarn`, which
+            `HADOOP_CONF_DIR` or `YARN_CONF_DIR` in the environment tells of.
+        app_name: Name of the application.
+        hosts: Return when an executor is alive on each of these.
+        timeout: Seconds to wait for them.
+        usage: Also load the executor plugin that measures CPU and memory of executors with their Python workers.
+        conf: Further settings; they win over Headworks's.
+
+    Raises:
+        EngineError: The URL is none of a standalone cluster, nor `yarn`, a session runs already, Spark does not start,
+            or a host has no executor in time.
+    """
+    refuse_master(master_url)
+    home = spark_home()
+    jar = str(scheduler_jar(home))
+    _refuse_running(jar)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    address = master_url.removeprefix("spark://")
+    here = _here(home, address.partition(":")[0])
+    plugins = [PLACEMENT] * (master_url == YARN) + [PLUGIN] * usage
+    loaded = {"spark.plugins": ",".join(plugins), "spark.jars": jar} if plugins else {}
+    settings = SETTINGS | here | loaded | conf
+    # The class path of a driver JVM is read once, at its start: the jar has to be in the environment by then.
+    with _behind(jar):
+        spark = _start(home, master_url if master_url == YARN else PREFIX + address, app_name, settings)
+    try:
+        _wait_for_executors(spark, hosts, timeout)
+    except BaseException:
+        spark.stop()
+        raise
+    return spark
+
+
+def refuse_master(master_url: str) -> None:
+    """Refuse a cluster on which no session can be started here; before anything is started for it.
+
+    Raises:
+        EngineError: The URL is none of a standalone cluster, nor `yarn` with a folder of its settings.
+    """
+    if master_url == YARN:
+        if not any(os.environ.get(name) for name in YARN_FOLDERS):
+            raise EngineError(f"where YARN is, {' or '.join(YARN_FOLDERS)} has to say: a folder with yarn-site.xml")
+    elif not master_url.startswith("spark://"):
+        raise EngineError(f"{master_url!r} is no standalone cluster, nor yarn: expected spark://HOST:PORT or yarn")
+
+
+def level_of(spark: Any) -> str:
+    """The level of a session: `hard` if it has Headworks's task scheduler, else `soft`.
+
+    Raises:
+        EngineError: It is a Spark Connect session, or it was stopped.
+    """
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise EngineError(
+            "this is a Spark Connect session, and Connect does not reach the driver, where tasks are placed: "
+            "make a classic session with headworks_spark.session('spark://HOST:PORT')"
+        )
+    return HARD if _is_hard(scala_context(spark.sparkContext).taskScheduler()) else SOFT
+
+
+def _is_hard(scheduler: Any) -> bool:
+    return bool(scheduler.getClass().getName().startswith(SCHEDULERS))
+
+
+def executors(spark: SparkSession) -> dict[str, str]:
+    """Node of each live executor, by executor id: what its attribute `NODE` says, else its host."""
+    return {executor: node for executor, (node, _) in located(spark).items()}
+
+
+def located(spark: SparkSession, *, alive: bool = True) -> dict[str, tuple[str, str]]:
+    """Node and host of each executor, by executor id.
+
+    Args:
+        spark: A classic session.
+        alive: Only those that live.
+    """
+    return {each.id(): (node_of(each), host_of(each.hostPort())) for each in summaries(spark, alive=alive)}
+
+
+def summaries(spark: SparkSession, *, alive: bool = True) -> Iterator[Any]:
+    """Facts of each executor in Spark's status store.
+
+    It knows an executor as soon as that registers, which is up to seconds before the executor takes tasks and the task
+    scheduler hears of it. Tasks that are placed there meanwhile would be left to Spark: at level hard such an executor
+    does not live yet. One that is being decommissioned lives until it is gone.
+
+    Args:
+        spark: A classic session.
+        alive: Only those that live.
+    """
+    scala = scala_context(spark.sparkContext)
+    found, scheduler = scala.statusStore().executorList(alive), scala.taskScheduler()
+    every = not (alive and _is_hard(scheduler))
+    for each in (found.apply(index) for index in range(found.size())):
+        if each.id() != "driver" and (every or _is_known(scheduler, each.id())):
+            yield each
+
+
+def _is_known(scheduler: Any, executor: str) -> bool:
+    alive, leaving = scheduler.isExecutorAlive, scheduler.getExecutorDecommissionState
+    return bool(alive(executor) or leaving(executor).isDefined())
+
+
+def node_of(summary: Any) -> str:
+    """The node of an executor that Spark's status store tells of."""
+    named = summary.attributes().get(NODE)
+    return str(named.get()) if named.isDefined() else host_of(summary.hostPort())
+
+
+def host_of(address: str) -> str:
+    """The host of `host:port`; an executor that has just registered has no port yet."""
+    host, _, last = address.rpartition(":")
+    return host or last
+
+
+def _here(home: SparkHome, master: str) -> dict[str, str]:
+    """Settings for a Master on this machine: drivers and executors are reached where it is, and start quickly.
+
+    Args:
+        home: Spark.
+        master: Host of the Master.
+    """
+    if master.startswith(("127.", "localhost")):
+        address = "127.0.0.1"
+    elif is_of_this_machine(master):
+        address = master
+    else:
+        return {}
+    options = jvm_options(home)
+    return {
+        "spark.driver.host": address,
+        "spark.driver.bindAddress": address,
+        "spark.driver.extraJavaOptions": options,
+        "spark.executor.extraJavaOptions": options,
+    }
+
+
+@contextlib.contextmanager
+def _behind(jar: str) -> Iterator[None]:
+    """Put a jar behind Spark's own in the class path of the driver: in front, it would hide the class data."""
+    before = os.environ.get(BEHIND)
+    os.environ[BEHIND] = os.pathsep.join(filter(None, [before, jar]))
+    try:
+        yield
+    finally:
+        os.environ.pop(BEHIND)
+        if before is not None:
+            os.environ[BEHIND] = before
+
+
+def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]) -> SparkSession:
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and starts no session.
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName(app_name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    try:
+        # A JVM that is started in this block has the reaper's mark, and ends with this process.
+        with bound():
+            spark = builder.getOrCreate()
+    except Exception as error:
+        raise EngineError(f"Spark {home.version} does not start on {master}: {error}") from error
+    finally:
+        keep()
+    ignore_end_of_jvm(spark.sparkContext)
+    return spark
+
+
+def _refuse_running(jar: str) -> None:
+    """A session that runs cannot be given another scheduler, nor a driver JVM another class path."""
+    if session_runs():
+        raise EngineError("a Spark session runs already in this process: stop it first, or start another process")
+    gateway = running_gateway()
+    if gateway is None:
+        return
+    # py4j is optional: a list of plugins imports this module without it.
+    from py4j.protocol import Py4JJavaError
+
+    # The JVM of a session that was stopped lives on, and serves the next one with the class path that it has.
+    try:
+        gateway.jvm.java.lang.Class.forName(MANAGER)
+    except Py4JJavaError:
+        raise EngineError(f"the driver JVM of this process was started without {jar}: start another process") from None
+
+
+def _wait_for_executors(spark: SparkSession, hosts: Collection[str], timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while missing := sorted(set(hosts) - set(executors(spark).values())):
+        if time.monotonic() > deadline:
+            raise EngineError(
+                f"no executor on {', '.join(missing)} after {timeout:.0f} s: look at the logs of these Workers, and "
+                "whether they offer the memory that spark.executor.memory asks for"
+            )
+        time.sleep(0.1)

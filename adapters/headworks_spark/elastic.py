@@ -1,0 +1,155 @@
+"""Scaling of a running application: executors added, decommissioned, and killed when they do not end in time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from headworks.errors import EngineError
+from headworks.model import Receipt, Step
+from headworks_spark.driver.advice import DYNAMIC, dynamic_allocation
+from headworks_spark.driver.gateway import running_gateway, scala_context
+from headworks_spark.driver.session import executors, level_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from headworks_spark.target import SparkTarget
+
+T = TypeVar("T")
+"""Whatever a look finds."""
+TIMEOUT = 60.0
+"""Seconds that executors may take to come, and to go by themselves: if larger, a task that hangs holds up the loop
+longer; if smaller, long tasks are killed, and Spark runs them again elsewhere."""
+
+OWNED = Step(
+    action="scale",
+    subject="executors",
+    done=False,
+    message=f"{DYNAMIC} is true, and Spark would undo it: start the session with false, or leave out --elastic",
+)
+"""Refusal where Spark itself decides on the number of executors: it sets its own total every 100 ms."""
+
+
+def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float = TIMEOUT) -> Receipt:
+    """Drain nodes, then add others.
+
+    On a cluster that was started here the Workers go and come with their executors; on any other the Master chooses
+    where a new executor starts, and a drained Worker stays, empty, for other applications.
+
+    Args:
+        target: The application.
+        add: Number of executors to add.
+        drain: Hosts to empty.
+        timeout: Seconds for each of these steps.
+
+    Returns:
+        A receipt with one step for each host and for each new executor, in that order; it cannot be undone. With
+        dynamic allocation nothing is done.
+    """
+    if dynamic_allocation(target.spark):
+        return Receipt(done=False, level=level_of(target.spark), steps=(OWNED,))
+    steps = [drain_node(target, host, timeout=timeout) for host in drain]
+    steps += [add_node(target, timeout=timeout) for _ in range(add)]
+    return Receipt(done=all(step.done for step in steps), level=level_of(target.spark), steps=tuple(steps))
+
+
+def drain_node(target: SparkTarget, host: str, *, timeout: float = TIMEOUT) -> Step:
+    """Decommission the executors of a host: they end their tasks and go.
+
+    Args:
+        target: The application.
+        host: Host of the executors.
+        timeout: Seconds after which those that are left are killed.
+
+    Returns:
+        A step that is not done if no executor is there, or if one cannot be ended.
+    """
+    spark = target.spark
+    alive = executors(spark)
+    leaving = [executor for executor, where in alive.items() if where == host]
+    if not leaving:
+        return Step(action="drain", subject=host, done=False, message="no executor is alive there")
+    # First the smaller total: otherwise the Master starts another executor for each one that goes.
+    request_total(spark, target.total.change(len(alive), -len(leaving)))
+    began = time.monotonic()
+    for executor in leaving:
+        _decommission(spark, executor)
+    gone = _until(lambda: not set(leaving) & set(executors(spark)), timeout)
+    if not gone:
+        _kill(spark, leaving)
+        if not _until(lambda: not set(leaving) & set(executors(spark)), TIMEOUT):
+            return Step(action="drain", subject=host, done=False, message="its executors do not end")
+    how = "went by themselves" if gone else f"were killed after {timeout:g} s"
+    message = f"{len(leaving)} executors {how} in {time.monotonic() - began:.1f} s"
+    if target.cluster is not None:
+        target.cluster.drain_worker(host, timeout=timeout)
+        message += ", and their Worker ended"
+    return Step(action="drain", subject=host, message=message)
+
+
+def add_node(target: SparkTarget, *, timeout: float = TIMEOUT) -> Step:
+    """Ask for one more executor, and see it alive.
+
+    Args:
+        target: The application.
+        timeout: Seconds that it may take.
+
+    Returns:
+        A step with the host of the new executor; not done if none came.
+    """
+    spark, cluster = target.spark, target.cluster
+    before = executors(spark)
+    # A cluster of our own has a Worker whose cores are free only if one was drained before: it is started again.
+    if cluster is not None:
+        stopped = sorted({each.host for each in cluster.workers} - set(cluster.alive_workers()))
+        if stopped:
+            cluster.start_worker(stopped[0])
+    request_total(spark, target.total.change(len(before), 1))
+    new = _until(lambda: _others(spark, before), timeout)
+    if not new:
+        message = f"no executor came within {timeout:g} s: look whether a Worker has free cores and memory"
+        return Step(action="add", subject="executor", done=False, message=message)
+    return Step(action="add", subject=", ".join(sorted(new.values())), message="an executor is alive there")
+
+
+def _others(spark: Any, known: Collection[str]) -> dict[str, str]:
+    return {executor: host for executor, host in executors(spark).items() if executor not in known}
+
+
+def request_total(spark: Any, number: int) -> None:
+    """Set the number of executors that the application may have; ends none.
+
+    Args:
+        spark: A classic session.
+        number: Executors in all.
+
+    Raises:
+        EngineError: The cluster manager refuses.
+    """
+    jvm = running_gateway().jvm
+    nothing = jvm.PythonUtils.toScalaMap(jvm.java.util.HashMap())
+    if not scala_context(spark.sparkContext).requestTotalExecutors(number, 0, nothing):
+        raise EngineError(f"the cluster manager does not take a total of {number} executors")
+
+
+def _decommission(spark: Any, executor: str) -> None:
+    jvm = running_gateway().jvm
+    why = jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("drained by Headworks", jvm.scala.Option.empty())
+    scala_context(spark.sparkContext).schedulerBackend().decommissionExecutor(executor, why, False, False)
+
+
+def _kill(spark: Any, leaving: Collection[str]) -> None:
+    jvm = running_gateway().jvm
+    ids = jvm.java.util.ArrayList()
+    for executor in leaving:
+        ids.add(executor)
+    scala_context(spark.sparkContext).killExecutors(jvm.PythonUtils.toSeq(ids))
+
+
+def _until(look: Callable[[], T], timeout: float) -> T:
+    """The last finding of a repeated look: the first that is true, or the one when the time was over."""
+    deadline = time.monotonic() + timeout
+    while not (found := look()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return found

@@ -1,0 +1,60 @@
+"""Jobs of one micro-batch: the one that is planned for, and those beside it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from headworks_spark.events.history import Job
+
+
+def last_batch(jobs: Sequence[Job], ended: Collection[int]) -> tuple[Job, ...]:
+    """The jobs of the last micro-batch that has ended and ran all stages with data; of no query the last such job.
+
+    Args:
+        jobs: Finished jobs of a scope, oldest first.
+        ended: Numbers of the batches that the query has reported.
+    """
+    batches: dict[int, list[Job]] = defaultdict(list)
+    for job in jobs:
+        # A job that is of no batch is one by itself, under a number that no batch has.
+        batches[-1 - job.start.job if job.start.batch is None else job.start.batch].append(job)
+    whole = [found for number, found in batches.items() if (number < 0 or number in ended) and any(map(_data, found))]
+    return tuple(whole[-1]) if whole else ()
+
+
+def main_job(batch: Sequence[Job]) -> Job:
+    """The job of a batch whose tasks ran longest: the one whose placement matters most.
+
+    Args:
+        batch: Jobs of one batch, one of them with data at least.
+    """
+    return max(filter(_data, batch), key=lambda job: sum(task.run for task in job.tasks))
+
+
+def is_adaptive(batch: Sequence[Job]) -> bool:
+    """True if adaptive execution made several jobs of one query: a later one skips the stages of the earlier ones.
+
+    Args:
+        batch: Jobs of one batch.
+    """
+    return any(
+        job.start.execution is not None
+        and job.start.execution == other.start.execution
+        and job is not other
+        and _skips(job)
+        for job in batch
+        for other in batch
+    )
+
+
+def _data(job: Job) -> bool:
+    return bool(job.start.stages) and all(stage.tasks for stage in job.start.stages)
+
+
+def _skips(job: Job) -> bool:
+    ran = {task.stage for task in job.tasks}
+    return any(stage.tasks and stage.stage not in ran for stage in job.start.stages)

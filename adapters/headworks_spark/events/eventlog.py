@@ -1,0 +1,153 @@
+"""Event logs that Spark has written, read with the parser that reads the live events."""
+
+from __future__ import annotations
+
+import codecs
+import struct
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
+
+import attrs
+import pyarrow as pa
+
+from headworks.errors import DocumentError
+from headworks_spark.events.event import Event, ExecutorAdded, ExecutorRemoved, parse
+from headworks_spark.events.history import History
+from headworks_spark.events.logfiles import log_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from headworks_spark.events.logfiles import LogFile
+
+BLOCK = 1 << 16
+"""Bytes that are decompressed at once: at the end of a log that was cut off, less than this is lost."""
+LZ4_HEADER = struct.Struct("<8sBii4x")
+"""Head of a block of lz4-java, whose format Spark writes: magic, method, bytes compressed and plain, checksum."""
+LZ4_MAGIC, LZ4_PLAIN = b"LZ4Block", 0x10
+"""Its magic; its method, in the upper half byte, of a block that is not compressed."""
+
+
+@attrs.frozen(kw_only=True)
+class ExecutorLife:
+    """An executor and its time, seconds since the epoch; `ended` is None where the log ends before it."""
+
+    executor: str
+    host: str
+    cores: int
+    started: float
+    ended: float | None = None
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Replay:
+    """The content of a log.
+
+    Attributes:
+        history: Finished jobs and the batches of queries.
+        executors: Every executor that there was, in the order in which they registered.
+        lines: Lines of the log. `unread`: those that are no event, mostly the last one of a log that was cut off.
+    """
+
+    history: History
+    executors: tuple[ExecutorLife, ...]
+    lines: int
+    unread: int
+
+
+def replay(path: str | Path, *, kept: int = 1_000_000) -> Replay:
+    """Read a log: one file, plain or compressed, or the folder of a rolling one.
+
+    Sizes of single shuffle blocks are not in a log, so its jobs have no `shuffles`.
+
+    Args:
+        path: File or folder, or the URL of one in an object store.
+        kept: Jobs and batches that are remembered, the latest; older ones are forgotten.
+
+    Raises:
+        DocumentError: There is no log, or its compression is not known.
+        EngineError: The object store cannot be reached, or refuses.
+    """
+    history, lives, lines, unread = History(kept), dict[str, ExecutorLife](), 0, 0
+    for line in read_lines(path):
+        lines += 1
+        try:
+            event = parse(line)
+        except (ValueError, KeyError):
+            unread += 1
+            continue
+        if event is not None:
+            history.add(event)
+            _live(lives, event)
+    return Replay(history=history, executors=tuple(lives.values()), lines=lines, unread=unread)
+
+
+def _live(lives: dict[str, ExecutorLife], event: Event) -> None:
+    match event:
+        case ExecutorAdded(executor=name, host=host, cores=cores, time=time):
+            lives[name] = ExecutorLife(executor=name, host=host, cores=cores, started=time)
+        case ExecutorRemoved(executor=name, time=time) if name in lives:
+            lives[name] = attrs.evolve(lives[name], ended=time)
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a log in their order; a file that is still written, or was cut off, ends at its last whole block.
+
+    Args:
+        path: File or folder, or the URL of one in an object store.
+
+    Raises:
+        DocumentError: There is no log, or its compression is not known.
+        EngineError: The object store cannot be reached, or refuses.
+    """
+    for file in log_files(path):
+        # A log that is written has `.inprogress`, one that Spark has compacted `.compact`, after the codec's suffix.
+        suffix = file.name.removesuffix(".inprogress").removesuffix(".compact")
+        with file.open() as stream:
+            yield from _lines(_blocks(file, suffix, stream))
+
+
+def _blocks(file: LogFile, suffix: str, stream: BinaryIO) -> Iterator[bytes]:
+    if suffix.endswith((".snappy", ".lzf")):
+        how = suffix.rpartition(".")[2]
+        message = f"{file.name} is compressed by {how}, which is not read: set spark.eventLog.compression.codec=zstd"
+        raise DocumentError("", message)
+    if suffix.endswith(".zstd"):
+        return _zstd(stream)
+    return _lz4(file.name, stream) if suffix.endswith(".lz4") else iter(partial(stream.read, BLOCK), b"")
+
+
+def _zstd(stream: BinaryIO) -> Iterator[bytes]:
+    with pa.PythonFile(stream, mode="r") as raw, pa.CompressedInputStream(raw, "zstd") as plain:
+        while True:
+            try:
+                block = plain.read(BLOCK)
+            except OSError:  # the file was cut off within a block
+                return
+            if not block:
+                return
+            yield block
+
+
+def _lz4(name: str, stream: BinaryIO) -> Iterator[bytes]:
+    codec = pa.Codec("lz4_raw")
+    while len(head := bytes(stream.read(LZ4_HEADER.size))) == LZ4_HEADER.size:
+        magic, method, packed, size = LZ4_HEADER.unpack(head)
+        block = bytes(stream.read(packed))
+        if magic != LZ4_MAGIC:
+            raise DocumentError("", f"{name} is not compressed as Spark compresses by lz4")
+        if len(block) < packed:  # the file was cut off within a block
+            return
+        if size:  # an empty block is the end of a stream, after which another one may begin
+            yield block if method & 0xF0 == LZ4_PLAIN else codec.decompress(block, size, asbytes=True)
+
+
+def _lines(blocks: Iterator[bytes]) -> Iterator[str]:
+    """Lines of a file, a block of it in memory at a time."""
+    decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
+    for block in blocks:
+        *lines, rest = (rest + decoder.decode(block)).split("\n")
+        yield from lines
+    if rest:
+        yield rest

@@ -1,0 +1,82 @@
+package headworks.spark;
+
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import scala.Option;
+
+/**
+ * What executors told of themselves when they came: their resource profile, as Spark offers an executor to the task sets
+ * of its own profile alone, and their node, where its name is not their host, as with the address of a pod.
+ */
+final class ExecutorProfiles extends SparkListener {
+    private final SparkContext context;
+    private final Map<String, Integer> profiles = new ConcurrentHashMap<String, Integer>();
+    /** Attribute of an executor: `SPARK_EXECUTOR_ATTRIBUTE_NODE` in its environment. */
+    private static final String NODE = "NODE";
+    private final Map<String, String> nodes = new ConcurrentHashMap<String, String>();
+    private final Map<String, Set<String>> hosts = new ConcurrentHashMap<String, Set<String>>();
+
+    ExecutorProfiles(SparkContext context) {
+        this.context = context;
+    }
+
+    public void onExecutorAdded(SparkListenerExecutorAdded event) {
+        profiles.put(event.executorId(), Integer.valueOf(event.executorInfo().resourceProfileId()));
+        Option<?> node = event.executorInfo().attributes().get(NODE);
+        if (node.isDefined()) {
+            locate(event.executorInfo().executorHost(), (String) (Object) node.get());
+        }
+    }
+
+    public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+        profiles.remove(event.executorId());
+    }
+
+    /** Note the node of a host; an address that another node has now is that one's alone. */
+    private void locate(String host, String node) {
+        String before = (String) nodes.put(host, node);
+        if (node.equals(before)) {
+            return;
+        }
+        if (before != null) {
+            hosts.put(before, with(before, host, false));
+        }
+        hosts.put(node, with(node, host, true));
+    }
+
+    /** A copy of the hosts of a node, which others may be reading, with one or without it. */
+    private Set<String> with(String node, String host, boolean there) {
+        Set<String> known = (Set<String>) hosts.get(node);
+        Set<String> found = known == null ? new HashSet<String>() : new HashSet<String>(known);
+        found.remove(host);
+        if (there) {
+            found.add(host);
+        }
+        return found;
+    }
+
+    /** The node of a host: itself, unless its executors told another name. */
+    String node(String host) {
+        String node = (String) nodes.get(host);
+        return node == null ? host : node;
+    }
+
+    /** The hosts of a node, the one of that name among them. */
+    Set<String> hosts(String node) {
+        Set<String> found = (Set<String>) hosts.get(node);
+        return found == null ? Collections.singleton(node) : found;
+    }
+
+    /** True if tasks of a profile can run on an executor, and while nothing was heard of it yet. */
+    boolean fits(String executor, int profile) {
+        Integer own = (Integer) profiles.get(executor);
+        return own == null || context.resourceProfileManager().canBeScheduled(profile, own.intValue());
+    }
+}

@@ -1,0 +1,170 @@
+package headworks.spark;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.HealthTracker;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
+import org.apache.spark.scheduler.TaskSet;
+import org.apache.spark.scheduler.TaskSetManager;
+import scala.Option;
+import scala.collection.Iterator;
+
+/**
+ * Gives the tasks of a scope with a placement table their hosts, in one task scheduler of Spark.
+ *
+ * Cluster managers have task schedulers of their own, which extend Spark's: each is extended by a class that asks here.
+ */
+public final class Placement {
+    private static final String GROUP = "spark.jobGroup.id";
+    private static final String[] SCOPE = {"headworks.scope", "sql.streaming.queryId", GROUP};
+    /** Stages of which something is remembered: if more, times are forgotten and waits shorter, and less is logged. */
+    private static final int STAGES = 10000;
+
+    private final TaskSchedulerImpl scheduler;
+    private final ExecutorProfiles profiles;
+    private final Map<String, Long> medians = new ConcurrentHashMap<String, Long>();
+    private final Set<String> said = new HashSet<String>();
+
+    public Placement(TaskSchedulerImpl scheduler, SparkContext context) {
+        this.scheduler = scheduler;
+        profiles = new ExecutorProfiles(context);
+        context.addSparkListener(profiles);
+    }
+
+    /** The tasks of a stage that has places; null if the stage is left to Spark. */
+    public TaskSetManager place(TaskSet set, int maxTaskFailures) {
+        String scope = scope(set.properties());
+        if (!PlacementTable.has(scope)) {
+            return null;
+        }
+        StageSignature found = StageSignature.of(scheduler.dagScheduler(), set);
+        // All tasks of a barrier stage start at once or none does: to wait for places would be to wait for ever.
+        String reason = set.tasks()[0].isBarrier() ? "barrier" : "shape";
+        boolean meant = PlacementTable.held(scope) || PlacementTable.fits(scope, found);
+        if (reason.equals("barrier") || !meant) {
+            leave(set, scope, reason, found);
+            return null;
+        }
+        return new PlacedTaskSet(this, set, maxTaskFailures, scope, found);
+    }
+
+    /** Count the tasks of a set that have places and are left to Spark, and log it once for a kind of stage. */
+    private void leave(TaskSet set, String scope, String reason, StageSignature found) {
+        int tasks = 0;
+        for (int i = 0; i < set.tasks().length; i++) {
+            // Which places those of an unknown stage have is not known either.
+            boolean asked = found.ordinal < 0
+                || PlacementTable.host(scope, found.ordinal, set.tasks()[i].partitionId()) != null;
+            tasks += asked ? 1 : 0;
+        }
+        if (tasks > 0) {
+            PlacementCounts.add(scope, reason, tasks);
+            if (said.size() < STAGES && said.add(scope + " " + reason + " " + found.ordinal + " " + found.text)) {
+                scheduler.log().warn("Headworks: stage " + found.ordinal + " of scope " + scope + " is left to Spark (" + reason
+                    + "): it is " + found.text + ", planned was "
+                    + (found.ordinal < 0 ? "what cannot be told, as another one ends in the same RDD"
+                        : PlacementTable.signature(scope, found.ordinal)));
+            }
+        }
+    }
+
+    TaskSchedulerImpl scheduler() {
+        return scheduler;
+    }
+
+    /** Executors on a node that Spark would offer to a task set of a resource profile, if they had a free core. */
+    Set<String> executors(String node, int profile) {
+        Set<String> found = new TreeSet<String>();
+        java.util.Iterator<?> hosts = profiles.hosts(node).iterator();
+        while (hosts.hasNext()) {
+            find((String) hosts.next(), profile, found);
+        }
+        return found;
+    }
+
+    private void find(String host, int profile, Set<String> found) {
+        Option<?> alive = scheduler.getExecutorsAliveOnHost(host);
+        Option<?> tracker = scheduler.healthTrackerOpt();
+        HealthTracker health = tracker.isDefined() ? (HealthTracker) tracker.get() : null;
+        if (alive.isEmpty() || (health != null && health.isNodeExcluded(host))) {
+            return;
+        }
+        Iterator<?> all = ((scala.collection.Iterable<?>) (Object) alive.get()).iterator();
+        while (all.hasNext()) {
+            String executor = (String) all.next();
+            if (profiles.fits(executor, profile) && (health == null || !health.isExecutorExcluded(executor))) {
+                found.add(executor);
+            }
+        }
+    }
+
+    /** The node of a host. */
+    String node(String host) {
+        return profiles.node(host);
+    }
+
+    /** The host of an executor; "" if it is gone. */
+    String host(String executor) {
+        Option<?> host = scheduler.executorIdToHost().get(executor);
+        return host.isDefined() ? (String) (Object) host.get() : "";
+    }
+
+    /** All nodes that ever had an executor, except some. */
+    List<String> nodesWithout(Set<String> some) {
+        Set<String> found = new TreeSet<String>();
+        Iterator<?> all = scheduler.hostToExecutors().keysIterator();
+        while (all.hasNext()) {
+            String node = node((String) all.next());
+            if (!some.contains(node)) {
+                found.add(node);
+            }
+        }
+        return new ArrayList<String>(found);
+    }
+
+    /** Keep the median time of the tasks of a stage, in milliseconds, for the next time that it runs. */
+    void remember(String scope, int stage, long median) {
+        if (medians.size() > STAGES) {
+            medians.clear();
+        }
+        medians.put(scope + " " + stage, Long.valueOf(median));
+    }
+
+    /** Milliseconds that a task waits while its host takes no task of its stage: two waves of them, if that is more. */
+    long bound(String scope, int stage) {
+        Long median = (Long) medians.get(scope + " " + stage);
+        long wait = scheduler.conf().getTimeAsMs("spark.headworks.wait", "15s");
+        return median == null ? wait : Math.max(wait, 2 * median.longValue());
+    }
+
+    /** Milliseconds that a task of a scope that is held waits at most. */
+    long hold() {
+        return scheduler.conf().getTimeAsMs("spark.headworks.hold", "10min");
+    }
+
+    /** Milliseconds that a task waits for one executor of its host before any of them will do: Spark's own setting. */
+    long executorWait() {
+        return scheduler.conf().getTimeAsMs("spark.locality.wait.process", scheduler.conf().get("spark.locality.wait", "3s"));
+    }
+
+    /** The scope of a job whose table is obeyed for its job group; null if there is none. */
+    private static String scope(Properties properties) {
+        String scope = null;
+        for (int i = 0; properties != null && scope == null && i < SCOPE.length; i++) {
+            scope = properties.getProperty(SCOPE[i]);
+        }
+        return scope != null && holds(scope, properties) ? scope : null;
+    }
+
+    /** True unless the table of a scope has lapsed, or is that of another job group. */
+    static boolean holds(String scope, Properties properties) {
+        return TableLease.holds(scope, properties.getProperty(GROUP));
+    }
+}

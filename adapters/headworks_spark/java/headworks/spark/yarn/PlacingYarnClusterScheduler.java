@@ -1,0 +1,22 @@
+package headworks.spark.yarn;
+
+import headworks.spark.Placement;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.TaskSet;
+import org.apache.spark.scheduler.TaskSetManager;
+import org.apache.spark.scheduler.cluster.YarnClusterScheduler;
+
+/** Spark's task scheduler on YARN, the driver being in the ApplicationMaster, which it tells when it is ready; tasks with places run there. */
+final class PlacingYarnClusterScheduler extends YarnClusterScheduler {
+    private final Placement placement;
+
+    PlacingYarnClusterScheduler(SparkContext context) {
+        super(context);
+        placement = new Placement(this, context);
+    }
+
+    public TaskSetManager createTaskSetManager(TaskSet set, int maxTaskFailures) {
+        TaskSetManager placed = placement.place(set, maxTaskFailures);
+        return placed == null ? super.createTaskSetManager(set, maxTaskFailures) : placed;
+    }
+}

@@ -1,0 +1,59 @@
+"""Nodes of a session: the machines of its executors, and what they offer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from headworks.model import Node, Resources
+from headworks_spark.driver.gateway import scala_context
+from headworks_spark.driver.session import node_of, summaries
+from headworks_spark.events.sizes import amount, executor_memory
+from headworks_spark.target import PORT
+
+MACHINE = "MACHINE_TYPE"
+"""Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_MACHINE_TYPE` in the environment of its Worker."""
+
+BANDWIDTH = "BANDWIDTH"
+"""Attribute of an executor: bytes/s that its machine takes in, from `SPARK_EXECUTOR_ATTRIBUTE_BANDWIDTH`."""
+
+
+RACK = "RACK"
+"""Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_RACK`."""
+
+
+def nodes(spark: Any) -> tuple[Node, ...]:
+    """The nodes that have a live executor, with the tasks that these run at once (100 points each) and their memory.
+
+    The type of a machine, its rack and its bandwidth are the executor attributes `MACHINE`, `RACK` and `BANDWIDTH`,
+    which Spark makes of variables in its environment.
+    """
+    scala = scala_context(spark.sparkContext)
+    each_task = max(int(_setting(scala, "spark.task.cpus", "1")), 1)
+    tasks: dict[str, int] = defaultdict(int)
+    count: dict[str, int] = defaultdict(int)
+    said: dict[str, dict[str, str]] = defaultdict(dict)
+    for executor in summaries(spark):
+        host = node_of(executor)
+        # Tasks that it runs at once: cores that are left over are no use to any.
+        tasks[host] += executor.totalCores() // each_task
+        count[host] += 1
+        for name in (MACHINE, RACK, BANDWIDTH):
+            if (value := executor.attributes().get(name)).isDefined():
+                said[host][name] = value.get()
+    memory = executor_memory(float(scala.executorMemory()), lambda name: _setting(scala, name, ""))
+    return tuple(
+        Node(
+            id=host,
+            capacity=Resources(cpu=100.0 * tasks[host], memory=memory * count[host]),
+            slots=(PORT,),
+            machine_type=said[host].get(MACHINE),
+            rack=said[host].get(RACK),
+            bandwidth=amount(said[host].get(BANDWIDTH, "")),
+        )
+        for host in sorted(tasks)
+    )
+
+
+def _setting(scala: Any, name: str, default: str) -> str:
+    return str(scala.conf().get(name, default))

@@ -1,0 +1,107 @@
+"""Stateful operators of a streaming query by the stage that they run in, as the plan of its last batch has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks_spark.driver.gateway import stream_execution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+JOIN = "StreamingSymmetricHashJoinExec"
+"""Operator whose stores have names of their own, up to the second format of its state."""
+JOIN_STORES = (
+    "left-keyToNumValues",
+    "left-keyWithIndexToValue",
+    "right-keyToNumValues",
+    "right-keyWithIndexToValue",
+)
+"""Names of the stores of a stream-stream join in these formats; every other operator has one, `default`."""
+STATEFUL = frozenset(
+    {
+        JOIN,
+        "StateStoreSaveExec",
+        "SessionWindowStateStoreSaveExec",
+        "StreamingDeduplicateExec",
+        "StreamingDeduplicateWithinWatermarkExec",
+        "StreamingGlobalLimitExec",
+        "FlatMapGroupsWithStateExec",
+        "FlatMapGroupsInPandasWithStateExec",
+        "TransformWithStateExec",
+        "TransformWithStateInPySparkExec",
+        "TransformWithStateInPandasExec",
+    }
+)
+"""Operators that write state; those that only read it share the number of one that writes."""
+EXCHANGES = frozenset({"ShuffleExchangeExec"})
+"""Operators below which another stage of the same job begins."""
+OTHER_JOBS = frozenset({"BroadcastExchangeExec", "ReusedExchangeExec"})
+"""Operators below which nothing belongs to this job, or is counted already."""
+
+
+@attrs.frozen
+class Operator:
+    """A stateful operator: its number in the query, and the names of its stores."""
+
+    number: int
+    stores: tuple[str, ...] = ("default",)
+
+
+@attrs.frozen
+class PlanNode:
+    """An operator of a physical plan; `state` is None of one that keeps none."""
+
+    name: str
+    children: tuple[PlanNode, ...] = ()
+    state: Operator | None = None
+
+
+def by_stage(plan: PlanNode) -> tuple[tuple[Operator, ...], ...]:
+    """The stateful operators of each stage of a plan's job, by the ordinal of the stage.
+
+    RDDs are made from the leaves to the root, children from left to right: so are the stages numbered.
+    """
+    return (*_below(plan), tuple(_own(plan)))
+
+
+def _own(node: PlanNode) -> Iterator[Operator]:
+    """Operators of the stage that a node is in."""
+    if node.state is not None:
+        yield node.state
+    for child in node.children:
+        if child.name not in EXCHANGES | OTHER_JOBS:
+            yield from _own(child)
+
+
+def _below(node: PlanNode) -> Iterator[tuple[Operator, ...]]:
+    """The stages below the one that a node is in, those that are read first."""
+    for child in node.children:
+        if child.name in EXCHANGES:
+            yield from by_stage(child)
+        elif child.name not in OTHER_JOBS:
+            yield from _below(child)
+
+
+def read_plan(query: Any) -> PlanNode | None:
+    """The physical plan of a query's last batch; None before its first."""
+    execution = stream_execution(query).lastExecution()
+    return None if execution is None else _read(execution.executedPlan())
+
+
+def _read(node: Any) -> PlanNode:
+    name = node.getClass().getSimpleName()
+    children = node.children()
+    found = tuple(_read(children.apply(index)) for index in range(children.size()))
+    return PlanNode(name, found, _state(node, name) if name in STATEFUL else None)
+
+
+def _state(node: Any, name: str) -> Operator | None:
+    info = node.stateInfo()
+    if info.isEmpty():
+        return None
+    # From the third format on a join has one store with column families.
+    named = name == JOIN and node.stateFormatVersion() < 3
+    return Operator(info.get().operatorId(), JOIN_STORES if named else ("default",))

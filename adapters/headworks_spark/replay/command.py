@@ -1,0 +1,134 @@
+"""The command `headworks import spark-eventlog`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from headworks.cli.host import plugins
+from headworks.cli.output import emit, json_option, say, table
+from headworks.cli.places import Place
+from headworks.errors import DocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headworks_spark.replay.figures import LoggedFigures
+    from headworks_spark.replay.queries import LoggedQuery
+
+AS_IT_RAN = "as it ran"
+SCHEDULERS = ("resource-aware", "dstorm")
+"""Schedulers that are asked unless others are named: one that spreads by load, one that packs by traffic."""
+
+
+@click.command("spark-eventlog")
+@click.argument("log", type=Place(exists=True, files=True))
+@click.option("--query", help="Name or id of a query; by default the one with most task time.")
+@click.option("--executors", multiple=True, type=click.IntRange(min=1), help="A number to compute, repeatable.")
+@click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler to ask, repeatable.")
+@click.option("-O", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the request here.")
+@json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    log: str,
+    query: str | None,
+    executors: tuple[int, ...],
+    schedulers: tuple[str, ...],
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Say of LOG, an event log of Spark or its URL in an object store, why batches take as long as they do.
+
+    For each stage skew, locality and bytes, and the seconds that a batch would take with other numbers of executors,
+    or with tasks where a scheduler would put them. Nothing has to be installed where the log was written.
+    """
+    # pyarrow, numpy and the model cost 0.3 s, which the list of commands does not need.
+    from headworks.documents import write
+    from headworks_spark.events.eventlog import replay
+    from headworks_spark.replay.figures import figures_of
+    from headworks_spark.replay.queries import logged_queries
+    from headworks_spark.replay.request import request_of
+
+    read = replay(log)
+    found = logged_queries(read)
+    chosen = _chosen(log, found, query)
+    request = request_of(chosen, read.executors)
+    if output is not None:
+        write(output, request)
+        say(f"wrote {output}")
+    figures = figures_of(chosen, read, request, executors, schedulers or SCHEDULERS, plugins(context))
+    data = {"log": log, "lines": read.lines, "unread": read.unread, **attrs.asdict(figures)}
+    emit(data, *([] if as_json else _tables(found, figures)), as_json=as_json)
+    if read.unread:
+        say(f"{read.unread} of {read.lines} lines are no events: the log was cut off, or is still written")
+
+
+def _chosen(log: str, found: Sequence[LoggedQuery], wanted: str | None) -> LoggedQuery:
+    if not found:
+        raise DocumentError("", f"{log} holds no finished job whose stages all ran")
+    chosen = next((each for each in found if wanted in (None, each.name, each.scope)), None)
+    if chosen is None:
+        names = ", ".join(sorted({each.name for each in found}))
+        raise click.BadParameter(f"{wanted!r} is none of {names}", param_hint="--query")
+    return chosen
+
+
+def _tables(found: Sequence[LoggedQuery], figures: LoggedFigures) -> list[Any]:
+    queries = [
+        (each.name, len(each.batches), _s(each.seconds), len(each.shape.stages), each.failed, f"{each.busy:,.0f}")
+        for each in found
+    ]
+    columns = ("query", "batches", "batch s", "stages", "failed tasks", "task s in all")
+    numbers = columns[1:]
+    return [
+        table("", columns, queries, numbers),
+        _stage_table(figures),
+        _executor_table(figures),
+        table(
+            "a batch with tasks where a scheduler would put them",
+            ("placement", "status", "between nodes", "batch s, computed"),
+            [
+                (each.scheduler, each.status, f"{each.share:.1%}", "-" if each.seconds is None else _s(each.seconds))
+                for each in figures.placements
+            ],
+            ("between nodes", "batch s, computed"),
+        ),
+    ]
+
+
+def _stage_table(figures: LoggedFigures) -> Any:
+    columns = ("stage", "tasks", "median task s", "slowest / median", "near its data", "read remote", "MB written")
+    rows = [
+        (
+            each.stage,
+            each.tasks,
+            _s(each.seconds),
+            f"{each.skew:.1f}",
+            f"{each.near:.0%}",
+            "-" if each.remote is None else f"{each.remote:.0%}",
+            f"{each.written / 1e6:,.1f}",
+        )
+        for each in figures.stages
+    ]
+    return table(f"{figures.query}: the median of {figures.batches} batches", columns, rows, columns[1:])
+
+
+def _executor_table(figures: LoggedFigures) -> Any:
+    now, *others = figures.executors
+    rows = [(AS_IT_RAN, now.executors, now.cores, _s(figures.seconds), _s(now.seconds), f"{now.busy:.0%}")]
+    rows += [
+        ("", each.executors, each.cores, "", _s(each.seconds), f"{each.busy:.0%}")
+        for each in sorted(others, key=lambda each: each.executors)
+    ]
+    columns = ("", "executors", "cores", "batch s", "computed", "cores busy")
+    return table("a batch with other numbers of executors", columns, rows, columns[1:])
+
+
+def _s(seconds: float) -> str:
+    return f"{seconds:,.2f}" if seconds < 100 else f"{seconds:,.0f}"

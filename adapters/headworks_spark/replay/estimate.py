@@ -1,0 +1,100 @@
+"""The time of a query's batches with other executors, or with tasks on other nodes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headworks.model import Task
+from headworks_spark.replay.makespan import StageRun, makespan
+from headworks_spark.replay.request import alive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from headworks.model import Slot
+    from headworks_spark.events.eventlog import ExecutorLife
+    from headworks_spark.events.history import Job
+    from headworks_spark.replay.queries import LoggedQuery
+
+LATEST = 20
+"""Batches that are computed, the latest: if larger, a long log takes longer; if smaller, one slow batch weighs more."""
+
+
+@attrs.frozen(kw_only=True)
+class Estimate:
+    """Seconds of a batch, the median of the latest, as computed for some executors.
+
+    Attributes:
+        executors: Their number. `cores`: of all of them.
+        busy: Share of the time of these cores in which tasks ran.
+    """
+
+    executors: int
+    cores: int
+    seconds: float
+    busy: float
+
+
+def with_executors(query: LoggedQuery, executors: Sequence[ExecutorLife], count: int | None = None) -> Estimate:
+    """Compute the batches with a number of executors, each with the cores that most of them had.
+
+    Tasks take the seconds that they took: what more or fewer neighbours do to caches, disks and networks is not in it.
+
+    Args:
+        query: The query.
+        executors: All of the log.
+        count: Executors; None is those that the last batch had.
+    """
+    there = alive(executors, query.batches[-1])
+    cores = sum(each.cores for each in there) if count is None else count * usual_cores(there)
+    times = [makespan(_runs(query, job), (cores,)) for job in query.batches[-LATEST:]]
+    work = [sum(sum(stage.seconds) for stage in _runs(query, job)) for job in query.batches[-LATEST:]]
+    seconds = median(times)
+    busy = median(work) / (seconds * cores) if seconds * cores else 0.0
+    return Estimate(executors=len(there) if count is None else count, cores=cores, seconds=seconds, busy=busy)
+
+
+def usual_cores(executors: Iterable[ExecutorLife]) -> int:
+    """Cores of most executors, 1 where there are none."""
+    counts = Counter(each.cores for each in executors)
+    return max(counts, key=lambda cores: (counts[cores], cores), default=1)
+
+
+def with_placement(query: LoggedQuery, executors: Sequence[ExecutorLife], assignment: Mapping[str, Slot]) -> float:
+    """Seconds of a batch with every task on the node of an assignment, the median of the latest; see `with_executors`.
+
+    Args:
+        query: The query.
+        executors: All of the log.
+        assignment: Slot by task id, of every task, on nodes of the last batch.
+    """
+    cores: Counter[str] = Counter()
+    for each in alive(executors, query.batches[-1]):
+        cores[each.host] += each.cores
+    index = {host: number for number, host in enumerate(cores)}
+    node_of = {task: index[slot.node] for task, slot in assignment.items()}
+    times = [makespan(_runs(query, job, node_of), tuple(cores.values())) for job in query.batches[-LATEST:]]
+    return median(times)
+
+
+def _runs(query: LoggedQuery, job: Job, node_of: Mapping[str, int] | None = None) -> tuple[StageRun, ...]:
+    order = sorted(job.start.stages, key=lambda each: each.stage)
+    rank = {each.stage: number for number, each in enumerate(order)}
+    component = {ordinal: name for name, ordinal in query.shape.stages.items()}
+    runs = []
+    for each in order:
+        ordinal = job.start.ordinal(each.stage)
+        tasks = job.stage(ordinal)
+        ids = [Task(query.shape.topology.id, component[ordinal], task.partition).id for task in tasks]
+        runs.append(
+            StageRun(
+                parents=tuple(rank[parent] for parent in each.parents if parent in rank),
+                seconds=tuple(max(task.ended - task.started, 0.0) for task in tasks),
+                nodes=() if node_of is None else tuple(node_of[task] for task in ids),
+            )
+        )
+    return tuple(runs)

@@ -1,0 +1,181 @@
+"""Monitor and executor of one query, or of all queries of a session at once: seen together, placed all or none."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headworks.errors import EngineEndedError
+from headworks.model import FrozenMap, Metrics, NodeSample, Observation, Receipt, Step
+from headworks_spark import elastic, executor, monitor
+from headworks_spark.discovery import NoBatchError
+from headworks_spark.driver.session import executors, level_of
+from headworks_spark.driver.usage import with_usage
+from headworks_spark.events.window import LEAST
+from headworks_spark.queries import SparkQueries
+from headworks_spark.target import SparkTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from headworks.model import Plan
+
+Target = SparkTarget | SparkQueries
+
+
+def observe(target: Target, window: float) -> Observation:
+    """Watch for `window` seconds, and longer if no batch ended since places were changed; see `monitor.observe`.
+
+    Of several queries, one without such a batch is waited for half a minute at most, whatever its trigger: the
+    others' round is not held up longer. A query that waits without a node is not waited for.
+
+    Args:
+        target: A query, or all of a session.
+        window: Seconds.
+
+    Raises:
+        EngineEndedError: No query is active any more, or places were given back.
+        EngineError: Nothing listens to the session, or no query has ended a batch with data yet.
+    """
+    if isinstance(target, SparkTarget):
+        return monitor.observe(target, window)
+    target.look()
+    if not target.members:
+        raise NoBatchError("; ".join((*target.notes, "no query has ended a batch with data yet")))
+    if len(target.members) == 1:
+        return _alone(target, target.members[0], window)
+    first = target.members[0]
+    opened, before = monitor.begin_window(first)
+    time.sleep(window)
+    seen = merged(tuple(_watched(target.members, opened)))
+    return with_usage(attrs.evolve(seen, notes=(*target.notes, *seen.notes)), before, executors(target.spark))
+
+
+def _alone(target: SparkQueries, only: SparkTarget, window: float) -> Observation:
+    try:
+        seen = monitor.observe(only, window)
+    except EngineEndedError:
+        target.look()  # others may have started, or none is left
+        raise NoBatchError(f"{only.topology.id} has ended, and others start") from None
+    return attrs.evolve(seen, notes=(*target.notes, *seen.notes))
+
+
+def _watched(members: Sequence[SparkTarget], opened: float) -> Iterator[Observation]:
+    deadline = time.monotonic() + LEAST
+    for each in members:
+        try:
+            yield monitor.watched(each, opened, patience=max(deadline - time.monotonic(), 0.0))
+        except EngineEndedError as error:
+            yield Observation(notes=(str(error),))
+
+
+def merged(seen: Sequence[Observation]) -> Observation:
+    """One observation of several queries on the same nodes; what nodes were seen to do for each is added up.
+
+    Args:
+        seen: An observation of each.
+    """
+    used: dict[str, float] = defaultdict(float)
+    for sample in chain.from_iterable(each.metrics.nodes for each in seen):
+        used[sample.node] += sample.cpu or 0.0
+    metrics = Metrics(
+        window=max(each.metrics.window for each in seen),
+        tasks=tuple(chain.from_iterable(each.metrics.tasks for each in seen)),
+        flows=tuple(chain.from_iterable(each.metrics.flows for each in seen)),
+        streams=tuple(chain.from_iterable(each.metrics.streams for each in seen)),
+        nodes=tuple(NodeSample(node=node, cpu=cpu, source="tasks") for node, cpu in sorted(used.items())),
+        topologies=tuple(chain.from_iterable(each.metrics.topologies for each in seen)),
+    )
+    return Observation(
+        cluster=max((each.cluster for each in seen), key=lambda each: len(each.nodes)),
+        topologies=tuple(chain.from_iterable(each.topologies for each in seen)),
+        assignment=FrozenMap(chain.from_iterable(each.assignment.items() for each in seen)),
+        metrics=metrics,
+        notes=tuple(chain.from_iterable(each.notes for each in seen)),
+    )
+
+
+def preflight(target: Target, plan: Plan) -> tuple[str, ...]:
+    """Parts of a plan that the session cannot enforce, one sentence each.
+
+    Args:
+        target: A query, or all of a session.
+        plan: The plan that is to be carried out.
+    """
+    said = chain.from_iterable(executor.preflight(each, plan) for each in _alive(target))
+    return tuple(dict.fromkeys(said))
+
+
+def keeps(target: Target, plan: Plan) -> bool:
+    """True if all that a plan wants is asked for already.
+
+    Args:
+        target: A query, or all of a session.
+        plan: A plan.
+    """
+    return all(executor.keeps(each, plan) for each in _alive(target))
+
+
+def execute(target: Target, plan: Plan) -> Receipt:
+    """Ask for a plan, of several queries for all of it or nothing; see `executor.execute`.
+
+    Args:
+        target: A query, or all of a session.
+        plan: A plan.
+    """
+    done: list[tuple[SparkTarget, Receipt]] = []
+    for each in _alive(target):
+        receipt = executor.execute(each, plan)
+        if not receipt.done:
+            for other, earlier in reversed(done):
+                executor.rollback(other, earlier)
+            return receipt
+        done.append((each, receipt))
+    return _joined(target, [receipt for _, receipt in done])
+
+
+def rollback(target: Target, receipt: Receipt) -> Receipt:
+    """Ask for what was asked before the receipt's plan; a query that waited then is left to Spark.
+
+    Args:
+        target: A query, or all of a session.
+        receipt: What `execute` returned.
+    """
+    return _joined(target, [executor.rollback(each, receipt) for each in _alive(target)])
+
+
+def scale(target: Target, add: int, drain: Sequence[str]) -> Receipt:
+    """Drain nodes, then add others; see `elastic.scale`.
+
+    Args:
+        target: A query, or all of a session.
+        add: Number of executors to add.
+        drain: Hosts to empty.
+    """
+    alive = _alive(target)
+    if not alive:
+        step = Step(action="scale", subject="executors", done=False, message="no query is active")
+        return Receipt(done=False, steps=(step,))
+    return elastic.scale(alive[0], add, drain)
+
+
+def _alive(target: Target) -> tuple[SparkTarget, ...]:
+    """The queries that a plan can still be carried out for: one may end while it is planned."""
+    if isinstance(target, SparkTarget):
+        return (target,)
+    return tuple(each for each in target.members if each.query is None or each.query.isActive)
+
+
+def _joined(target: Target, receipts: Sequence[Receipt]) -> Receipt:
+    if len(receipts) == 1:
+        return receipts[0]
+    return Receipt(
+        done=all(each.done for each in receipts),
+        level=level_of(target.spark),
+        steps=tuple(chain.from_iterable(each.steps for each in receipts)),
+        undo=FrozenMap(chain.from_iterable(each.undo.items() for each in receipts)),
+    )

@@ -1,0 +1,112 @@
+"""Records of rounds, journalled and shown by threads of their own: Nimbus and the control loop wait for neither."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+from headworks.cli.screen import ScreenHandler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from headworks.cli.screen import Screen
+    from headworks.control.journal import Journal
+    from headworks.control.outbox import Outbox
+    from headworks.control.round import Round
+    from headworks_storm.nimbus.rounds import RoundDecision
+    from headworks_storm.nimbus.snapshot import Snapshot
+
+
+class Records:
+    """Journal and screen of a service.
+
+    Attributes:
+        journal: The journal, which raises nothing and keeps nobody waiting.
+        count: Reads what the service counts beside the rounds.
+    """
+
+    def __init__(self, journal: Journal, outbox: Outbox, screen: Screen) -> None:
+        """Take the sinks.
+
+        Args:
+            journal: Is written to by the outbox alone.
+            outbox: The journal's queue.
+            screen: Shows rounds, and says what is wrong with the journal.
+        """
+        # numpy and cattrs cost 0.2 s, which the list of commands does not need.
+        from headworks.control.counts import Counts
+        from headworks.control.outbox import QueuedJournal
+
+        self.journal = QueuedJournal(journal, outbox, screen.say)
+        self.count: Callable[[], Mapping[str, int]] = dict
+        self._screen = screen
+        self._answers = Counts(self.counts)
+
+    def counts(self) -> dict[str, int]:
+        """Counts beside the rounds, by name: those of the service, and what journal and screen have lost."""
+        return {**self.count(), "unjournalled": self.journal.lost, "unshown": self._screen.lost}
+
+    def show(self, done: Round) -> None:
+        """Show a round of the control loop."""
+        self._screen.show(self._noted(done))
+
+    def answered(self, snapshot: Snapshot, decision: RoundDecision) -> None:
+        """Journal and show a round of Nimbus in which executors were placed; its record is made later.
+
+        Args:
+            snapshot: The round.
+            decision: The answer, and the plan behind it.
+        """
+        # numpy and cattrs cost 0.2 s, which the list of commands does not need.
+        from headworks.documents import unstructure
+
+        done = self._answers.add(_round(snapshot, decision))
+
+        def record() -> Mapping[str, Any]:
+            made: Mapping[str, Any] = unstructure(done)
+            return made
+
+        self.journal.append_made(record)
+        self._screen.show(self._noted(done))
+
+    def _noted(self, done: Round) -> Round:
+        """The round with a note as long as the journal is not written."""
+        # numpy and cattrs cost 0.2 s, which the list of commands does not need.
+        import attrs
+
+        status = self.journal.status
+        return attrs.evolve(done, notes=(*done.notes, status)) if status else done
+
+    @contextlib.contextmanager
+    def logging(self) -> Iterator[None]:
+        """Show Headworks's log on the screen, too: who logs does not wait for who reads."""
+        handler, logger = ScreenHandler(self._screen), logging.getLogger("headworks")
+        passed, logger.propagate = logger.propagate, False
+        logger.addHandler(handler)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.propagate = passed
+
+
+def _round(snapshot: Snapshot, decision: RoundDecision) -> Round:
+    # numpy and cattrs cost 0.2 s, which the list of commands does not need.
+    from headworks.control.round import Round
+
+    answer = decision.answer
+    message = f"Nimbus has {len(snapshot.unassigned)} executors without a slot"
+    if answer.mode == "hold":
+        message = f"{message}: {answer.reason}"
+        return Round(number=snapshot.round, outcome="held", message=message, notes=decision.notes)
+    texts = "; ".join(f"{topology}: {text}" for topology, text in sorted(answer.status.items()))
+    return Round(
+        number=snapshot.round,
+        outcome="answered",
+        message=f"{message}; {texts}",
+        plan=decision.plan,
+        request=decision.request,
+        notes=decision.notes,
+    )

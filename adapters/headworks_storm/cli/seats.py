@@ -1,0 +1,97 @@
+"""Commands of `headworks storm` on tasks with seats: `seats`, `move` and `scale`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import click
+
+from headworks.cli.numbers import FiniteRange
+from headworks_storm.cli.profile import storm
+
+__all__ = ["storm"]
+
+home_option = click.option(
+    "--home",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A Storm installation whose conf/storm.yaml names Nimbus; the cluster of `headworks storm up` by default.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")
+
+
+@storm.command()
+@click.argument("name")
+@home_option
+@json_option
+def seats(name: str, home: Path | None, *, as_json: bool) -> None:
+    """Show where the tasks of a topology live, and the seats that they may move to."""
+    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headworks_storm.client.seats import open_ledger
+    from headworks_storm.install.installation import standing_or_at
+
+    with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
+        found, working = ledger.seats(), ledger.state().working
+    if as_json:
+        click.echo(json.dumps([attrs.asdict(each) for each in found], indent=2))
+        return
+    for each in found:
+        if each.owner:
+            others = [seat.place for seat in found if (seat.component, seat.index) == (each.component, each.index)]
+            to = ", ".join(place for place in others if place != each.place)
+            state = "settled" if each.settled else f"{each.held} wait"
+            state += "" if each.index < working[each.component] else ", does not work"
+            lost = f"  state lost {each.lost} x, last as {each.loss}" if each.lost else ""
+            task = f"{each.component}/{each.index}"
+            click.echo(f"{task}  {each.place}  ownership {each.epoch}  {state}  seats at {to}{lost}")
+
+
+@storm.command()
+@click.argument("name")
+@click.argument("task", metavar="COMPONENT/INDEX")
+@click.argument("place", metavar="HOST:PORT")
+@click.option("--wait", default=60.0, show_default=True, type=FiniteRange(min=1), help="Seconds that it may take.")
+@home_option
+@json_option
+def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as_json: bool) -> None:
+    """Move a task to the seat that it has in another worker, while all workers run."""
+    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headworks_storm.client.seats import open_ledger
+    from headworks_storm.install.installation import standing_or_at
+
+    component, _, index = task.rpartition("/")
+    if not component or not index.isdigit():
+        raise click.BadParameter(f"{task!r} is no COMPONENT/INDEX, such as count/3", param_hint="COMPONENT/INDEX")
+    with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
+        done = ledger.move(component, int(index), place, seconds=wait)
+    if as_json:
+        click.echo(json.dumps(attrs.asdict(done)))
+        return
+    pause = "not measured" if done.pause is None else f"{done.pause:.1f} ms"
+    click.echo(f"{done.task}  {done.source} -> {done.target}  pause {pause}  settled in {done.seconds:.1f} s")
+
+
+@storm.command()
+@click.argument("name")
+@click.argument("wanted", metavar="COMPONENT=COUNT")
+@home_option
+@json_option
+def scale(name: str, wanted: str, home: Path | None, *, as_json: bool) -> None:
+    """Change how many tasks of a component work, while all workers run.
+
+    The component keeps no state, and its tuples are dealt evenly.
+    """
+    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headworks_storm.client.seats import open_ledger
+    from headworks_storm.install.installation import standing_or_at
+
+    component, _, count = wanted.rpartition("=")
+    if not component or not count.isdecimal():
+        raise click.BadParameter(f"{wanted!r} is no COMPONENT=COUNT, such as split=3", param_hint="COMPONENT=COUNT")
+    with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
+        before = ledger.scale(component, int(count))
+    if as_json:
+        click.echo(json.dumps({"component": component, "before": before, "after": int(count)}))
+        return
+    click.echo(f"{component}: {before} -> {count} tasks work")

@@ -1,0 +1,183 @@
+"""`headworks serve storm`: the process beside Nimbus that answers its rounds and runs the control loop."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headworks.cli.address import Address
+from headworks.cli.control import journal_option, loop_settings, make_journal, run_rounds
+from headworks.cli.host import plugins
+from headworks.cli.numbers import FiniteRange
+from headworks.cli.output import json_option, say
+from headworks.cli.request import option_option
+from headworks.cli.screen import Screen
+from headworks.cli.settings import Configured
+from headworks.control.settings import Pace, make
+from headworks_storm.cli.records import Records
+
+if TYPE_CHECKING:
+    from headworks.control.journal import Journal
+    from headworks.control.loop import Control
+    from headworks.plugins.host import PluginHost
+    from headworks_storm.service import Service, ServiceSettings
+
+
+@click.group()
+def serve() -> None:
+    """Serve an engine that asks for its schedule."""
+
+
+@serve.command("storm", cls=Configured, settings=lambda: loop_settings(without=("elastic", "slowdown")))
+@click.option("-s", "--scheduler", default="resource-aware", show_default=True, help="Name of a scheduler.")
+@option_option
+@click.option(
+    "--endpoint",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write for Nimbus, which names it as headworks.endpoint.",
+)
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Where to listen; by default any free port.")
+@click.option("--collector", type=Address(), metavar="HOST:PORT", help="Where to take the reports of workers.")
+@click.option(
+    "--token",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the secret of workers; made if it is not there, by default beside the endpoint.",
+)
+@click.option(
+    "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what workers report here, as Parquet."
+)
+@click.option(
+    "--top-up",
+    is_flag=True,
+    help="Put executors for which no slot is free into running workers of their topology, which restarts these.",
+)
+@click.option(
+    "--patience",
+    type=FiniteRange(min=1),
+    help="Seconds that Nimbus may take to store a plan, and workers to start; by default as Nimbus's own settings say.",
+)
+@click.option(
+    "--home",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A Storm installation whose conf/storm.yaml names Nimbus, by which topologies are paused (--drain) and tasks "
+    "that have seats move.",
+)
+@click.option(
+    "--at-once",
+    default=4,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Tasks of a topology that move from seat to seat at a time; needs --home.",
+)
+@journal_option
+@json_option
+@click.pass_context
+def storm(
+    context: click.Context,
+    /,
+    *,
+    scheduler: str,
+    options: dict[str, Any],
+    endpoint: Path,
+    port: int,
+    collector: tuple[str, int] | None,
+    token: Path | None,
+    samples: Path | None,
+    top_up: bool,
+    patience: float | None,
+    home: Path | None,
+    at_once: int,
+    journal: Path | None,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Answer the scheduling rounds of a Storm cluster, and run the control loop on it.
+
+    Executors without a slot are placed in the round that shows them. Running executors move when the scheduler's
+    analysis of what was measured calls for it; those of a scheduler without an analysis stay, but for --replan and
+    --priorities.
+    """
+    # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
+    from headworks.control.loop import Control
+    from headworks.plugins.isolation import isolated
+    from headworks_storm.install.installation import Installation
+    from headworks_storm.service import ServiceSettings
+
+    _refuse_halves(samples, collector, home, drain=settings.get("drain") is not None)
+    host = plugins(context)
+    host.options(scheduler, options)
+    control = make(Control, settings, engine="storm", scheduler=scheduler, options=options)
+    where = ServiceSettings(
+        endpoint=endpoint,
+        port=port,
+        collector=collector,
+        token=token,
+        samples=samples,
+        knowledge=control.knowledge,
+        priorities=control.priorities,
+        top_up=top_up,
+        patience=patience,
+        nimbus=Installation.at(home).gateway if home is not None else None,
+        at_once=at_once,
+    )
+    with isolated(host, wanted=control.isolation != "thread") as apart:
+        bad = _serve(apart, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
+    context.exit(1 if bad else 0)
+
+
+def _refuse_halves(samples: Path | None, collector: tuple[str, int] | None, home: Path | None, *, drain: bool) -> None:
+    """Refuse options whose other half is missing."""
+    if samples is not None and collector is None:
+        raise click.UsageError("--samples keeps what workers report: give --collector HOST:PORT as well")
+    if drain and (home is None or collector is None):
+        raise click.UsageError(
+            "--drain pauses topologies until workers report that they are empty: "
+            "give --home and --collector HOST:PORT as well"
+        )
+
+
+def _serve(
+    host: PluginHost, control: Control, where: ServiceSettings, pace: Pace, journal: Journal, *, as_json: bool
+) -> int:
+    """Serve and run the loop until there were enough rounds or a signal comes; the number of bad rounds."""
+    # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
+    from headworks.control.loop import Loop
+    from headworks.control.outbox import Outbox
+    from headworks_storm.service import serve
+
+    with Outbox("headworks-screen") as shown, Outbox("headworks-journal") as written:
+        records = Records(journal, written, Screen(shown, as_json=as_json))
+        with (
+            records.logging(),
+            serve(host, control.scheduler, control.options, where, shadow=control.shadow, on_decision=records.answered)
+            as service,
+        ):  # fmt: skip
+            records.count = service.counts
+            _introduce(service, control)
+            follows = pace.replan or control.priorities is not None
+            if not follows and not host.has(control.scheduler, "headworks_analyse"):
+                say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
+                threading.Event().wait()  # until a signal: the bridge answers rounds from threads of its own
+            loop = Loop(host, control, service.target, records.journal, counts=records.counts)
+            return run_rounds(loop, pace, as_json=as_json, show=records.show)
+
+
+def _introduce(service: Service, control: Control) -> None:
+    """Print the settings that the operator has to write into each `storm.yaml`."""
+    say(f"{control.scheduler} answers Nimbus, whose storm.yaml has to say:")
+    say(_yaml(service.nimbus_conf() | ({"headworks.shadow": True} if control.shadow else {})))
+    if conf := service.worker_conf():
+        say("workers report where the storm.yaml of their supervisor says:")
+        say(_yaml(conf))
+    if control.shadow:
+        say("shadow: plans are made and reported, Storm's own scheduler acts")
+
+
+def _yaml(conf: dict[str, Any]) -> str:
+    """Settings as lines of YAML, each value as JSON, which YAML contains."""
+    return "\n".join(f"  {key}: {json.dumps(value)}" for key, value in conf.items())

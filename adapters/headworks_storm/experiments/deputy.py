@@ -1,0 +1,103 @@
+"""The scheduler that a cluster of experiments is served with: it asks the one whose turn it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headworks.hooks import Description, hookimpl
+from headworks.model import Kind, Request, Stream
+from headworks.model.rates import stream_rates
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from headworks.model import Component, Plan, Topology
+
+NAME = "experiment"
+ACKER = "__acker"
+"""Storm's own component that hears of every tuple; Nimbus does not say who sends to it."""
+ACK = 40.0
+"""Bytes of what is sent to an acker, or from it: ids of a tuple's root and of itself, and a head."""
+
+
+@attrs.define
+class Deputy:
+    """Ask another scheduler, which is told the rates that the workload declares: Nimbus knows none of them.
+
+    Attributes:
+        host: Has the scheduler.
+        scheduler: Its name; "" before the first turn.
+        declared: The workload.
+        seed: Seed of its plans.
+    """
+
+    host: PluginHost = attrs.field(factory=PluginHost)
+    scheduler: str = ""
+    declared: Request = attrs.field(factory=Request)
+    seed: int = 0
+
+    @hookimpl
+    def headworks_describe(self) -> Description:
+        """Describe the scheduler."""
+        return Description(summary="The scheduler whose turn it is in a series of experiments.")
+
+    @hookimpl
+    def headworks_schedule(self, request: Request) -> Plan:
+        """Let the other one plan; before the first turn there is nothing to plan."""
+        if not self.scheduler:
+            problem = Problem.of(request)
+            return problem.plan([-1] * problem.n)
+        return self.host.schedule(self.scheduler, attrs.evolve(known(request, self.declared), seed=self.seed))
+
+
+def known(request: Request, declared: Request) -> Request:
+    """The request of a round, with what the workload declares of its topologies: rates, selectivities, bytes, profiles.
+
+    Args:
+        request: As Nimbus knows it; its topologies have names, and ids of their own.
+        declared: The workload, whose topologies' ids are these names.
+    """
+    by_name = {each.id: each for each in declared.topologies}
+    ids = {each.name: each.id for each in request.topologies if each.name in by_name}
+    topologies = tuple(_told(each, by_name[each.name]) if each.name in by_name else each for each in request.topologies)
+    profiles = (attrs.evolve(each, topology=ids[each.topology]) for each in declared.profiles if each.topology in ids)
+    return attrs.evolve(request, topologies=topologies, profiles=(*request.profiles, *profiles))
+
+
+def _told(topology: Topology, declared: Topology) -> Topology:
+    rates = dict(zip(((each.source, each.target) for each in declared.streams), stream_rates(declared), strict=True))
+    parts = {each.id: each for each in declared.components}
+    sizes = {(each.source, each.target): each.tuple_bytes for each in declared.streams}
+
+    def stream(each: Stream) -> Stream:
+        pair = (each.source, each.target)
+        return attrs.evolve(each, rate=rates[pair], tuple_bytes=sizes[pair]) if pair in rates else each
+
+    acked = _acks(parts.values(), rates, bytes_known=None not in sizes.values())
+    ackers = any(each.id == ACKER for each in topology.components)
+    return attrs.evolve(
+        topology,
+        components=tuple(_part(each, parts.get(each.id)) for each in topology.components),
+        streams=(*map(stream, topology.streams), *(acked if ackers else ())),
+    )
+
+
+def _acks(parts: Iterable[Component], rates: Mapping[tuple[str, str], float], *, bytes_known: bool) -> Iterator[Stream]:
+    """Messages to ackers and from them: one for each tuple that a spout emits or a bolt receives."""
+    size = ACK if bytes_known else None
+    for part in parts:
+        spout = part.kind is Kind.SPOUT
+        taken = part.rate or 0.0 if spout else sum(rate for (_, target), rate in rates.items() if target == part.id)
+        yield Stream(source=part.id, target=ACKER, name=ACKER, grouping="fields", rate=taken, tuple_bytes=size)
+        if spout:
+            yield Stream(source=ACKER, target=part.id, name=ACKER, grouping="direct", rate=taken, tuple_bytes=size)
+
+
+def _part(component: Component, declared: Component | None) -> Component:
+    if declared is None:
+        return component
+    return attrs.evolve(component, rate=declared.rate, selectivity=declared.selectivity)

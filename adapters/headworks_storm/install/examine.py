@@ -1,0 +1,265 @@
+"""The examination of `headworks doctor --storm HOME`: jars, settings and addresses by which Storm asks Headworks."""
+
+from __future__ import annotations
+
+import os
+import socket
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headworks.errors import EngineError
+from headworks.hooks import Finding
+from headworks_storm.client.gateway import NimbusGateway, nimbus_addresses
+from headworks_storm.install.hooks import StoredSettings, examine_hooks, examine_workers
+from headworks_storm.install.installation import Installation
+from headworks_storm.install.machine import has_supervisor
+from headworks_storm.install.security import SECRET, SECRET_FILE, examine_security, handed_out
+from headworks_storm.nimbus.bridge import HOST, Endpoint
+from headworks_storm.release.jar import bridge_jar
+from headworks_storm.service import SCHEDULER
+from headworks_storm.workers.addresses import collector_addresses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from headworks.engines.java import Java
+
+OLDEST, NEWEST = (2, 6), (2, 8)
+"""Releases that the jar is tested with, the patch level left out."""
+MEMBER = "headworks/storm/HeadworksScheduler.class"
+"""The class by which a jar is known for Headworks's, whatever its name."""
+REFUSED = "headworks storm jar -O {folder}, and remove the others"
+SECONDS = 2.0
+"""Seconds that a connection may take. With less, a far collector looks dead; with more, the command seems to hang."""
+
+
+def examine(home: Path) -> tuple[Finding, ...]:
+    """Findings on an installation, in the order in which an operator best mends them."""
+    try:
+        installation = Installation.at(home)
+    except EngineError as error:
+        return (_bad("Storm", str(error), "name the folder that Storm was unpacked to, its $STORM_HOME"),)
+    return (_release(installation), *_rest(installation))
+
+
+def examine_settings(
+    installation: Installation, conf: Mapping[str, Any], stored: StoredSettings | None
+) -> Iterator[Finding]:
+    """Findings on jars, on what a `storm.yaml` says, on what it names, and on what Nimbus has stored.
+
+    Args:
+        installation: The installation of this machine.
+        conf: Its `storm.yaml`.
+        stored: What Nimbus has, None where it was not asked.
+    """
+    supervisor = has_supervisor(installation.home, conf, stored.supervisors if stored is not None else None)
+    yield from examine_jars(installation, supervisor=supervisor)
+    yield from examine_conf(conf, stored.nimbus if stored is not None else None)
+    yield from examine_hooks(conf, stored)
+    extlib, jar = installation.home / "extlib", bool(_with_headworks(installation, "extlib"))
+    yield from examine_workers(extlib, conf, stored, jar=jar, supervisor=supervisor)
+    yield from examine_security(conf, asked=stored is not None)
+
+
+def _ok(subject: str, detail: str) -> Finding:
+    return Finding(subject=subject, status="ok", detail=detail)
+
+
+def _bad(subject: str, detail: str, fix: str) -> Finding:
+    return Finding(subject=subject, status="broken", detail=detail, fix=fix)
+
+
+def _lacking(subject: str, detail: str, fix: str) -> Finding:
+    return Finding(subject=subject, status="missing", detail=detail, fix=fix)
+
+
+def _release(installation: Installation) -> Finding:
+    if OLDEST <= installation.release[:2] <= NEWEST:
+        return _ok("Storm", installation.version)
+    told = f"{installation.version}; Headworks's jar is tested with 2.6 to 2.8"
+    if installation.release[:2] < (2, 2):
+        return _bad("Storm", told, "use Storm 2.6 to 2.8")
+    return _lacking("Storm", told, "try it in shadow first: headworks serve storm --shadow")
+
+
+def examine_jars(installation: Installation, *, supervisor: bool = True) -> Iterator[Finding]:
+    """The scheduler's jar on the classpath of Nimbus, and the hooks' on that of workers.
+
+    Args:
+        installation: The installation of this machine.
+        supervisor: Whether a supervisor is on it: without one, no worker is.
+    """
+    everywhere, daemons = (_with_headworks(installation, folder) for folder in ("extlib", "extlib-daemon"))
+    yield _jar("jar for Nimbus", (*everywhere, *daemons), installation.home / "extlib-daemon", needed=True)
+    if everywhere or supervisor:
+        yield _jar("jar for workers", everywhere, installation.home / "extlib", needed=False)
+    else:
+        yield _ok("jar for workers", "not needed here: no supervisor of this machine is known")
+
+
+def _with_headworks(installation: Installation, folder: str) -> tuple[Path, ...]:
+    return tuple(jar for jar in installation.additions(folder) if _holds(jar))
+
+
+def _holds(jar: Path) -> bool:
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            return MEMBER in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def _jar(subject: str, found: tuple[Path, ...], folder: Path, *, needed: bool) -> Finding:
+    if not found:
+        fix = f"headworks storm jar -O {folder}"
+        said = f"no jar of Headworks is in {folder}"
+        return _bad(subject, said, fix) if needed else _lacking(subject, f"{said}: nothing is measured", fix)
+    # Two jars of one content do no harm; of two that differ, the order on the class path decides which classes load.
+    contents = {jar.read_bytes() for jar in found}
+    names = ", ".join(f"{jar.parent.name}/{jar.name}" for jar in found)
+    if len(contents) > 1:
+        return _bad(subject, f"{names} differ", REFUSED.format(folder=folder))
+    if (own := _own_jar()) is not None and own not in contents:
+        return _bad(subject, f"{names} is not of this Headworks", REFUSED.format(folder=folder))
+    return _ok(subject, names)
+
+
+def _own_jar() -> bytes | None:
+    """This Headworks's jar, None where it cannot be made."""
+    try:
+        return bridge_jar().read_bytes()
+    except EngineError:
+        return None
+
+
+def _rest(installation: Installation) -> Iterator[Finding]:
+    try:
+        java = installation.java()
+        conf = installation.conf()
+    except EngineError as error:
+        yield from examine_jars(installation)
+        yield _bad("storm.yaml", str(error), "mend it, then ask again")
+        return
+    yield _ok("Java", f"{java.version} ({java.program})")
+    yield _ok("storm.yaml", str(installation.conf_file))
+    try:
+        stored = _stored(installation, conf, java)
+    except EngineError as error:
+        stored = None
+        yield _lacking("Nimbus", f"{error} What it stored with topologies is not known", "ask again when it leads")
+    yield from examine_settings(installation, conf, stored)
+
+
+def _stored(installation: Installation, conf: Mapping[str, Any], java: Java) -> StoredSettings:
+    """Ask Nimbus, if anybody listens where it should: Storm's client would wait for minutes."""
+    where = nimbus_addresses(conf)
+    if not any(_listening("Nimbus", host, port, "").status == "ok" for host, port in where):
+        raise EngineError(f"no Nimbus answers at {', '.join(f'{host}:{port}' for host, port in where)}.")
+    with NimbusGateway(installation.home / "lib", conf, java=java.program) as nimbus:
+        return StoredSettings.ask(nimbus)
+
+
+def examine_conf(conf: Mapping[str, Any], nimbus: Mapping[str, Any] | None = None) -> Iterator[Finding]:
+    """Findings on what a `storm.yaml` says, and on the files and addresses that it names.
+
+    Args:
+        conf: The `storm.yaml` of this machine.
+        nimbus: The settings of Nimbus, None where it was not asked.
+    """
+    yield _scheduler(conf)
+    yield _endpoint(conf.get("headworks.endpoint"))
+    yield from _collectors(conf.get("headworks.collector"))
+    yield _token(conf, handed=handed_out(conf) or handed_out(nimbus or {}))
+
+
+def _scheduler(conf: Mapping[str, Any]) -> Finding:
+    ((key, wanted),) = SCHEDULER.items()
+    found = conf.get(key)
+    if found == wanted:
+        return _ok(key, wanted)
+    fix = f'storm.yaml of Nimbus: {key}: "{wanted}"'
+    if found:
+        fix += f', and headworks.own.scheduler: "{found}" to keep it as the fallback'
+    return _bad(key, str(found or "not set: Storm's own"), fix)
+
+
+def _endpoint(named: Any) -> Finding:
+    subject = "headworks.endpoint"
+    if not named:
+        return _bad(
+            subject, "not set", 'storm.yaml of Nimbus: headworks.endpoint: "/FILE", that of `headworks serve storm`'
+        )
+    file = Path(str(named))
+    start = f"start `headworks serve storm --endpoint {file}`"
+    if not file.is_absolute():
+        return _bad(subject, f"{file} is no absolute path", "write the whole path into storm.yaml")
+    if not file.is_file():
+        return _bad(subject, f"there is no {file}: nobody answers Nimbus", start)
+    if others := _rights_of_others(file):
+        return _bad(subject, others, f"chmod 600 {file}")
+    if not os.access(file, os.R_OK):
+        return _lacking(subject, f"{file} is not readable for you", "ask again as the user who runs Nimbus")
+    endpoint = Endpoint.read(file)
+    if endpoint is None:
+        return _bad(subject, f"{file} has no port and token", start)
+    return _listening(subject, HOST, endpoint.port, start)
+
+
+def _rights_of_others(file: Path) -> str:
+    mode = file.stat().st_mode & 0o777
+    return f"others than its owner have rights to {file} ({mode:o})" if mode & 0o077 else ""
+
+
+def _listening(subject: str, host: str, port: int, fix: str) -> Finding:
+    try:
+        socket.create_connection((host, port), timeout=SECONDS).close()
+    except OSError as error:
+        return _bad(subject, f"{host}:{port} does not answer: {error.strerror or error}", fix)
+    return _ok(subject, f"{host}:{port} answers")
+
+
+def _collectors(named: Any) -> Iterator[Finding]:
+    subject = "headworks.collector"
+    fix = "start `headworks serve storm --collector HOST:PORT`, and name that address in storm.yaml of supervisors"
+    try:
+        addresses = collector_addresses(named)
+    except ValueError as error:
+        yield _bad(subject, str(error), fix)
+        return
+    if not addresses:
+        yield _lacking(subject, "not set: workers report nothing", fix)
+    for host, port in addresses:  # one beside each Nimbus
+        yield _listening(subject, host, port, fix)
+
+
+def _token(conf: Mapping[str, Any], *, handed: bool) -> Finding:
+    if conf.get(SECRET):
+        return _ok(SECRET_FILE, "storm.yaml has the token itself")
+    named = conf.get(SECRET_FILE)
+    if handed:
+        return _token_of_nimbus(conf, named)
+    fix = "storm.yaml of supervisors: the file that `headworks serve storm` names, copied to each machine"
+    if not named:
+        return _lacking(SECRET_FILE, "not set: the collector refuses workers", fix)
+    return _token_file(Path(str(named)), fix)
+
+
+def _token_of_nimbus(conf: Mapping[str, Any], named: Any) -> Finding:
+    """The finding where each topology is handed its own token: Nimbus, beside its endpoint, makes them of the file."""
+    if not Path(str(conf.get("headworks.endpoint") or "")).is_file():
+        return _ok(SECRET_FILE, "not needed here: Nimbus hands each topology its own")
+    fix = "storm.yaml of Nimbus: the file that `headworks serve storm` names"
+    if not named:
+        return _bad(SECRET_FILE, "not set: Nimbus has nothing to make the tokens of topologies of", fix)
+    return _token_file(Path(str(named)), fix)
+
+
+def _token_file(file: Path, fix: str) -> Finding:
+    if not file.is_file():
+        return _bad(SECRET_FILE, f"there is no {file}", fix)
+    return (
+        _bad(SECRET_FILE, others, f"chmod 600 {file}")
+        if (others := _rights_of_others(file))
+        else _ok(SECRET_FILE, str(file))
+    )

@@ -1,0 +1,151 @@
+package headworks.storm.seats;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+import org.apache.storm.Config;
+import org.apache.storm.shade.org.apache.curator.framework.CuratorFramework;
+import org.apache.storm.shade.org.apache.curator.framework.api.CuratorWatcher;
+import org.apache.storm.shade.org.apache.zookeeper.CreateMode;
+import org.apache.storm.shade.org.apache.zookeeper.KeeperException;
+import org.apache.storm.shade.org.apache.zookeeper.data.Stat;
+import org.apache.storm.shade.net.minidev.json.JSONValue;
+import org.apache.storm.utils.CuratorUtils;
+import org.apache.storm.utils.ObjectReader;
+
+/**
+ * Who owns which task, in ZooKeeper: {@code /headworks/seats/TOPOLOGY/components/COMPONENT} has a {@link LedgerPage}, changed
+ * by compare-and-set alone, and
+ * {@code .../workers/HOST:PORT} what each worker that runs says of its seats: {@code [component,index,...]} by physical task,
+ * with what {@link SeatStatus#told} adds.
+ */
+final class Ledger implements AutoCloseable {
+    private static final String ROOT = "/headworks/seats";
+
+    private final CuratorFramework zookeeper;
+    private final String topologies;
+    private final String topology;
+
+    /**
+     * Reach the ZooKeeper of a worker's Storm.
+     *
+     * @param conf of the topology
+     * @param id of the topology
+     */
+    Ledger(Map<String, Object> conf, String id) {
+        List<String> servers = ObjectReader.getStrings(conf.get(Config.STORM_ZOOKEEPER_SERVERS));
+        zookeeper = CuratorUtils.newCuratorStarted(conf, servers, conf.get(Config.STORM_ZOOKEEPER_PORT), "", null, null);
+        topologies = conf.get(Config.STORM_ZOOKEEPER_ROOT) + "/storms";
+        topology = id;
+    }
+
+    private String path(String kind, String name) {
+        return ROOT + "/" + topology + "/" + kind + "/" + name;
+    }
+
+    /** Make the page of a component if there is none. */
+    void open(String component, LedgerPage first) throws Exception {
+        create(path("components", component), first.json(), CreateMode.PERSISTENT);
+    }
+
+    private void create(String path, String content, CreateMode mode) throws Exception {
+        try {
+            zookeeper.create().creatingParentsIfNeeded().withMode(mode).forPath(path, bytes(content));
+        } catch (KeeperException.NodeExistsException there) {
+            // and it stays as it is
+        }
+    }
+
+    /** Forget topologies that are gone. */
+    void tidy() throws Exception {
+        List<String> running = zookeeper.getChildren().forPath(topologies);
+        for (String each : zookeeper.getChildren().forPath(ROOT)) {
+            if (!running.contains(each)) {
+                zookeeper.delete().deletingChildrenIfNeeded().forPath(ROOT + "/" + each);
+            }
+        }
+    }
+
+    /**
+     * The page of a component.
+     *
+     * @param changed run once when it has changed, on a thread of ZooKeeper's client; null for nothing
+     */
+    LedgerPage page(String component, Runnable changed) throws Exception {
+        String path = path("components", component);
+        byte[] content = changed == null ? zookeeper.getData().forPath(path)
+            : zookeeper.getData().usingWatcher(
+                (CuratorWatcher) event -> changed.run()).forPath(path);
+        return LedgerPage.read(new String(content, StandardCharsets.UTF_8));
+    }
+
+    /** Change a page by compare-and-set, again on what another has written meanwhile; returns what it is then. */
+    LedgerPage change(String component, UnaryOperator<LedgerPage> change) throws Exception {
+        String path = path("components", component);
+        while (true) {
+            Stat stat = new Stat();
+            String old = new String(zookeeper.getData().storingStatIn(stat).forPath(path), StandardCharsets.UTF_8);
+            LedgerPage page = LedgerPage.read(old);
+            LedgerPage fresh = change.apply(page);
+            if (fresh == page) {
+                return page;
+            }
+            try {
+                zookeeper.setData().withVersion(stat.getVersion()).forPath(path, bytes(fresh.json()));
+                return fresh;
+            } catch (KeeperException.BadVersionException another) {
+                // somebody was faster
+            }
+        }
+    }
+
+    /** Say what the seats of a worker are, for as long as it lives. */
+    void tell(String worker, Map<String, Object> seats) throws Exception {
+        put(path("workers", worker), JSONValue.toJSONString(seats));
+    }
+
+    private void put(String path, String text) throws Exception {
+        try {
+            Stat stat = zookeeper.checkExists().forPath(path);
+            if (stat != null && stat.getEphemeralOwner() != zookeeper.getZookeeperClient().getZooKeeper().getSessionId()) {
+                zookeeper.delete().forPath(path); // of the worker's last life
+                stat = null;
+            }
+            if (stat != null) {
+                zookeeper.setData().forPath(path, bytes(text));
+            } else {
+                create(path, text, CreateMode.EPHEMERAL);
+            }
+        } catch (KeeperException.NoNodeException gone) {
+            create(path, text, CreateMode.EPHEMERAL);
+        }
+    }
+
+    /** What each worker said last, by its name. */
+    @SuppressWarnings("unchecked")
+    Map<String, Map<String, Object>> workers() throws Exception {
+        Map<String, Map<String, Object>> found = new HashMap<>();
+        String parent = ROOT + "/" + topology + "/workers";
+        for (String name : new ArrayList<>(zookeeper.getChildren().forPath(parent))) {
+            try {
+                String text = new String(zookeeper.getData().forPath(parent + "/" + name), StandardCharsets.UTF_8);
+                found.put(name, (Map<String, Object>) JSONValue.parse(text));
+            } catch (KeeperException.NoNodeException gone) {
+                // it ended just now
+            }
+        }
+        return found;
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public void close() {
+        zookeeper.close();
+    }
+}

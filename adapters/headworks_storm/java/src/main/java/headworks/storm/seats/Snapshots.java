@@ -1,0 +1,138 @@
+package headworks.storm.seats;
+
+import java.lang.ref.SoftReference;
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.storm.serialization.KryoValuesDeserializer;
+import org.apache.storm.serialization.KryoValuesSerializer;
+import org.apache.storm.task.IBolt;
+import org.apache.storm.topology.BasicBoltExecutor;
+import org.apache.storm.utils.ObjectReader;
+
+/** Takes the state of a bolt as bytes, and gives it to another instance, as was declared of its component; in one thread. */
+final class Snapshots {
+    /** Key of a topology's configuration: most MB of a state. With more, a task pauses for longer than anyone wants. */
+    static final String MOST = "headworks.seats.state.mb";
+
+    private static final String FIELDS = "fields:";
+    private static final int USUAL_MOST = 64;
+
+    private final String state;
+    private final Map<String, Object> conf;
+    private final long most;
+    // A trial comes before each move: what takes the state then knows its classes, and has a buffer of its size.
+    private SoftReference<KryoValuesSerializer> serializer = new SoftReference<>(null);
+    private KryoValuesDeserializer deserializer;
+
+    /**
+     * @param state {@code stateless}, {@code movable}, or {@code fields:} and their names
+     * @param conf of the topology, for Storm's serialiser
+     */
+    Snapshots(String state, Map<String, Object> conf) {
+        this.state = state;
+        this.conf = conf;
+        most = ObjectReader.getInt(conf.get(MOST), USUAL_MOST) * (1L << 20);
+    }
+
+    /** Make ready to give a state: the task that comes waits for less then. */
+    void prepare() {
+        if (state.startsWith(FIELDS)) {
+            deserializer = new KryoValuesDeserializer(conf);
+        }
+    }
+
+    private KryoValuesSerializer serializer() {
+        KryoValuesSerializer found = serializer.get();
+        if (found == null) {
+            found = new KryoValuesSerializer(conf);
+            serializer = new SoftReference<>(found);
+        }
+        return found;
+    }
+
+    /** The state of a bolt. */
+    byte[] take(IBolt bolt) throws SnapshotException {
+        byte[] content;
+        try {
+            content = content(bolt);
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError | StackOverflowError failed) {
+            throw new SnapshotException("its state (" + state + ") cannot be taken: " + failed, failed);
+        }
+        if (content.length > most) {
+            throw new SnapshotException("its state has " + content.length + " bytes, more than the " + most + " of "
+                + MOST, null);
+        }
+        return content;
+    }
+
+    private byte[] content(IBolt bolt) throws ReflectiveOperationException {
+        Object own = own(bolt);
+        if (state.startsWith(FIELDS)) {
+            List<Object> values = new ArrayList<>();
+            for (Field field : fields(own)) {
+                values.add(field.get(own));
+            }
+            return serializer().serialize(values);
+        }
+        return state.equals(Seating.STATELESS) ? new byte[0] : ((Movable) own).snapshot();
+    }
+
+    /** Give a bolt, which is prepared, a state. */
+    void give(IBolt bolt, byte[] content) {
+        Object own = own(bolt);
+        try {
+            if (state.startsWith(FIELDS)) {
+                if (deserializer == null) {
+                    prepare();
+                }
+                List<Object> values = deserializer.deserialize(content);
+                deserializer = null; // it would keep the content
+                List<Field> fields = fields(own);
+                for (int i = 0; i < fields.size(); i++) {
+                    fields.get(i).set(own, values.get(i));
+                }
+            } else if (!state.equals(Seating.STATELESS)) {
+                ((Movable) own).restore(content);
+            }
+        } catch (ReflectiveOperationException failed) {
+            throw new IllegalStateException("the state (" + state + ") cannot be given to " + own.getClass(), failed);
+        }
+    }
+
+    private List<Field> fields(Object own) throws ReflectiveOperationException {
+        List<Field> fields = new ArrayList<>();
+        for (String name : state.substring(FIELDS.length()).split(",")) {
+            Field field = field(own.getClass(), name.trim());
+            field.setAccessible(true);
+            fields.add(field);
+        }
+        return fields;
+    }
+
+    private static Field field(Class<?> kind, String name) throws NoSuchFieldException {
+        for (Class<?> each = kind; each != null; each = each.getSuperclass()) {
+            for (Field field : each.getDeclaredFields()) {
+                if (field.getName().equals(name)) {
+                    return field;
+                }
+            }
+        }
+        throw new NoSuchFieldException(kind.getName() + " has no field " + name);
+    }
+
+    /** The user's own bolt, which Storm may drive by one of its own. */
+    private static Object own(IBolt bolt) {
+        if (!(bolt instanceof BasicBoltExecutor)) {
+            return bolt;
+        }
+        try {
+            Field field = BasicBoltExecutor.class.getDeclaredField("bolt");
+            field.setAccessible(true);
+            return field.get(bolt);
+        } catch (ReflectiveOperationException other) {
+            throw new IllegalStateException("this Storm drives basic bolts in another way", other);
+        }
+    }
+}

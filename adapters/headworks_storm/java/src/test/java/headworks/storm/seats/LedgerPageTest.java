@@ -1,0 +1,114 @@
+package headworks.storm.seats;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class LedgerPageTest {
+    private final LedgerPage first = LedgerPage.first(Table.of(10, 13));
+
+    private static LedgerPage ordered(int seat, long epoch) {
+        return LedgerPage.read("{\"owners\":[[10,0,10,\"\"],[13,0,13,\"\"]],\"wanted\":{\"1\":[" + seat + "," + epoch
+            + "]},\"refused\":{},\"lost\":{}}");
+    }
+
+    @Test
+    void isReadAsItWasWritten() {
+        LedgerPage page = LedgerPage.read(first.enter(1, 12, 1, "x").refuse(0, 1, "it \"cannot\"").json());
+        assertArrayEquals(new int[] {10, 12}, page.table.seats());
+        assertEquals(1, page.table.epoch(1));
+        assertEquals(13, page.entry(1).holder);
+        assertTrue(page.json().contains("cannot"));
+    }
+
+    @Test
+    void howManyTasksWorkStaysSaidWhateverElseChanges() {
+        assertEquals(2, first.table.working(), "all of them, as nobody has said anything");
+        LedgerPage page = LedgerPage.read(first.json().replace("\"working\":[]", "\"working\":[1,7]"));
+        assertEquals(1, page.table.working());
+        page = page.start(1, 13, "a", true).enter(1, 12, 1, "x").release(1, 13).refuse(0, 1, "no").keep(1, 12, 2, "x");
+        assertEquals(1, LedgerPage.read(page.json()).table.working());
+        assertEquals(7, page.table.order());
+    }
+
+    @Test
+    void anOwnerIsEnteredOnce() {
+        LedgerPage page = first.enter(1, 12, 1, "x");
+        assertSame(page, page.enter(1, 13, 1, "x"), "an ownership of that number is there");
+        assertEquals(12, page.enter(1, 13, 2, "x").entry(1).holder);
+    }
+
+    @Test
+    void anOrderIsGoodForTheNextOwnershipOnly() {
+        LedgerPage page = ordered(12, 1);
+        assertEquals(12, page.wanted(1));
+        assertEquals(Message.NOBODY, page.wanted(0));
+        assertEquals(Message.NOBODY, ordered(12, 2).wanted(1));
+        assertEquals(Message.NOBODY, page.enter(1, 12, 1, "x").wanted(1), "it is carried out");
+        assertEquals(Message.NOBODY, page.refuse(1, 1, "no").wanted(1), "it is refused");
+    }
+
+    @Test
+    void anOrderIsTriedByTheOwnerBeforeItIsCarriedOut() {
+        LedgerPage page = ordered(12, 1);
+        assertFalse(page.tried(1));
+        LedgerPage tried = LedgerPage.read(page.tried(1, 1).json());
+        assertTrue(tried.tried(1));
+        assertEquals(12, tried.wanted(1));
+        assertSame(first, first.tried(1, 1), "there is no order");
+        assertSame(page, page.tried(1, 2), "it is of another ownership");
+    }
+
+    @Test
+    void whatAWorkerHadIsLostWithItAndNotWhatWasOnItsWay() {
+        LedgerPage page = first.start(1, 13, "a", true);
+        assertEquals(0, page.lost(1), "it has only begun");
+        assertSame(page, page.start(1, 13, "a", true));
+        LedgerPage again = page.start(1, 13, "b", true);
+        assertEquals(1, again.lost(1));
+        assertEquals(1, again.entry(1).epoch, "another ownership, as some may know of it alone");
+        assertEquals(0, page.start(1, 13, "b", false).lost(1), "it had none");
+        LedgerPage moving = page.enter(1, 12, 1, "c");
+        LedgerPage begun = moving.start(1, 12, "d", true);
+        assertEquals(13, begun.entry(1).holder);
+        assertTrue(begun.entry(1).awaits(12));
+        assertTrue(LedgerPage.read(begun.json()).json().contains("in a move"));
+    }
+
+    @Test
+    void anOrderIsTriedAgainByTheNextLifeOfTheOwner() {
+        LedgerPage page = LedgerPage.read(ordered(12, 1).start(1, 13, "a", true).tried(1, 1).json());
+        LedgerPage again = page.start(1, 13, "b", true);
+        assertTrue(page.tried(1));
+        assertFalse(again.tried(1));
+        assertEquals(12, again.wanted(1));
+    }
+
+    @Test
+    void aTaskBeginsAnewOnlyIfNobodyHasItsState() {
+        LedgerPage page = first.enter(1, 12, 1, "c");
+        assertSame(page, page.anew(1, page.entry(1), 2, "lost"), "13 has it");
+        LedgerPage released = page.release(1, 13);
+        assertSame(released, released.release(1, 13));
+        LedgerPage anew = released.anew(1, released.entry(1), 2, "lost");
+        assertEquals(2, anew.entry(1).epoch);
+        assertEquals(1, anew.lost(1));
+        assertSame(anew, anew.anew(1, released.entry(1), 3, "lost"), "once");
+        assertEquals(0, released.anew(1, released.entry(1), 2, null).lost(1));
+    }
+
+    @Test
+    void emittersLearnOfNewerOwnersOnly() {
+        SharedOwners owners = new SharedOwners();
+        assertTrue(owners.learn("count", first.table.with(0, 11, 2)));
+        long version = owners.version();
+        assertFalse(owners.learn("count", first.table.with(0, 12, 1)));
+        assertEquals(version, owners.version());
+        assertTrue(owners.learn("count", first.table.with(1, 12, 1)), "one is older, another newer");
+        assertArrayEquals(new int[] {11, 12}, owners.table("count").seats());
+    }
+}

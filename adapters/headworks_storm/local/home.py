@@ -1,0 +1,111 @@
+"""The $STORM_HOME of a local cluster, laid out from a distribution's jars, and the commands that start its daemons."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks_storm.release.artefacts import Distribution
+from headworks_storm.release.cache import release_folder
+from headworks_storm.release.jvm import SMALL_JVM, class_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@attrs.frozen(kw_only=True)
+class StormHome:
+    """A folder laid out as Storm's own release is.
+
+    Attributes:
+        path: The folder.
+        distribution: Whose jars it has in `lib` and `lib-worker`.
+        java: The program that runs its daemons.
+        release: The folder that all homes of this distribution share; daemons take it for their `storm.home`.
+    """
+
+    path: Path
+    distribution: Distribution
+    java: Path
+    release: Path = attrs.field(init=False)
+
+    @release.default
+    def _release(self) -> Path:
+        return release_folder(self.distribution)
+
+    def lay_out(self, *, extlib: Iterable[Path] = (), extlib_daemon: Iterable[Path] = ()) -> None:
+        """Make the folders.
+
+        Args:
+            extlib: Jars that daemons and workers have in addition.
+            extlib_daemon: Jars that only daemons have in addition.
+        """
+        folders = {"conf": (), "public": (), "extlib": extlib, "extlib-daemon": extlib_daemon, "tmp": ()}
+        for name, files in folders.items():
+            folder = self.path / name
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in files:
+                (folder / file.name).symlink_to(file.resolve())
+        for shared in self.release.iterdir():
+            (self.path / shared.name).symlink_to(shared)
+
+    def command(
+        self,
+        main: str,
+        *arguments: str,
+        conf: Path,
+        heap_mb: int,
+        properties: Mapping[str, Any] | None = None,
+        options: Iterable[str] = (),
+    ) -> list[str]:
+        """The command that runs one of Storm's classes.
+
+        Args:
+            main: Name of the class.
+            arguments: Its arguments.
+            conf: The one `storm.yaml` it reads.
+            heap_mb: Most memory in MB that its objects may take.
+            properties: System properties in addition.
+            options: JVM options in addition.
+        """
+        own = {
+            "storm.home": self.release,
+            "storm.log.dir": conf.parent / "logs",
+            "storm.conf.file": conf,
+            # Nimbus unpacks a library of 15 MB there, and a process that is killed leaves it.
+            "java.io.tmpdir": self.path / "tmp",
+            "log4j.configurationFile": self.release / "log4j2" / "cluster.xml",
+        }
+        # Storm's jars come first, by the same path names in all clusters: a class data archive is bound to them.
+        lib = self.release / "lib"
+        path = os.pathsep.join(str(each / "*") for each in (lib, self.path / "extlib", self.path / "extlib-daemon"))
+        defined = (f"-D{key}={value}" for key, value in {**own, **(properties or {})}.items())
+        jvm = (*SMALL_JVM, *class_data(self.java, lib), f"-Xmx{heap_mb}m", *options)
+        return [str(self.java), *jvm, *defined, "-cp", path, main, *arguments]
+
+    def worker_settings(self) -> dict[str, str]:
+        """Settings of `storm.yaml` for the JVMs of workers and of their log writers."""
+        options = (*SMALL_JVM, *class_data(self.java, self.release / "lib-worker"))
+        # Storm puts the worker's share of memory in place of %HEAP-MEM%.
+        heaps = {"worker.childopts": "-Xmx%HEAP-MEM%m", "topology.worker.logwriter.childopts": "-Xmx16m"}
+        return {key: " ".join((heap, *options)) for key, heap in heaps.items()}
+
+    def environment(self) -> dict[str, str]:
+        """Variables by which a supervisor finds what this home has for workers beside the release."""
+        return {"STORM_CONF_DIR": str(self.path / "conf"), "STORM_EXT_CLASSPATH": str(self.path / "extlib" / "*")}
+
+
+def write_conf(file: Path, conf: Mapping[str, Any]) -> Path:
+    """Write a `storm.yaml`, a key a line, its value as JSON, which YAML contains; returns the file.
+
+    Args:
+        file: The file; its folder is made if it is not there.
+        conf: Settings by name.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in conf.items()))
+    return file

@@ -1,0 +1,117 @@
+"""Slots for executors of topologies with seats: a worker for each seat of a task, whoever schedules.
+
+Executors are dealt as Storm's even scheduler deals them, by task id, so that every task has a seat in each worker and
+begins where it would without seats. To where a scheduler wants it, a task comes by a move to another seat, which
+restarts nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headworks.model import FrozenMap, Slot
+from headworks_storm.nimbus.snapshot import component_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from headworks.model import Node, Resources
+    from headworks_storm.nimbus.snapshot import Scheduled, Snapshot
+
+
+@attrs.frozen(kw_only=True)
+class Deal:
+    """Slots for executors of topologies with seats.
+
+    Attributes:
+        slots: Slot by task id.
+        lacking: Why executors of a topology have none, by its id.
+    """
+
+    slots: FrozenMap[str, Slot] = FrozenMap()
+    lacking: FrozenMap[str, str] = FrozenMap()
+
+
+def deal(snapshot: Snapshot, granted: Mapping[str, Slot]) -> Deal:
+    """Give each worker of a topology with seats a slot in which nothing else runs; it begins whole or not at all.
+
+    Args:
+        snapshot: The round.
+        granted: Slot by task id of what moves in this round.
+    """
+    at = {**snapshot.assignment, **granted}
+    slots: dict[str, Slot] = {}
+    lacking: dict[str, str] = {}
+    for each in sorted(snapshot.scheduled, key=lambda each: (each.topology.priority, each.topology.id)):
+        if each.seating is None or not each.unassigned:
+            continue
+        found = _dealt(each, _Room(snapshot, {**at, **slots}))
+        slots |= found
+        missing = len(each.unassigned) - len(found)
+        if missing:
+            lacking[each.topology.id] = (
+                f"{missing} executors have no slot: a worker for each seat of a task needs a free one"
+            )
+    return Deal(slots=FrozenMap(slots), lacking=FrozenMap(lacking))
+
+
+def _dealt(scheduled: Scheduled, room: _Room) -> dict[str, Slot]:
+    assert scheduled.seating is not None
+    workers: dict[int, list[str]] = defaultdict(list)
+    for task in scheduled.unassigned:
+        workers[scheduled.executors[task][0] % scheduled.seating.workers].append(task)
+    used = Counter(slot.node for slot in set(scheduled.assignment.values()))
+    demand = {each.id: each.demand for each in scheduled.topology.components}
+    found: list[Slot] = []
+    for _, tasks in sorted(workers.items()):
+        slot = room.take([demand[component_of(task)] for task in tasks], used)
+        if slot is None:
+            break
+        used[slot.node] += 1
+        found.append(slot)
+    groups = [tasks for _, tasks in sorted(workers.items())]
+    if found and not scheduled.assignment:  # as Storm does: fewer slots are shared by all that begins
+        found = [found[number % len(found)] for number in range(len(groups))]
+    return {task: slot for tasks, slot in zip(groups, found, strict=False) for task in tasks}
+
+
+class _Room:
+    """Free slots of nodes that take new executors, and what is free there of their resources."""
+
+    def __init__(self, snapshot: Snapshot, at: Mapping[str, Slot]) -> None:
+        taken = set(at.values())
+        self._nodes: dict[str, Node] = {each.id: each for each in snapshot.nodes if each.id not in snapshot.blacklisted}
+        self._ports = {
+            each.id: [port for port in each.slots if Slot(each.id, port) not in taken] for each in self._nodes.values()
+        }
+        self._free = {each.id: defaultdict(float, each.capacity) for each in self._nodes.values()}
+        demand = {
+            (it.topology.id, part.id): part.demand for it in snapshot.scheduled for part in it.topology.components
+        }
+        for task, slot in at.items():
+            if slot.node in self._free:
+                self._use(slot.node, demand[task.partition("/")[0], component_of(task)])
+
+    def _use(self, node: str, amounts: Mapping[str, float]) -> None:
+        for name, amount in amounts.items():
+            self._free[node][name] -= amount
+
+    def take(self, demands: Iterable[Resources], used: Mapping[str, int]) -> Slot | None:
+        """A free slot on the node with fewest workers of the topology, of these one with room, the most first."""
+        need: dict[str, float] = defaultdict(float)
+        for name, amount in (item for each in demands for item in each.items()):
+            need[name] += amount
+
+        def rank(node: str) -> tuple[bool, int, float, str]:
+            free = self._free[node]
+            short = any(free[name] < amount for name, amount in need.items())
+            return short, used.get(node, 0), -free["cpu"], node
+
+        node = min((each for each, ports in self._ports.items() if ports), key=rank, default=None)
+        if node is None:
+            return None
+        self._use(node, need)
+        return Slot(node, self._ports[node].pop(0))

@@ -1,0 +1,178 @@
+"""The plugin object of the Storm adapter."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import headworks_schemas
+from headworks.engines.java import java_finding
+from headworks.errors import EngineError
+from headworks.hooks import Description, Finding, hookimpl
+from headworks.model.evidence import Claim, Evidence
+from headworks_storm.executor import execute, keeps, preflight, rollback
+from headworks_storm.monitor import observe
+from headworks_storm.workload.catalogue import workloads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from headworks.model import Intake, Observation, Plan, Receipt, Request
+    from headworks_storm.experiments.bench import StormBench
+    from headworks_storm.target import StormTarget
+
+PACKAGES = {
+    "py4j": "the bridge to a JVM: pip install 'headworks[storm]'",
+    "jgo": "jars by coordinates: pip install 'headworks[storm]'",
+    "pyarrow": "samples: pip install 'headworks[spark]' or 'headworks[storm]'",
+}
+"""Optional packages, and what each is for."""
+
+DEADLINES = dict.fromkeys(("headworks_observe", "headworks_execute", "headworks_rollback"), 86_400.0)
+"""Seconds of what waits as long as `--patience` or Nimbus's own settings say. With less, a patience beyond it is cut
+short; with more, a Nimbus that hangs is waited for even longer."""
+
+
+class Storm:
+    """Answer the scheduling rounds of Apache Storm, watch its executors and move them."""
+
+    @hookimpl
+    def headworks_describe(self) -> Description:
+        """Describe the adapter."""
+        return Description(summary=self.__doc__ or "", deadlines=DEADLINES)
+
+    @hookimpl
+    def headworks_needs(self) -> Sequence[Finding]:
+        """Java and the optional packages."""
+        return java_finding(), *(Finding.of_package(name, fix) for name, fix in PACKAGES.items())
+
+    @hookimpl
+    def headworks_observe(self, target: StormTarget, window: float) -> Observation:
+        """Observe a cluster; see `headworks_storm.monitor.observe`.
+
+        Args:
+            target: The cluster.
+            window: Seconds to measure.
+        """
+        return observe(target, window)
+
+    @hookimpl
+    def headworks_intake(self, target: StormTarget) -> Intake:
+        """Give the intake of a cluster; see `headworks_storm.intake.StormIntake`.
+
+        Args:
+            target: The cluster.
+        """
+        if target.intake is None:
+            raise EngineError(
+                "topologies can be paused and seen to be empty with --home, a Storm installation whose storm.yaml "
+                "names Nimbus, and --collector, to which workers report"
+            )
+        return target.intake
+
+    @hookimpl
+    def headworks_preflight(self, target: StormTarget, plan: Plan) -> Sequence[str]:
+        """Warn of what a plan costs; see `headworks_storm.executor.preflight`.
+
+        Args:
+            target: The cluster.
+            plan: The plan that may follow.
+        """
+        return preflight(target, plan)
+
+    @hookimpl
+    def headworks_keeps(self, target: StormTarget, plan: Plan) -> bool:
+        """Say if nothing changes by a plan without moves; see `headworks_storm.executor.keeps`.
+
+        Args:
+            target: The cluster.
+            plan: The plan.
+        """
+        return keeps(target, plan)
+
+    @hookimpl
+    def headworks_execute(self, target: StormTarget, plan: Plan) -> Receipt:
+        """Carry out a plan; see `headworks_storm.executor.execute`.
+
+        Args:
+            target: The cluster.
+            plan: The plan.
+        """
+        return execute(target, plan)
+
+    @hookimpl
+    def headworks_rollback(self, target: StormTarget, receipt: Receipt) -> Receipt:
+        """Undo a plan; see `headworks_storm.executor.rollback`.
+
+        Args:
+            target: The cluster.
+            receipt: Of the plan.
+        """
+        return rollback(target, receipt)
+
+    @hookimpl
+    def headworks_bench(self) -> AbstractContextManager[StormBench]:
+        """Make room for clusters on this machine; see `headworks_storm.experiments.bench`."""
+        # psutil and the service cost 0.2 s, which no other hook needs.
+        from headworks_storm.experiments.bench import StormBench
+
+        return StormBench()
+
+    @hookimpl
+    def headworks_experiment(
+        self, request: Request, scheduler: str, seed: int, seconds: float, bench: StormBench
+    ) -> Mapping[str, float]:
+        """Run an experiment on a real cluster; see `headworks_storm.experiments.bench.StormBench.run`.
+
+        Args:
+            request: Cluster and topologies.
+            scheduler: Name of the scheduler, `storm` for Storm's own.
+            seed: Seed of the scheduler.
+            seconds: Length of the window.
+            bench: Where the cluster is.
+        """
+        return bench.run(request, scheduler, seed, seconds)
+
+    @hookimpl
+    def headworks_evidence(self) -> Evidence:
+        """Name topologies that `headworks storm submit` runs for real."""
+        return Evidence(workloads=workloads())
+
+    @hookimpl
+    def headworks_measured_claims(self, plugin: str) -> Sequence[Claim]:
+        """Figures of the four papers that real clusters measure.
+
+        Args:
+            plugin: Name of the plugin whose paper it is.
+        """
+        # numpy and the workload cost 0.1 s, which no other hook needs.
+        from headworks_storm.demo.priority import claims as priorities
+        from headworks_storm.experiments.consolidation import claims as consolidation
+        from headworks_storm.experiments.heterogeneity import claims as heterogeneity
+        from headworks_storm.experiments.redeployment import claims as redeployment
+
+        of = {
+            "dstorm": consolidation,
+            "otd": redeployment,
+            "hetero": heterogeneity,
+            "sps": priorities,
+            "dps": priorities,
+        }
+        return of[plugin].measured_claims() if plugin in of else ()
+
+    @hookimpl
+    def headworks_documents(self) -> Mapping[str, Mapping[str, Any]]:
+        """The two documents between Nimbus and `headworks serve storm`, whose other end is a Java class."""
+        return {name: json.loads(headworks_schemas.read(name)) for name in ("storm-answer", "storm-round")}
+
+    @hookimpl
+    def headworks_examine(self, installation: Path) -> Sequence[Finding]:
+        """Examine an installation of Storm; see `headworks_storm.install.examine.examine`."""
+        from headworks_storm.install.examine import examine  # brings asyncio, 50 ms that only this hook needs
+
+        return examine(installation)
+
+
+storm = Storm()

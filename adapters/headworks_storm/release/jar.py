@@ -1,0 +1,201 @@
+"""The jar for Storm's classpath: Headworks's Java classes and those of the installed py4j, so that both ends match.
+
+py4j's are in a package of Headworks's there: a topology, or another plugin of a daemon, may bring a py4j of its own.
+
+A wheel brings the classes; from a checkout they are compiled on first use, by a JDK if there is one, else by Eclipse's
+compiler, which needs only a Java runtime.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headworks.engines.cache import cache_folder
+from headworks.engines.java import BRIEF, find_java
+from headworks.engines.lifetime import environment
+from headworks.engines.maven import Artefact, resolve
+from headworks.errors import EngineError
+from headworks_storm.release.artefacts import STORM, distribution, java_version
+from headworks_storm.release.relocate import relocate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from headworks.engines.java import Java
+
+SOURCES = Path(__file__).parents[1] / "java" / "src" / "main" / "java"
+"""Headworks's Java sources, which a wheel has too."""
+BUILT = Path(__file__).parents[1] / "headworks-storm.jar"
+"""Headworks's classes, in an installed wheel that was built where there was a JDK."""
+HANDED_OUT = re.compile(r"headworks-storm-[0-9a-f]{12}\.jar")
+"""Name of the jar of any Headworks."""
+PY4J, OWN_PY4J = "py4j", "headworks/py4j"
+"""Package of py4j, and the one that it has in the jar."""
+BYTECODE = 11
+"""Storm 2.6 runs on Java 11, Storm 2.8 on Java 17; classes for the older one serve both."""
+COMPILER = Artefact("org.eclipse.jdt", "ecj", "3.33.0")
+"""Eclipse's compiler; the last line of releases that Java 11 runs."""
+
+
+def bridge_jar(version: str = STORM, *, cache: Path | None = None) -> Path:
+    """The jar, from the cache or made now.
+
+    Args:
+        version: The Storm to compile against if that is needed; the jar itself serves every supported one.
+        cache: Folder to keep it in; the user's cache by default.
+
+    Raises:
+        EngineError: py4j is not installed, there is no Java, or the sources do not compile.
+    """
+    py4j = py4j_jar()
+    parts = [BUILT] if BUILT.is_file() else sources()
+    # Named by what it is made of: after an upgrade of Headworks or py4j the jar in the cache is another one.
+    made_of = (OWN_PY4J.encode(), *(part.read_bytes() for part in [py4j, *parts]))
+    digest = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:12]
+    jar = (cache or cache_folder()) / "storm" / f"headworks-storm-{digest}.jar"
+    if not jar.is_file():
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
+            classes = BUILT if BUILT.is_file() else compile_classes(Path(folder, "classes.jar"), version)
+            _pack(Path(folder, jar.name), map(_moved, [*_members(classes), *_members(py4j)])).replace(jar)
+    return jar
+
+
+def hand_out(folder: Path) -> Path:
+    """Copy the jar into a folder, all or nothing, and remove those of other Headworkss there; returns the copy.
+
+    Raises:
+        EngineError: There is none, see `bridge_jar`, or the folder cannot be written.
+    """
+    jar = bridge_jar()
+    copy = folder / jar.name
+    # Renamed when it is whole: a daemon that starts meanwhile has the folder on its class path.
+    draft = folder / f".{jar.name}.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(jar, draft)
+        draft.replace(copy)
+        # Only now, so that one is always there. A daemon that runs keeps the file that it has open.
+        for older in folder.iterdir():
+            if HANDED_OUT.fullmatch(older.name) and older != copy:
+                older.unlink(missing_ok=True)
+    except OSError as error:
+        raise EngineError(f"{copy} cannot be written: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+    return copy
+
+
+def compile_classes(jar: Path, version: str = STORM, *, java: Java | None = None) -> Path:
+    """Compile Headworks's classes, without py4j's, into a jar.
+
+    Args:
+        jar: The file to write.
+        version: The Storm to compile against.
+        java: What compiles; what this Storm would run on by default.
+
+    Raises:
+        EngineError: There is no Java, a jar of Storm cannot be had, or the sources do not compile.
+    """
+    java = java or find_java(java_version(version))  # before anything is downloaded
+    path = (*distribution(version).lib, py4j_jar())
+    return compile_sources(jar, sources(), path, what="Headworks's classes", java=java, version=version)
+
+
+def compile_sources(
+    jar: Path,
+    files: Sequence[Path],
+    path: Sequence[Path],
+    *,
+    what: str,
+    java: Java | None = None,
+    version: str = STORM,
+) -> Path:
+    """Compile Java sources into a jar.
+
+    Args:
+        jar: The file to write.
+        files: The sources.
+        path: Jars that they use.
+        what: Name of them in messages.
+        java: What compiles; what this Storm would run on by default.
+        version: The Storm to compile against.
+
+    Raises:
+        EngineError: There is no Java, or the sources do not compile.
+    """
+    java = java or find_java(java_version(version))
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*_compiler(java), "-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", folder]
+        command += ["-cp", os.pathsep.join(map(str, path))]
+        env = os.environ | environment()
+        done = subprocess.run([*command, *files], capture_output=True, text=True, check=False, env=env)
+        if done.returncode:
+            message = (done.stderr or done.stdout).strip()[-2000:]
+            raise EngineError(f"{what} do not compile against Storm {version}:\n{message}")
+        classes = sorted(Path(folder).rglob("*.class"))
+        return _pack(jar, ((each.relative_to(folder).as_posix(), each.read_bytes()) for each in classes))
+
+
+def py4j_jar() -> Path:
+    """The jar that the installed py4j brings.
+
+    Raises:
+        EngineError: py4j is not installed, or without its jar.
+    """
+    try:
+        # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
+        from py4j.java_gateway import find_jar_path
+    except ImportError:
+        raise EngineError("py4j is not installed: `pip install 'headworks[storm]'`") from None
+    found = find_jar_path()
+    if not found:
+        raise EngineError("py4j is installed without its jar: `pip install --force-reinstall py4j`")
+    return Path(found)
+
+
+def sources() -> list[Path]:
+    """Every Java source, by name."""
+    return sorted(SOURCES.rglob("*.java"))
+
+
+def _compiler(java: Java) -> list[str | Path]:
+    """The command of a compiler: the JDK's javac, else Eclipse's, which needs only a Java runtime."""
+    if java.compiler:
+        return [*java.javac(), "--release", str(BYTECODE)]
+    return [java.program, *BRIEF, "-jar", resolve(COMPILER), "-source", str(BYTECODE), "-target", str(BYTECODE)]
+
+
+def _members(jar: Path) -> Iterator[tuple[str, bytes]]:
+    """The files of a jar but its manifest, which the new jar has of its own."""
+    with zipfile.ZipFile(jar) as archive:
+        for name in archive.namelist():
+            if not name.endswith("/") and name != "META-INF/MANIFEST.MF":
+                yield name, archive.read(name)
+
+
+def _moved(member: tuple[str, bytes]) -> tuple[str, bytes]:
+    """A file of a jar, with py4j's classes in Headworks's package."""
+    name, content = member
+    if name.startswith(f"{PY4J}/"):
+        name = name.replace(PY4J, OWN_PY4J, 1)
+    return name, relocate(content, PY4J, OWN_PY4J) if name.endswith(".class") else content
+
+
+def _pack(jar: Path, members: Iterable[tuple[str, bytes]]) -> Path:
+    """Write a jar; equal members give equal bytes, for `ZipInfo` has a date of its own."""
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("META-INF/MANIFEST.MF"), "Manifest-Version: 1.0\n")
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return jar

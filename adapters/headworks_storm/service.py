@@ -1,0 +1,205 @@
+"""The service beside Nimbus, put together: rounds, the bridge, the collector of reports, the writer of samples."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.control.knowledge import KnowledgeFile
+from headworks.control.priorities import Priorities
+from headworks.engines.secret import read_or_make_secret
+from headworks.model import Metrics, Request
+from headworks_storm.client.connection import NimbusConnection
+from headworks_storm.client.gateway import NimbusGateway
+from headworks_storm.intake import StormIntake
+from headworks_storm.nimbus.bridge import Bridge
+from headworks_storm.nimbus.claim import claim
+from headworks_storm.nimbus.rounds import Rounds
+from headworks_storm.peers.descriptors import places, raise_limit
+from headworks_storm.seat_moves import AT_ONCE, SeatMoves
+from headworks_storm.target import StormTarget
+from headworks_storm.workers.collector import CLIENTS, Collector
+from headworks_storm.workers.sample_writer import SampleWriter
+from headworks_storm.workers.watch import CollectorWatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from headworks.plugins.host import PluginHost
+    from headworks_storm.nimbus.rounds import RoundDecision
+    from headworks_storm.nimbus.snapshot import Snapshot
+
+LOG = logging.getLogger("headworks.storm.service")
+LONGEST = 200
+"""Characters of a cluster's name in a database."""
+MANY = 4096
+"""Workers that have to be able to report at a time, or a warning says how many are. With more, it comes where it helps
+nobody; with fewer, a large cluster meets the limit without one."""
+HOOKS: dict[str, list[Any]] = {
+    "topology.auto.task.hooks": ["headworks.storm.monitor.TaskHook"],
+    "topology.metrics.reporters": [{"class": "headworks.storm.monitor.QueueReporter"}],
+}
+"""Settings of `storm.yaml` by which workers report; without the jar on their classpath, workers do not start."""
+SCHEDULER = {"storm.scheduler": "headworks.storm.HeadworksScheduler"}
+"""Settings of Nimbus by which it asks; without the jar on its classpath, it does not start."""
+
+
+@attrs.frozen(kw_only=True)
+class ServiceSettings:
+    """Addresses that a service listens on, files that it writes, and what its rounds may do.
+
+    Attributes:
+        endpoint: The file by which Nimbus finds it (`headworks.endpoint`).
+        port: For Nimbus; 0 is any free one.
+        collector: Address for the reports of workers (`headworks.collector`); None takes none.
+        token: File with the secret of workers (`headworks.collector.token.file`), made if it is not there; by default
+            `collector.token` beside the endpoint.
+        samples: Folder for the reports of workers, as Parquet; None writes none.
+        knowledge: File or folder of profiles and demands; None knows nothing.
+        priorities: Plugin, and its address after a colon, that says what is how important; None leaves what topologies
+            declare.
+        top_up: Put executors for which no slot is free into running workers of their topology, which restarts these.
+        patience: Seconds that Nimbus may take to store a plan, and workers to start; None is what Nimbus's own settings
+            give them.
+        nimbus: Reaches Nimbus, to pause topologies and to move tasks that have seats; None does neither.
+        at_once: Tasks of a topology that move from seat to seat at a time.
+    """
+
+    endpoint: Path
+    port: int = 0
+    collector: tuple[str, int] | None = None
+    token: Path | None = None
+    samples: Path | None = None
+    knowledge: Path | None = None
+    priorities: str | None = None
+    top_up: bool = False
+    patience: float | None = None
+    nimbus: Callable[[], NimbusGateway] | None = None
+    at_once: int = AT_ONCE
+
+    @property
+    def token_file(self) -> Path:
+        """The file with the secret of workers."""
+        return self.token or self.endpoint.with_name("collector.token")
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Service:
+    """A running service: the target for the control loop, and what it listens with."""
+
+    target: StormTarget
+    bridge: Bridge
+    collector: Collector | None
+    settings: ServiceSettings
+    samples: SampleWriter | None = None
+
+    def counts(self) -> dict[str, int]:
+        """Counts beside the rounds, by name: the tallies of both ports, and reports that samples have lost."""
+        found = attrs.asdict(self.collector.tally) if self.collector is not None else {}
+        callers = attrs.asdict(self.bridge.callers, filter=lambda each, _: each.name != "answered")
+        found |= {f"bridge {name}": count for name, count in callers.items()}
+        if self.samples is not None:
+            found["unwritten reports"] = self.samples.lost
+        return found
+
+    def nimbus_conf(self) -> dict[str, Any]:
+        """Settings that `storm.yaml` of Nimbus has to hold."""
+        return {**SCHEDULER, "headworks.endpoint": str(self.settings.endpoint.absolute())}
+
+    def worker_conf(self) -> dict[str, Any]:
+        """Settings that `storm.yaml` of supervisors has to hold; none without a collector."""
+        if self.collector is None:
+            return {}
+        address = "{}:{}".format(*self.collector.address)
+        secret = {"headworks.collector.token.file": str(self.settings.token_file.absolute())}
+        return {**HOOKS, "headworks.collector": address, **secret}
+
+
+@contextlib.contextmanager
+def serve(
+    host: PluginHost,
+    scheduler: str,
+    options: Mapping[str, Any],
+    settings: ServiceSettings,
+    *,
+    shadow: bool = False,
+    on_decision: Callable[[Snapshot, RoundDecision], None] | None = None,
+) -> Iterator[Service]:
+    """Answer Nimbus with a scheduler, and take the reports of workers.
+
+    Args:
+        host: The plugins.
+        scheduler: Name of the one that places executors without a slot.
+        options: Its options by name.
+        settings: Addresses and files.
+        shadow: Plan, but let Storm's own scheduler act.
+        on_decision: Hears of every round in which something was planned.
+
+    Raises:
+        DocumentError: There is no such knowledge.
+        PluginError: There is no such plugin for priorities.
+        EngineError: Another process serves this endpoint, a port is taken, a file cannot be written, or a library is
+            missing.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(claim(settings.endpoint))
+        collector = _collector(settings, stack)
+        watch = CollectorWatch(collector) if collector is not None else None
+        knowledge, priorities = KnowledgeFile(settings.knowledge), Priorities(host, settings.priorities)
+        rounds = Rounds(
+            lambda request: host.schedule(scheduler, request, options),
+            shadow=shadow,
+            metrics=lambda: watch.latest if watch is not None else Metrics(),
+            complete=lambda seen: priorities.latest(knowledge.complete(seen)),
+            top_up=settings.top_up,
+            on_decision=on_decision,
+        )
+        samples = None
+        if collector is not None and settings.samples is not None:
+            samples = stack.enter_context(SampleWriter(collector, settings.samples, rounds))
+        host.schedule(scheduler, Request(), options)  # the first plan of a process imports half of it: not in a round
+        # Last, for its endpoint file lets Nimbus in: all that a round needs is there.
+        bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port))
+        intake, seats = _actions(settings, rounds, collector, stack)
+        target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience, intake=intake, seats=seats)
+        yield Service(target=target, collector=collector, bridge=bridge, settings=settings, samples=samples)
+
+
+def _actions(
+    settings: ServiceSettings, rounds: Rounds, collector: Collector | None, stack: contextlib.ExitStack
+) -> tuple[StormIntake | None, SeatMoves | None]:
+    """Pauses of topologies, and moves of tasks with seats; none of both where Nimbus is not reached."""
+    if settings.nimbus is None:
+        return None, None
+    nimbus = NimbusConnection(settings.nimbus)
+    stack.callback(nimbus.stop)
+    seats = SeatMoves(nimbus, settings.at_once)
+    stack.callback(seats.stop)
+    return _intake(settings, rounds, collector, nimbus), seats
+
+
+def _intake(
+    settings: ServiceSettings, rounds: Rounds, collector: Collector | None, nimbus: NimbusConnection
+) -> StormIntake | None:
+    if collector is None:
+        return None
+    # A database may hold the changes of several clusters: of one host and one endpoint there is one.
+    cluster = f"storm:{socket.gethostname()}:{settings.endpoint.absolute()}"[-LONGEST:]
+    return StormIntake(cluster, rounds, collector, nimbus)
+
+
+def _collector(settings: ServiceSettings, stack: contextlib.ExitStack) -> Collector | None:
+    limit = raise_limit()
+    if settings.collector is None:
+        return None
+    workers = places(limit, CLIENTS)
+    if workers < MANY:
+        LOG.warning("%d workers can report at a time: `ulimit -n` is %d, a descriptor for each", workers, limit)
+    token = read_or_make_secret(settings.token_file)
+    return stack.enter_context(Collector(*settings.collector, token=token, places=workers))

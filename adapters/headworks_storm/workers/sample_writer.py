@@ -1,0 +1,89 @@
+"""The writer of samples: a thread that writes what workers reported to Parquet files, every minute."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Self
+
+from headworks.samples.store import Keeper, arrow_schema
+from headworks_storm.nimbus.seat_view import logical
+from headworks_storm.workers.clock import steady
+from headworks_storm.workers.samples import ENGINE, write_samples
+from headworks_storm.workers.seat_samples import homes, lived_in, owners
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from headworks_storm.nimbus.rounds import Rounds
+    from headworks_storm.workers.collector import Collector
+
+LOG = logging.getLogger("headworks.storm.archive")
+SECONDS = 60.0
+"""Seconds from one file to the next, unless told otherwise. With more, a crash loses more reports, and those that the
+collector no longer keeps are lost anyway; with less, there are more and smaller files."""
+
+
+class SampleWriter:
+    """Writer of a collector's reports to a folder of samples, in a `with` block; the last ones when it is left.
+
+    Attributes:
+        lost: Reports that could not be written.
+    """
+
+    def __init__(self, collector: Collector, folder: Path, rounds: Rounds, *, seconds: float = SECONDS) -> None:
+        """Take the source and the destination.
+
+        Args:
+            collector: Keeps the reports.
+            folder: Where `day=.../hour=...` are.
+            rounds: The rounds of Nimbus; the newest one names the tasks.
+            seconds: From one file to the next.
+        """
+        self._collector = collector
+        self._folder = folder
+        self._rounds = rounds
+        self._seconds = seconds
+        self._states = Keeper(folder, ENGINE)
+        self._since = steady()
+        self._homes: dict[tuple[str, int], int] = {}
+        self.lost = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="headworks-archive", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start writing.
+
+        Raises:
+            EngineError: pyarrow is missing.
+        """
+        arrow_schema()  # imports pyarrow now: a service that is told to end has seconds for its last reports
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Write what is left."""
+        self._ended.set()
+        self._thread.join()
+        self._write()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._seconds):
+            self._write()
+
+    def _write(self) -> None:
+        snapshot = self._rounds.newest
+        if snapshot is None:  # reports wait in the collector until a round of Nimbus names their tasks
+            return
+        # A report that comes while this runs is for the next file: an upper bound, so that none is written twice.
+        since, self._since = self._since, steady()
+        reports = [each for each in self._collector.recent(self._since - since) if each.received <= self._since]
+        try:
+            self._homes = homes(reports, snapshot, self._homes)
+            placed = logical(snapshot, owners(snapshot, self._homes))
+            self._states.keep_state(placed.observation(), time.time())
+            write_samples(self._folder, lived_in(reports, snapshot, self._homes), snapshot, placed)
+        except Exception as error:  # noqa: BLE001 - whatever a minute's reports do, those of the next are written
+            self.lost += len(reports)
+            LOG.warning("%d reports are not written: %s: %s", len(reports), type(error).__name__, error)

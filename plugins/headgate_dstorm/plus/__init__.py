@@ -1,5 +1,0 @@
-"""The scheduler `dstorm-plus`: D-Storm's plan and a fill along the streams, annealed. Not in the paper."""
-
-from headgate_dstorm.plus.plugin import dstorm_plus
-
-__all__ = ["dstorm_plus"]

@@ -1,0 +1,5 @@
+"""The scheduler `dstorm-plus`: D-Storm's plan and a fill along the streams, annealed. Not in the paper."""
+
+from headworks_dstorm.plus.plugin import dstorm_plus
+
+__all__ = ["dstorm_plus"]

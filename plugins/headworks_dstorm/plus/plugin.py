@@ -1,0 +1,50 @@
+"""The plugin `dstorm-plus`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from headworks.hooks import Description, hookimpl
+from headworks.model.evidence import Evidence
+from headworks_dstorm.analyser import analyse
+from headworks_dstorm.demand import planned
+from headworks_dstorm.evidence.improvements import improvements
+from headworks_dstorm.options import PlusOptions
+from headworks_dstorm.plus.starts import improve
+
+if TYPE_CHECKING:
+    from headworks.hooks import Verdict
+    from headworks.model import Observation, Plan, Request
+
+
+class DStormPlus:
+    """Improve the better of D-Storm's plan and a fill along the streams by annealing, never to a worse one."""
+
+    @hookimpl
+    def headworks_describe(self) -> Description:
+        """Describe the scheduler."""
+        return Description(
+            summary=(self.__doc__ or "").partition("\n")[0],
+            options=PlusOptions,
+            paper="After Liu, Lin, Buyya: Dynamic Resource-Efficient Scheduling (D-Storm, ICPADS 2017); not in it",
+            capabilities=frozenset({"scale-free", "traffic-aware"}),
+        )
+
+    @hookimpl
+    def headworks_schedule(self, request: Request, options: PlusOptions) -> Plan:
+        """Make the starts, anneal them, and choose; see `headworks_dstorm.plus.starts`."""
+        return planned(request, options, partial(improve, options=options))
+
+    @hookimpl
+    def headworks_analyse(self, observation: Observation, options: PlusOptions) -> Verdict:
+        """Check the two abnormal states of section 5.4, as `dstorm` does."""
+        return analyse(observation, options)
+
+    @hookimpl
+    def headworks_evidence(self) -> Evidence:
+        """Name settings of the micro-benchmark, beside `dstorm` and the optimum."""
+        return Evidence(improvements=improvements())
+
+
+dstorm_plus = DStormPlus()

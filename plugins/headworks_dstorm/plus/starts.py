@@ -1,0 +1,215 @@
+"""Starts of `dstorm-plus`, their annealing, and the choice of the best placement as the plan.
+
+Placements are compared by tasks without a node, then by traffic between nodes and nodes in use together, a node
+counting as much as one in `NODES_OF_TRAFFIC` of all traffic, then by nodes in use (`Candidate.cost`). None of them
+overloads a node; where what runs does, it is not among them.
+"""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headworks.toolbox.annealing import CHAINS, anneal_chains
+from headworks.toolbox.cancel import on_cancel
+from headworks.toolbox.limited import plan_within_limit
+from headworks.toolbox.repair import repair
+from headworks_dstorm.availability import by_availability
+from headworks_dstorm.fast import place
+from headworks_dstorm.plus.anneal import anneal
+from headworks_dstorm.plus.exchange import Exchange
+from headworks_dstorm.plus.fill import fill
+from headworks_dstorm.settling import runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headworks.model import Plan
+    from headworks.problem import Problem
+    from headworks_dstorm.options import PlusOptions
+
+EACH, MOST = 1_000, 3_000_000
+"""Steps by default: for each task, and at most. More of them find better placements of problems above some 30 tasks."""
+
+A_SECOND = 160_000
+"""Steps by default for each second of the deadline, at most: a core makes several times as many. With more of them a
+large request is not annealed to the end before the host asks for the best plan so far."""
+
+NODES_OF_TRAFFIC = 100
+"""Nodes that count as much as all traffic together: one more or less in use is worth 1 % of it. D-Storm fills a node
+as far as it goes, whatever that cuts; with a larger number streams are kept whole on more nodes, with a smaller one
+they are cut to save a node."""
+
+CELLS = 2**26
+"""Pairs of a node and a segment of tasks up to which a placement is annealed; 2**26 of them take 512 MB."""
+
+LEANER = 0.98
+"""A large problem is annealed from a start on at most this share of the nodes of the one with least traffic."""
+
+CHAINED = 64
+"""Tasks up to which many chains are annealed at once (`headworks.toolbox.annealing`). Their steps cost as much as the
+square of the number of tasks, and in larger problems a full node blocks fewer changes."""
+
+AFTER_CHAINS = 300
+"""Steps for each task of a problem that chains were annealed for; above some 30 tasks they find a little more."""
+
+CHAIN, LONGEST = 16, 512
+"""Steps of each chain for each task, and at most."""
+
+SMALL = 200
+"""Tasks up to which each start is annealed: small problems end in different places. A larger one halves the steps that
+a larger problem makes from its better start."""
+
+
+@attrs.frozen(kw_only=True)
+class Candidate:
+    """A placement and where it comes from.
+
+    Attributes:
+        unplaced: Tasks without a node.
+        traffic: Units between nodes.
+        nodes: Nodes in use.
+        total: Units of all traffic.
+    """
+
+    origin: str
+    node_of: NDArray[np.int64] = attrs.field(eq=False)
+    unplaced: int
+    traffic: int
+    nodes: int
+    total: int
+
+    @property
+    def cost(self) -> tuple[int, int, int]:
+        """Order of placements: tasks without a node, then traffic and nodes (`NODES_OF_TRAFFIC`), then nodes."""
+        return self.unplaced, NODES_OF_TRAFFIC * self.traffic + self.nodes * self.total, self.nodes
+
+
+def improve(problem: Problem, options: PlusOptions) -> Plan:
+    """Plan with the best placement found; none is worse than D-Storm's or the fill along the streams.
+
+    A running placement of all tasks that overloads no node stays unless another one is better by `least_gain` of all
+    traffic, or is better and needs fewer nodes: consolidation always pays. Asked to end (`headworks.toolbox.cancel`),
+    it answers with the best so far: before the fill is made, with D-Storm's.
+
+    Args:
+        problem: The problem.
+        options: Those of D-Storm, and of the annealing.
+    """
+    ended = Event()
+    on_cancel(ended.set)
+    starts = list(_starts(problem, options, ended))
+    found = [*starts, *_annealed(problem, options, starts, ended)]
+    best = min(found, key=lambda each: each.cost)
+    running = _running(problem)
+    if running is not None and not _pays(running, best, options.least_gain):
+        return problem.plan(running.node_of, "what runs stays: " + _compare(problem, running, best))
+    early = ", ended early" if ended.is_set() else ""
+    said = f"{best.origin}{early}: {_compare(problem, best, *starts)}"
+    plans = []
+    for candidate in sorted(found, key=lambda each: each.cost):
+        plans.append(plan_within_limit(problem, candidate.node_of, said if candidate is best else candidate.origin))
+        if plans[-1].scores.unplaced == candidate.unplaced and not _limited(problem):
+            return plans[-1]
+    return min(plans, key=lambda plan: _candidate(problem, "", problem.node_of(plan.assignment)).cost)
+
+
+def _pays(running: Candidate, best: Candidate, least_gain: float) -> bool:
+    """Check whether a placement is worth the moves to it from the one that runs."""
+    won = running.cost[1] - best.cost[1]
+    return won > least_gain * NODES_OF_TRAFFIC * running.total or (
+        best.nodes < running.nodes and best.cost < running.cost
+    )
+
+
+def _limited(problem: Problem) -> bool:
+    """Check whether a plan may be carried out in part only, so that plans are compared and not placements."""
+    return problem.request.limits.max_moves is not None and bool((problem.current >= 0).any())
+
+
+def _starts(problem: Problem, options: PlusOptions, ended: Event) -> Iterator[Candidate]:
+    greedy = _complete(problem, place(problem, options), options)
+    yield _candidate(problem, "dstorm", greedy)
+    if ended.is_set():  # a plan is asked for at once, and there is one
+        return
+    along = fill(problem, ended=ended.is_set)
+    if (
+        greedy < 0
+    ).any() and not ended.is_set():  # else a fill that leaves tasks out is the worse start, and not worth a repair
+        along = _complete(problem, along, options)
+    yield _candidate(problem, "fill along the streams", along)
+
+
+def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions) -> NDArray[np.int64]:
+    if options.fallback == "none" or (node_of >= 0).all():
+        return node_of
+    return repair(problem, node_of, by_availability(problem))
+
+
+def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate], ended: Event) -> Iterator[Candidate]:
+    """Small problems are annealed from each start, large ones from one: little traffic, or clearly fewer nodes."""
+    fewest = min(each.unplaced for each in starts)
+    chosen = sorted((each for each in starts if each.unplaced == fewest), key=lambda each: each.cost)
+    lean = min(chosen, key=lambda each: (each.nodes > LEANER * chosen[0].nodes, each.cost))
+    steps = _steps(problem) if options.steps is None else options.steps
+    begun = chosen if problem.n <= SMALL else [lean]
+    seed, node_cost = problem.request.seed, problem.traffic.total // NODES_OF_TRAFFIC
+    if problem.n <= CHAINED:
+        length = min(CHAIN * problem.n, LONGEST) if options.steps is None else -(-options.steps // CHAINS)
+        whole = anneal_chains(
+            problem,
+            [each.node_of for each in starts],
+            node_cost=node_cost,
+            steps=length,
+            seed=seed,
+            ended=ended.is_set,
+        )
+        if whole is not None:
+            begun = [_candidate(problem, f"{CHAINS} chains of {length} steps", whole), *begun]
+            yield begun[0]
+    part = steps // len(begun)
+    exchange = Exchange(problem)
+    if problem.m * exchange.segments > CELLS:  # what nodes exchange with segments is one array
+        return
+    for start in begun:
+        node_of = anneal(
+            problem, exchange, start.node_of, steps=part, seed=seed, node_cost=node_cost, ended=ended.is_set
+        )
+        how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {seed})"
+        yield _candidate(problem, f"{start.origin}, {how}", node_of)
+
+
+def _steps(problem: Problem) -> int:
+    """Steps by default."""
+    each = AFTER_CHAINS if problem.n <= CHAINED else EACH
+    return int(min(each * problem.n, MOST, A_SECOND * problem.request.limits.deadline))
+
+
+def _running(problem: Problem) -> Candidate | None:
+    """Placement that runs, None if some task runs nowhere, a node is overloaded or a hard constraint is broken."""
+    if not problem.n or not runs(problem) or problem.breaks(problem.current):
+        return None
+    return _candidate(problem, "running", problem.current)
+
+
+def _candidate(problem: Problem, origin: str, node_of: NDArray[np.int64]) -> Candidate:
+    node_of = problem.mend(node_of)
+    placed = node_of[node_of >= 0]
+    return Candidate(
+        origin=origin,
+        node_of=node_of,
+        unplaced=problem.n - len(placed),
+        traffic=problem.traffic.inter_node(node_of),
+        nodes=len(np.unique(placed)),
+        total=problem.traffic.total,
+    )
+
+
+def _compare(problem: Problem, chosen: Candidate, *others: Candidate) -> str:
+    total = max(problem.traffic.total, 1)
+    beside = ", ".join(f"{each.origin} {each.traffic / total:.1%}, {each.nodes}" for each in others)
+    return f"{chosen.traffic / total:.1%} of the traffic between nodes, {chosen.nodes} in use ({beside})"

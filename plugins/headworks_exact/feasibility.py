@@ -1,0 +1,265 @@
+"""Feasibility of a rate: integer programs over spreads of the components that are listed, or over counts of tasks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headworks.problem.profiles import FULL
+from headworks_exact.columns import Columns, by_reduced_cost
+from headworks_exact.meet_in_the_middle import combine
+from headworks_exact.solver import Budget, solve
+
+if TYPE_CHECKING:
+    from headworks.toolbox.instance_counts import InstanceCounts
+    from headworks_exact.options import Options
+
+Counts = NDArray[np.int64]
+"""Tasks by component and machine, shape (K, m)."""
+
+Found = tuple[bool | None, Counts | None]
+"""Feasibility of a factor (None: the budget does not tell), and counts that sustain it."""
+UNITS = 10_000_000
+"""Integer units of one machine, to which the need of a task is rounded up. The larger it is, the finer the rounding,
+and the nearer sums come to the limit of 64 bits."""
+
+
+def most(instances: InstanceCounts, options: Options) -> int:
+    """Tasks that a component may have.
+
+    Args:
+        instances: The choice of instance counts.
+        options: Options of `optimal`.
+    """
+    return max(options.instances * len(instances.free), int(instances.floor.sum(axis=1).max(initial=1)))
+
+
+def rate_of(instances: InstanceCounts, counts: Counts) -> float:
+    """The highest factor of the stated rates that counts sustain.
+
+    Args:
+        instances: The choice of instance counts.
+        counts: Tasks by component and machine, shape (K, m).
+    """
+    return instances.profiled.max_factor(counts, np.maximum(instances.free, 0.0))
+
+
+def takes(instances: InstanceCounts, row: int) -> NDArray[np.bool_]:
+    """Machines that could hold one task of a component if they held nothing else.
+
+    Args:
+        instances: The choice of instance counts.
+        row: The component.
+    """
+    can: NDArray[np.bool_] = instances.profiled.covers[row] & (instances.slots > 0)
+    can |= instances.profiled.covers[row] & instances.present[instances.topology[row]]
+    can &= (instances.room >= instances.need[row]).all(axis=1)
+    can &= instances.profiled.met[row] <= np.maximum(instances.free, 0.0)
+    can |= instances.floor[row] > 0
+    return can
+
+
+def columns_of(instances: InstanceCounts, options: Options, budget: Budget) -> list[Columns] | None:
+    """List the columns of each component; None if there are too many.
+
+    Args:
+        instances: The choice of instance counts.
+        options: Options of `optimal`.
+        budget: Work and time that are left.
+    """
+    found, left = [], options.max_spreads
+    for row in range(len(instances.parts)):
+        rest = np.ceil(instances.profiled.met[row] / FULL * UNITS).astype(np.int64)
+        fits, total = at_most(instances, row, rest), most(instances, options)
+        columns = Columns.of(instances, row, fits, total, left, budget)
+        if columns is None:
+            return None
+        left -= len(columns.counts)
+        found.append(columns)
+    return found
+
+
+def by_columns(instances: InstanceCounts, columns: list[Columns], factor: float, budget: Budget) -> Found:
+    """Decide by columns whether a factor can be sustained, and by which counts.
+
+    Args:
+        instances: The choice of instance counts.
+        columns: Columns of each component.
+        factor: Factor of the stated rates.
+        budget: Work and time that are left.
+    """
+    free = np.maximum(instances.free, 0.0)
+    priced = by_reduced_cost(columns, factor, free, budget)
+    if priced is None:
+        return None, None
+    kept, duals = priced
+    if not kept:
+        return False, None
+    if not instances.need.any() and (instances.slots >= len(instances.present)).all():
+        complete, counts = combine(kept, factor, free, duals, budget)
+        if complete:
+            return counts is not None, counts
+    return _choose_columns(instances, kept, factor, budget)
+
+
+def _choose_columns(instances: InstanceCounts, kept: list[Columns], factor: float, budget: Budget) -> Found:
+    """Choose one column of each component by CP-SAT, which knows memory and slots too."""
+    # The extra `exact`, and slow to import.
+    from ortools.sat.python import cp_model
+
+    free = np.maximum(instances.free, 0.0)
+    model = cp_model.CpModel()
+    terms: list[list[Any]] = [[] for _ in free]
+    on: list[list[Any]] = []
+    takes = []
+    for each in kept:
+        take = [model.new_bool_var("") for _ in each.counts]
+        model.add_exactly_one(take)
+        takes.append(take)
+        units = np.floor(each.load(factor) / FULL * UNITS).astype(np.int64)
+        for node, needs in enumerate(terms):
+            needs.append(cp_model.LinearExpr.weighted_sum(take, units[:, node].tolist()))
+        on.append([_sum(take, each.counts[:, node]) for node in range(len(free))])
+    for needs, percent in zip(terms, free.tolist(), strict=True):
+        model.add(sum(needs) <= math.ceil(percent / FULL * UNITS))
+    _add_resources(model, instances, on)
+    _break_symmetry(model, instances, on)
+    solver = solve(model, budget)
+    if solver.status == cp_model.INFEASIBLE:
+        return False, None
+    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None, None
+    chosen = [[solver.value(each) for each in take].index(1) for take in takes]
+    return True, np.array([each.counts[way] for each, way in zip(kept, chosen, strict=True)], dtype=np.int64)
+
+
+def _sum(take: list[Any], counts: NDArray[np.int64]) -> Any:
+    # The extra `exact`, and slow to import.
+    from ortools.sat.python import cp_model
+
+    return cp_model.LinearExpr.weighted_sum(take, counts.tolist()) if counts.any() else 0
+
+
+def by_counts(instances: InstanceCounts, factor: float, best: Counts | None, options: Options, budget: Budget) -> Found:
+    """Decide by counts of tasks whether a factor can be sustained, and by which.
+
+    Args:
+        instances: The choice of instance counts.
+        factor: Factor of the stated rates.
+        best: Counts that are known, a hint; None without any.
+        options: Options of `optimal`.
+        budget: Work and time that are left.
+    """
+    # The extra `exact`, and slow to import.
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    parts, machines = instances.profiled.e.shape
+    terms: list[list[Any]] = [[] for _ in range(machines)]
+    on: list[list[Any]] = []
+    hints = best if best is not None else np.zeros((parts, machines), dtype=np.int64)
+    for row in range(parts):
+        size = _sizes(instances, row, factor, most(instances, options))
+        chosen = [model.new_bool_var("") for _ in size]
+        model.add_exactly_one(chosen)
+        here: list[Any] = [0] * machines
+        for number, take in enumerate(chosen, 1):
+            model.add_hint(take, bool(hints[row].sum() == number))
+            each = [
+                model.new_int_var(0, min(number, int(fits)), "") if fits else 0
+                for fits in at_most(instances, row, size[number - 1]).tolist()
+            ]
+            model.add(sum(each) == number * take)
+            for node, count in enumerate(each):
+                if isinstance(count, int):
+                    continue
+                model.add_hint(count, int(hints[row, node]) if hints[row].sum() == number else 0)
+                terms[node].append(int(size[number - 1][node]) * count)
+                here[node] = here[node] + count
+        for node in np.flatnonzero(instances.floor[row]).tolist():
+            model.add(here[node] >= int(instances.floor[row, node]))
+        on.append(here)
+    for node, needs in enumerate(terms):
+        model.add(sum(needs) <= math.floor(max(float(instances.free[node]), 0.0) / FULL * UNITS + 1))
+    _add_resources(model, instances, on)
+    _break_symmetry(model, instances, on)
+    solver = solve(model, budget)
+    if solver.status == cp_model.INFEASIBLE:
+        return False, None
+    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None, None
+    found = [[0 if isinstance(each, int) else solver.value(each) for each in here] for here in on]
+    return True, np.array(found, dtype=np.int64)
+
+
+def _sizes(instances: InstanceCounts, row: int, factor: float, limit: int) -> list[NDArray[np.int64]]:
+    """Units that one of N tasks needs on each machine, for N = 1, 2, ..."""
+    model = instances.profiled
+    whole = model.e[row] * factor * model.gain[row]
+    return [np.ceil((whole / n + model.met[row]) / FULL * UNITS - 1e-6).astype(np.int64) for n in range(1, limit + 1)]
+
+
+def at_most(instances: InstanceCounts, row: int, size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Tasks of a component that each machine could hold alone.
+
+    Args:
+        instances: The choice of instance counts.
+        row: The component.
+        size: Units that a task needs on each machine, shape (m,).
+    """
+    free = np.maximum(instances.free, 0.0) / FULL * UNITS + 1
+    by_cpu = np.floor(free / np.maximum(size, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        other = np.where(instances.need[row] > 0, np.floor(instances.room / instances.need[row]), np.inf)
+    found = np.minimum(by_cpu, other.min(axis=1, initial=np.inf))
+    found = np.where(takes(instances, row) & instances.profiled.covers[row], np.minimum(found, 1e6), 0)
+    return np.asarray(np.maximum(found, instances.floor[row]), dtype=np.int64)
+
+
+def _add_resources(model: Any, instances: InstanceCounts, on: list[list[Any]]) -> None:
+    """Add the rows of memory and the like, and of slots where topologies compete for them."""
+    parts, machines = instances.profiled.e.shape
+    for node in range(machines):
+        for column in range(instances.need.shape[1]):
+            if instances.need[:, column].any():
+                need = [math.ceil(each * 1024 - 1e-6) for each in instances.need[:, column].tolist()]
+                have = math.floor(max(float(instances.room[node, column]), 0.0) * 1024)
+                floor = sum(n * f for n, f in zip(need, instances.floor[:, node].tolist(), strict=True))
+                model.add(sum(need[row] * on[row][node] for row in range(parts)) <= have + floor)
+        _add_slots(model, instances, on, node)
+
+
+def _add_slots(model: Any, instances: InstanceCounts, on: list[list[Any]], node: int) -> None:
+    topologies = sorted(set(instances.topology.tolist()))
+    new = [each for each in topologies if not instances.present[each, node]]
+    if len(new) <= instances.slots[node]:
+        return
+    used = []
+    for each in new:
+        works = model.new_bool_var("")
+        used.append(works)
+        for row in np.flatnonzero(instances.topology == each).tolist():
+            if not isinstance(on[row][node], int):
+                model.add(on[row][node] == 0).only_enforce_if(~works)
+    model.add(sum(used) <= max(int(instances.slots[node]), 0))
+
+
+def _break_symmetry(model: Any, instances: InstanceCounts, on: list[list[Any]]) -> None:
+    """Break symmetry: of equal machines, one of higher index has no more tasks of the first component."""
+    profiled = instances.profiled
+    last: dict[bytes, int] = {}
+    for node in range(profiled.e.shape[1]):
+        arrays = (profiled.e[:, node], profiled.met[:, node], profiled.covers[:, node], instances.free[node : node + 1])
+        more = (
+            instances.room[node],
+            instances.slots[node : node + 1],
+            instances.present[:, node],
+            instances.floor[:, node],
+        )
+        key = b"|".join(np.ascontiguousarray(each).tobytes() for each in (*arrays, *more))
+        if key in last:
+            model.add(on[0][last[key]] >= on[0][node])
+        last[key] = node

@@ -1,0 +1,213 @@
+"""Choice of the objective, and the plan of what its search found."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headworks.model import ENDED_EARLY, NOT_SEARCHED, Bound, Reason, Slot, Status
+from headworks.problem import Problem
+from headworks.toolbox.cancel import offer
+from headworks.toolbox.limited import plan_within_limit
+from headworks_exact.placement import CLASSES, place
+from headworks_exact.solver import Budget
+from headworks_exact.start import start
+from headworks_exact.throughput import most_throughput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from headworks.hooks import Ask
+    from headworks.model import Plan, Request
+    from headworks_exact.options import Options
+    from headworks_exact.placement import Placed
+
+FOR_TRAFFIC, FOR_THROUGHPUT = ("dstorm-plus", "dstorm"), ("hetero-plus", "hetero")
+"""Schedulers that are asked for their plans."""
+ASKED = 0.3
+"""Share of the deadline in which each of the other schedulers answers. The larger it is, the better may be their plans
+of large requests, and the less time is left to search."""
+EXTRA = "optimal needs OR-Tools: pip install 'headworks[exact]'"
+
+
+def search(request: Request, options: Options, ask: Ask | None = None) -> Plan:
+    """Answer a request with the best plan that the budget allows.
+
+    Args:
+        request: The request.
+        options: Options of `optimal`.
+        ask: Other schedulers' plans for the request, from which the search starts.
+    """
+    if find_spec("ortools") is None:
+        return _without_solver(request)
+    budget = Budget.of(request.limits.deadline, options)
+    by_profiles = options.objective == "throughput" or (options.objective == "auto" and bool(request.profiles))
+    names = (FOR_THROUGHPUT if by_profiles else FOR_TRAFFIC) if options.ask and options.measured else ()
+    asked = {name: ask(name, ASKED * request.limits.deadline) for name in names} if ask is not None else {}
+    others = {name: plan for name, plan in asked.items() if plan is not None}
+    if (Problem.of(request).current < 0).any():  # else what runs is held, which may be better than where others start
+        _offer(others, by_profiles=by_profiles)
+    if by_profiles:
+        plan = most_throughput(request, options, budget, others)
+    else:
+        plan = least_traffic(Problem.of(request, measured=options.measured), options, budget, others)
+    proven = plan.bound is not None and plan.bound.proven
+    return attrs.evolve(plan, reasons=(*plan.reasons, _cut_short())) if budget.cut and not proven else plan
+
+
+def _offer(others: Mapping[str, Plan], *, by_profiles: bool) -> None:
+    """Offer the best plan from which the search starts: a machine that is busy may leave no time to make another."""
+    whole = [plan for plan in others.values() if plan.status is Status.OK]
+    if whole and by_profiles:
+        offer(max(whole, key=lambda plan: plan.scores.throughput or 0.0))
+    elif whole:
+        offer(min(whole, key=_order))
+
+
+def _cut_short() -> Reason:
+    message = "the clock ended the search of optimal before its work was done: another run may find another plan"
+    return Reason(code=ENDED_EARLY, subject="optimal", message=message)
+
+
+def _without_solver(request: Request) -> Plan:
+    problem = Problem.of(request)
+    plan = problem.plan(problem.current)
+    reason = Reason(code="extra", subject="ortools", message=EXTRA, resource="package", need=1.0, have=0.0)
+    return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(reason,))
+
+
+def least_traffic(problem: Problem, options: Options, budget: Budget, others: Mapping[str, Plan]) -> Plan:
+    """The plan with the least traffic between nodes; what runs stays if it is as good.
+
+    Args:
+        problem: The request as arrays.
+        options: Options of `optimal`.
+        budget: Work and time that are left.
+        others: Plans of other schedulers, by name: none of them is better than the one that is returned.
+    """
+    sound = _is_sound(problem)
+    known = [problem.node_of(plan.assignment) for plan in others.values() if plan.status is Status.OK]
+    greedy = known[0] if known else start(problem)
+    if not known and (problem.current < 0).any() and _holds(problem, greedy):
+        offer(plan_within_limit(problem, greedy, "a packing, made before the search"))
+    starts = [each for each in (*known, *[problem.current] * sound, greedy) if _holds(problem, each)]
+    found = place(problem, starts, options, budget)
+    if found.infeasible and sound:
+        partial = [greedy, *(problem.node_of(plan.assignment) for plan in others.values())]
+        node_of = min(partial, key=lambda each: _worth(problem, each))
+        return _no_placement(problem, node_of, "it is proven that no placement holds every task")
+    candidates = [each for each in (problem.current, found.node_of, greedy) if each is not None]
+    node_of = min(map(problem.mend, candidates), key=lambda each: _worth(problem, each))
+    own = _bounded(problem, node_of, found, sound=sound) if found.searched else _not_searched(problem, node_of)
+    best = min([own, *others.values()], key=_order)
+    if best is own:
+        return own
+    name = next(name for name, plan in others.items() if plan is best)
+    said = f"the plan of {name}, nothing better was found: {best.explanation}"
+    kept = tuple(each for each in own.reasons if each.code == NOT_SEARCHED)
+    return attrs.evolve(best, bound=own.bound, explanation=said, reasons=(*kept, *best.reasons))
+
+
+def _holds(problem: Problem, node_of: NDArray[np.int64]) -> bool:
+    """Check whether a placement has every task, and overloads no node."""
+    return _worth(problem, node_of)[:2] == (0, 0)
+
+
+def _order(plan: Plan) -> tuple[bool, int, float, int]:
+    """Sort key of plans, the best is least."""
+    return plan.status is not Status.OK, plan.scores.unplaced, plan.scores.inter_node, plan.scores.nodes_used
+
+
+def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[int, int, int, int]:
+    """Sort key of placements: overloaded nodes, tasks without a node, traffic between nodes, nodes."""
+    used = np.zeros_like(problem.capacity)
+    placed = node_of >= 0
+    np.add.at(used, node_of[placed], problem.demand[placed])
+    over = int((used > problem.capacity).any(axis=1).sum())
+    return over, int((~placed).sum()), problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
+
+
+def _is_sound(problem: Problem) -> bool:
+    """Check that a bound on placements bounds all plans: that what runs breaks no limit, and that all is looked at.
+
+    A node or worker that is overloaded may stay so, and traffic is scored as it was measured.
+    """
+    request, heap = problem.request, defaultdict[tuple[Slot, int], float](float)
+    for task in np.flatnonzero(problem.current >= 0).tolist():
+        heap[request.assignment[problem.task_ids[task]], int(problem.topology[task])] += float(problem.heap[task])
+    shared = len({slot for slot, _ in heap}) < len(heap)
+    large = any(need > problem.heap_limit[topology] for (_, topology), need in heap.items())
+    runs = np.where(problem.current >= 0, problem.current, -1)
+    measured = problem.measured or not (request.metrics.tasks or request.metrics.flows or request.metrics.streams)
+    return measured and not shared and not large and _worth(problem, runs)[0] == 0
+
+
+def _not_searched(problem: Problem, node_of: NDArray[np.int64]) -> Plan:
+    """A plan that nothing was proved of, and a reason that says so."""
+    said = f"more than {CLASSES} different tasks: not searched"
+    plan = plan_within_limit(problem, node_of, said)
+    if plan.status is not Status.OK:
+        return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
+    message = f"more than {CLASSES} different tasks, and no search for better; ask for less"
+    return attrs.evolve(plan, reasons=(Reason(code=NOT_SEARCHED, subject="tasks", message=message),))
+
+
+def _bounded(problem: Problem, node_of: NDArray[np.int64], found: Placed, *, sound: bool) -> Plan:
+    said = "proven optimum" if found.proven and sound else "best found so far"
+    if problem.constraints is not None and not _reaches(problem, node_of, found):
+        # the search knows no constraints: its bound holds for all placements, those that they allow included
+        said = "best found so far, not proven: constraints are kept, but not searched"
+    elif problem.slowdown is not None and problem.slowdown.exceeded(node_of):
+        said = "best found so far, not proven: the limit on batches is kept, but not searched"
+    plan = plan_within_limit(problem, node_of, said)
+    if plan.status is not Status.OK:
+        return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
+    if not sound:
+        return plan
+    value = found.bound / problem.traffic.scale
+    reached = found.proven and plan.scores.inter_node <= value
+    return attrs.evolve(plan, bound=Bound(figure="inter_node", value=value, proven=reached))
+
+
+def _reaches(problem: Problem, node_of: NDArray[np.int64], found: Placed) -> bool:
+    """Check whether a placement of all tasks that keeps the constraints has no more traffic than a proven bound."""
+    return found.proven and bool((node_of >= 0).all()) and problem.traffic.inter_node(node_of) <= found.bound
+
+
+def _no_placement(problem: Problem, node_of: NDArray[np.int64], said: str) -> Plan:
+    """An infeasible plan whose first reason is what all nodes together lack, else what a task that is left lacks."""
+    plan = problem.plan(node_of, said)
+    if any(each.code == "move-limit" for each in plan.reasons):
+        return plan
+    first, *others = (*_lacking(problem), *plan.reasons)
+    first = attrs.evolve(first, message=f"{said}; {first.message}")
+    return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(first, *others))
+
+
+def _lacking(problem: Problem) -> tuple[Reason, ...]:
+    """The resource of which all tasks need more than all nodes have, the worst relative to that; else slots; if any."""
+    need, have = problem.demand.sum(axis=0), problem.capacity.sum(axis=0)
+    short = int(np.divide(need, have, out=np.where(need > 0, np.inf, 0.0), where=have > 0).argmax())
+    name, amount, whole = problem.resources[short], float(need[short]), float(have[short])
+    if amount > whole:
+        message = f"all tasks need {amount:g} {name}, all nodes have {whole:g}"
+        return (Reason(code="capacity", subject="tasks", message=message, resource=name, need=amount, have=whole),)
+    workers, slots = _fewest_workers(problem), int(problem.slots.sum())
+    if workers > slots:
+        message = f"all tasks need {workers} workers, all nodes have {slots} slots"
+        return (Reason(code="slots", subject="tasks", message=message, resource="slots", need=workers, have=slots),)
+    return ()
+
+
+def _fewest_workers(problem: Problem) -> int:
+    """Workers that all tasks need at least, whichever nodes they are on: as many as the sums of heaps fill."""
+    open_, count = ~problem.closed, len(problem.heap_limit)
+    heap = np.bincount(problem.topology[open_], weights=problem.heap[open_], minlength=count)
+    full = np.divide(heap, problem.heap_limit, out=np.zeros(len(heap)), where=problem.heap_limit > 0)
+    return int(np.maximum(np.ceil(full), np.bincount(problem.topology[open_], minlength=count) > 0).sum())

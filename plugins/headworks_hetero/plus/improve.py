@@ -1,0 +1,92 @@
+"""From a request to the plan of `hetero-plus`: the starts, and the local search from them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from headworks.toolbox.instance_counts import InstanceCounts
+from headworks_hetero.first_assignment import first_assignment
+from headworks_hetero.maximize_throughput import maximize_throughput
+from headworks_hetero.options import Options
+from headworks_hetero.planning import NO_PROFILES, NO_TUPLES, at_most, highest, steady
+from headworks_hetero.plus.exchange import exchange
+from headworks_hetero.plus.packing import packed
+from headworks_hetero.plus.search import search
+from headworks_hetero.plus.several_at_once import several_at_once
+from headworks_hetero.plus.start import first_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from headworks.model import Plan, Request
+    from headworks_hetero.graph import Graph
+    from headworks_hetero.options import PlusOptions
+
+    Counts = NDArray[np.int64]
+
+NO_LIMIT = "these tasks are where no rate costs anything: the highest rate of Algorithm 2 is planned"
+
+
+def improved(request: Request, options: PlusOptions) -> Plan:
+    """Plan with the best of Algorithm 2, of its several-at-once variant and of packing, and of a search from these.
+
+    Args:
+        request: The request.
+        options: First rate and budgets of the search.
+    """
+    instances = InstanceCounts.of(request)
+    if not len(instances.parts):
+        return instances.others(NO_PROFILES)
+    free, model = instances.free.clip(min=0.0), instances.profiled
+    if options.counts == "given":
+        return _exchanged(instances, options)
+    graph, misfit = first_assignment(instances, options.initial_rate, given=False)
+    # FirstAssignment looks at one component after another; what it overloads may fit elsewhere.
+    first = graph.counts if misfit is None and highest(graph) > 0 else first_tasks(instances)
+    if first is None:
+        said = f"the first assignment is over-utilised at {options.initial_rate:g} tuples/s"
+        if misfit is not None:
+            return instances.refuse(instances.no_machine(misfit))
+        return at_most(instances, graph.counts, said)
+    if not math.isfinite(model.max_factor(first, free)) or not model.spout_rate > 0:
+        return instances.plan(first, 1.0, NO_TUPLES)
+    starts = [first, *(each.counts for each in _grown(graph, options))] if misfit is None else [first]
+    known = max(model.max_factor(each, free) for each in starts)
+    better = packed(instances, known, request.seed, options.trials, options.max_tasks)
+    starts = starts if better is None else [*starts, better]
+    counts = search(instances, starts, request.seed, options.budget, options.max_tasks)
+    rate = model.max_factor(counts, free)
+    if not math.isfinite(rate):
+        return instances.plan(counts, max(known, 1.0), NO_LIMIT)
+    if not rate > 0:
+        return at_most(instances, counts, "no placement was found that leaves CPU for tuples")
+    return instances.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {known / rate:.1%} of the rate")
+
+
+def _exchanged(instances: InstanceCounts, options: PlusOptions) -> Plan:
+    """The plan with the numbers of tasks that there are: the first assignment, and exchanges with other machines."""
+    graph, misfit = first_assignment(instances, options.initial_rate, given=True)
+    if misfit is not None:
+        return instances.refuse(instances.no_machine(misfit))
+    if not steady(graph):
+        return instances.plan(graph.counts, 1.0, NO_TUPLES)
+    first = highest(graph)
+    if not first > 0:
+        return at_most(instances, graph.counts, "the first assignment is over-utilised")
+    counts = exchange(instances, graph.counts, int(graph.counts.sum()), given=True)
+    rate = instances.profiled.max_factor(counts, instances.free.clip(min=0.0))
+    return instances.plan(
+        counts, rate, f"{int(counts.sum())} tasks, as given; refined from {first / rate:.1%} of the rate"
+    )
+
+
+def _grown(graph: Graph, options: PlusOptions) -> Iterator[Graph]:
+    """The graphs of Algorithm 2 and of its several-at-once variant, where they have a stable state."""
+    reading = Options(initial_rate=options.initial_rate, max_tasks=options.max_tasks)
+    for found in (maximize_throughput(graph.copy(), reading).graph, several_at_once(graph.copy(), options)):
+        if found is not None:
+            yield found

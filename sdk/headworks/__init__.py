@@ -1,0 +1,105 @@
+"""Headworks: a pluggable scheduling SDK for stream processing.
+
+    >>> import headworks
+    >>> plan = headworks.plan("request.json", scheduler="dstorm")  # doctest: +SKIP
+
+Names are imported when they are first used: importing the package is cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headworks.api import Comparison, compare, plan, why, workload
+    from headworks.errors import (
+        DocumentError,
+        EngineEndedError,
+        EngineError,
+        HeadworksError,
+        OptionError,
+        PluginError,
+        UnknownPluginError,
+    )
+    from headworks.hooks import Description, Executor, Monitor, Scheduler, Verdict, hookimpl
+    from headworks.model import Observation, Plan, Receipt, Request
+    from headworks.model.evidence import Claim, Evidence, Improvement, Interval, Workload
+    from headworks.plugins.host import PluginHost
+    from headworks.problem import Problem
+
+_HOME = {
+    "Claim": "model.evidence",
+    "Comparison": "api",
+    "Description": "hooks",
+    "DocumentError": "errors",
+    "EngineEndedError": "errors",
+    "EngineError": "errors",
+    "Evidence": "model.evidence",
+    "Executor": "hooks",
+    "HeadworksError": "errors",
+    "Improvement": "model.evidence",
+    "Interval": "model.evidence",
+    "Monitor": "hooks",
+    "Observation": "model",
+    "OptionError": "errors",
+    "Plan": "model",
+    "PluginError": "errors",
+    "PluginHost": "plugins.host",
+    "Problem": "problem",
+    "Receipt": "model",
+    "Request": "model",
+    "Scheduler": "hooks",
+    "UnknownPluginError": "errors",
+    "Verdict": "hooks",
+    "Workload": "model.evidence",
+    "compare": "api",
+    "hookimpl": "hooks",
+    "plan": "api",
+    "why": "api",
+    "workload": "api",
+}
+
+__all__ = [
+    "Claim",
+    "Comparison",
+    "Description",
+    "DocumentError",
+    "EngineEndedError",
+    "EngineError",
+    "Evidence",
+    "Executor",
+    "HeadworksError",
+    "Improvement",
+    "Interval",
+    "Monitor",
+    "Observation",
+    "OptionError",
+    "Plan",
+    "PluginError",
+    "PluginHost",
+    "Problem",
+    "Receipt",
+    "Request",
+    "Scheduler",
+    "UnknownPluginError",
+    "Verdict",
+    "Workload",
+    "compare",
+    "hookimpl",
+    "plan",
+    "why",
+    "workload",
+]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]
+
+
+if not TYPE_CHECKING:  # a type checker knows the names above, and would take any other for one
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module 'headworks' has no attribute {name!r}")
+        return getattr(importlib.import_module(f"headworks.{_HOME[name]}"), name)

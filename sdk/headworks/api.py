@@ -1,0 +1,305 @@
+"""Functions that a program calls: plan one request with one scheduler, or compare several."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.documents import digest, loads, read, structure
+from headworks.errors import DocumentError, OptionError, PluginError, known_names
+from headworks.model import Bound, Plan, Request, Status
+from headworks.model.html import html_table
+from headworks.model.typed import check_types
+from headworks.plugins.guard import guarded
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.problem.why import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from headworks.problem.why import Why
+    from headworks.toolbox.cancel import Cancellation
+
+
+@attrs.frozen(kw_only=True)
+class Row:
+    """One scheduler in a comparison: its plan, and the seconds it took on this machine, checks included.
+
+    `gap` is how far it is from the comparison's bound, relative to it: 0.1 is 10 % more traffic between nodes, or 10 %
+    less throughput. None where the bound is 0 and it is not reached, or where the plan does not compare.
+    """
+
+    scheduler: str
+    plan: Plan
+    seconds: float
+    gap: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Comparison:
+    """Several schedulers on one request, in the order asked.
+
+    `bound` is the tightest that any of them found; proven if some plan reaches it.
+    """
+
+    request: str
+    rows: tuple[Row, ...]
+    bound: Bound | None = None
+
+    def _repr_html_(self) -> str:
+        """A table for a notebook, one row a scheduler."""
+        columns = ("scheduler", "status", "between nodes", "nodes", "fullest", "gap", "ms")
+        return html_table(columns, map(_cells, self.rows))
+
+
+def _cells(row: Row) -> tuple[object, ...]:
+    scores, gap = row.plan.scores, None if row.gap is None else f"{100 * row.gap:.1f}%"
+    figures = (f"{100 * scores.share:.1f}%", scores.nodes_used, f"{100 * scores.utilisation:.1f}%")
+    return row.scheduler, row.plan.label, *figures, gap, f"{1000 * row.seconds:.1f}"
+
+
+def plan(
+    request: Request | Mapping[str, Any] | str | Path,
+    scheduler: str,
+    *,
+    options: Mapping[str, Any] | None = None,
+    deadline: float | None = None,
+    max_moves: int | None = None,
+    seed: int | None = None,
+    host: PluginHost | None = None,
+    cancel: Cancellation | None = None,
+) -> Plan:
+    """Plan a request with the scheduler of a name.
+
+    Args:
+        request: A request, its document as plain data, the path of its file, or `PLUGIN:WORKLOAD`.
+        scheduler: Name of an installed scheduler.
+        options: The scheduler's options by name; text is converted.
+        deadline: Seconds to plan, instead of the request's own limit.
+        max_moves: Running tasks that may move, instead of the request's own limit.
+        seed: Instead of the request's own.
+        host: The plugins to use; all that are installed by default.
+        cancel: Ends a search early, with the best plan that it has.
+
+    Returns:
+        A plan; whether it is feasible is its status, never an exception.
+
+    Raises:
+        DocumentError: The request breaks its schema or contradicts itself.
+        PluginError: There is no such scheduler.
+        OptionError: An option is unknown or does not fit.
+    """
+    host = host or PluginHost.load()
+    asked = limited(load_request(request, host), deadline=deadline, max_moves=max_moves, seed=seed)
+    return host.schedule(scheduler, asked, options, cancellation=cancel)
+
+
+def why(
+    request: Request | Mapping[str, Any] | str | Path,
+    task: str,
+    scheduler: str,
+    *,
+    options: Mapping[str, Any] | None = None,
+    deadline: float | None = None,
+    host: PluginHost | None = None,
+) -> Why:
+    """Plan a request and find the reasons for one task's place: a row for each node; see `plan`.
+
+    Args:
+        request: The request, in any form that `plan` takes.
+        task: Id of the task, `TOPOLOGY/COMPONENT/INDEX`.
+        scheduler: Name of an installed scheduler.
+        options: The scheduler's options by name; text is converted.
+        deadline: Seconds to plan, instead of the request's own limit.
+        host: The plugins to use; all that are installed by default.
+
+    Raises:
+        DocumentError: The request breaks its schema or contradicts itself, or has no such task.
+        PluginError: There is no such scheduler.
+        OptionError: An option is unknown or does not fit.
+    """
+    host = host or PluginHost.load()
+    asked = limited(load_request(request, host), deadline=deadline)
+    return explain(asked, host.schedule(scheduler, asked, options), task)
+
+
+def compare(
+    request: Request | Mapping[str, Any] | str | Path,
+    schedulers: Iterable[str] | None = None,
+    *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    deadline: float | None = None,
+    host: PluginHost | None = None,
+) -> Comparison:
+    """Plan one request with several schedulers, all installed ones by default; see `plan`.
+
+    Args:
+        request: The request, in any form that `plan` takes.
+        schedulers: Names of the schedulers; all that are installed by default.
+        options: Options by name, of each scheduler by name.
+        deadline: Seconds to plan; None keeps the limit.
+        host: The plugins to choose from; all that are installed by default.
+
+    Raises:
+        DocumentError: The request breaks its schema or contradicts itself.
+        PluginError: There is no such scheduler.
+        OptionError: An option is unknown or does not fit, or is given for a scheduler that is not compared.
+    """
+    host = host or PluginHost.load()
+    asked = limited(load_request(request, host), deadline=deadline)
+    chosen = tuple(schedulers) if schedulers is not None else host.schedulers
+    strays = sorted(set(options or ()) - set(chosen))
+    if strays:
+        raise OptionError(f"options are given for {', '.join(strays)}, compared are {', '.join(chosen) or 'none'}")
+    Problem.of(asked)
+    rows = tuple(_row(host, name, asked, (options or {}).get(name)) for name in chosen)
+    bound = tightest([row.plan for row in rows])
+    rows = tuple(attrs.evolve(row, gap=gap_to(bound, row.plan)) for row in rows)
+    return Comparison(request=digest(asked), rows=rows, bound=bound)
+
+
+def tightest(plans: Iterable[Plan]) -> Bound | None:
+    """The bound that says most: a proven one, else the highest on traffic or the lowest on throughput."""
+    found = [plan.bound for plan in plans if plan.bound is not None]
+    return max(
+        found, key=lambda each: (each.proven, each.value * (-1 if each.figure == "throughput" else 1)), default=None
+    )
+
+
+def gap_to(bound: Bound | None, plan: Plan) -> float | None:
+    """Relative gap of a whole plan to a bound; see `Row.gap`.
+
+    Args:
+        bound: The bound, None if there is none.
+        plan: The plan.
+    """
+    if bound is None or plan.status is not Status.OK:
+        return None
+    if not plan.measured and plan.scores.utilisation > 1:  # it fits what was declared, the bound what was measured
+        return None
+    if bound.figure == "throughput":
+        reached = plan.scores.throughput
+        return None if reached is None or not bound.value else max(1 - reached / bound.value, 0.0)
+    if plan.parallelism:
+        return None
+    if not bound.value:
+        return 0.0 if not plan.scores.inter_node else None
+    return max(plan.scores.inter_node / bound.value - 1, 0.0)
+
+
+def _row(host: PluginHost, name: str, request: Request, options: Mapping[str, Any] | None) -> Row:
+    begin = time.perf_counter()
+    made = host.schedule(name, request, options)
+    return Row(scheduler=name, plan=made, seconds=time.perf_counter() - begin)
+
+
+def find_request(text: str, host: PluginHost) -> Request:
+    """The request that an argument of a command names.
+
+    Args:
+        text: The path of a request document, `-` for stdin, or `PLUGIN:WORKLOAD`.
+        host: Has the plugins whose workloads are meant.
+
+    Raises:
+        DocumentError: It is no file and no workload, or not a valid request.
+    """
+    if text == "-":
+        return loads(sys.stdin.buffer.read(), Request, source="standard input")
+    plugin, colon, name = text.partition(":")
+    if colon and not os.path.exists(text):  # noqa: PTH110 - a long text is no error here
+        if plugin in host:
+            return _workload(host, plugin, name)
+        if "/" not in plugin:
+            raise DocumentError(
+                "", f"{text} is no file, and no plugin is named {plugin!r}{_with_workloads(plugin, host)}"
+            )
+    return read(text, Request)
+
+
+def workload(name: str, *, host: PluginHost | None = None) -> Request:
+    """The request of a workload that a plugin names, such as `dstorm:linear`; `headworks workloads` lists them.
+
+    Args:
+        name: `PLUGIN:WORKLOAD`.
+        host: The plugins to choose from; all that are installed by default.
+
+    Raises:
+        DocumentError: The plugin has no such workload.
+        PluginError: There is no such plugin.
+    """
+    plugin, colon, rest = name.partition(":")
+    if not colon:
+        raise DocumentError("", f"{name!r} is not PLUGIN:WORKLOAD")
+    return _workload(host or PluginHost.load(), plugin, rest)
+
+
+def _with_workloads(plugin: str, host: PluginHost) -> str:
+    having = [name for name in host.having("headworks_evidence") if host.evidence(name).workloads]
+    return known_names(plugin, having)
+
+
+def _workload(host: PluginHost, plugin: str, name: str) -> Request:
+    known = {workload.name: workload for workload in host.evidence(plugin).workloads}
+    if name not in known:
+        raise DocumentError("", f"{plugin} has no workload {name!r}{known_names(name, known)}")
+    with guarded(plugin, f"workload {name}"):
+        made = known[name].build()
+    if not isinstance(made, Request):
+        raise PluginError(f"{plugin}: workload {name} is of type {type(made).__name__}, not Request")
+    return made
+
+
+def load_request(request: Request | Mapping[str, Any] | str | Path, host: PluginHost | None = None) -> Request:
+    """A request from whatever form it has; see `plan`.
+
+    Args:
+        request: The request, its document, the path of its file, or a workload.
+        host: Has the plugins whose workloads are meant.
+
+    Raises:
+        DocumentError: It is none of these, or not a valid request.
+    """
+    if isinstance(request, Request):
+        check_types(request, Request)
+        return request
+    if isinstance(request, str) and request != "-":
+        return find_request(request, host or PluginHost.load())
+    if isinstance(request, str | Path):
+        return read(request, Request)
+    if isinstance(request, Mapping):
+        return structure(dict(request), Request)
+    raise DocumentError("", f"a {type(request).__name__} is no request, nor a document, a path or PLUGIN:WORKLOAD")
+
+
+def limited(
+    request: Request,
+    *,
+    deadline: float | None = None,
+    max_moves: int | None = None,
+    slowdown: float | None = None,
+    seed: int | None = None,
+) -> Request:
+    """The request with some of its limits replaced.
+
+    Args:
+        request: The request.
+        deadline: Seconds to plan; None keeps the limit.
+        max_moves: Running tasks that may move; None keeps the limit.
+        slowdown: Times as long as by the engine's own scheduler that a batch may take; None keeps the limit.
+        seed: Seed; None keeps the request's.
+    """
+    limits = request.limits
+    if deadline is not None:
+        limits = attrs.evolve(limits, deadline=deadline)
+    if max_moves is not None:
+        limits = attrs.evolve(limits, max_moves=max_moves)
+    if slowdown is not None:
+        limits = attrs.evolve(limits, slowdown=slowdown)
+    return attrs.evolve(request, limits=limits, seed=request.seed if seed is None else seed)

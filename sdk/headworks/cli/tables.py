@@ -1,0 +1,148 @@
+"""Plans and comparisons as tables of a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from headworks.cli.output import table
+from headworks.model.plan import STARVED
+from headworks.report.constraints import CONSTRAINT_COLUMNS, constraint_rows
+from headworks.report.format import bound_text, comparison_cells, percent, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from headworks.api import Comparison, Row
+    from headworks.model import Move, Plan, Request
+
+SHOWN_MOVES = 12
+SHOWN_REASONS = 8
+
+
+def comparison_table(comparison: Comparison, request: Request) -> Any:
+    """Table of one row a scheduler; throughput and gap where they are known.
+
+    Args:
+        comparison: Plans of several schedulers.
+        request: The request that they were made for.
+    """
+    unit = comparison.rows[0].plan.scores.unit if comparison.rows else "tuples/s"
+    tasks = sum(part.parallelism for topology in request.topologies for part in topology.components)
+    columns, cells = comparison_cells(comparison)
+    rows = [(row.scheduler, row.plan.label, *more) for row, more in zip(comparison.rows, cells, strict=True)]
+    title = f"{tasks:,} tasks on {len(request.cluster.nodes):,} nodes, traffic in {unit}"
+    if said := bound_text(comparison.bound):
+        title += f"; {said}"
+    return table(title, ("scheduler", "status", *columns), rows, numbers=columns, whole=("status",))
+
+
+def summary_table(names: Sequence[str], comparisons: Sequence[Comparison]) -> Any:
+    """Table of one row a scheduler over several requests: plans that are ok, and means over these.
+
+    Args:
+        names: Names of the requests.
+        comparisons: Plans for each of them, in the same order.
+    """
+    by_name: dict[str, list[Row]] = {}
+    for comparison in comparisons:
+        for row in comparison.rows:
+            by_name.setdefault(row.scheduler, []).append(row)
+    columns = ("ok", "between nodes", "gap", "largest gap", "compared", "plan ms")
+    rows = [(name, *_mean_cells(rows)) for name, rows in by_name.items()]
+    return table(f"{len(names)} requests: means over the plans that are ok", ("scheduler", *columns), rows, columns)
+
+
+def _mean_cells(rows: list[Row]) -> tuple[str, ...]:
+    done = [row for row in rows if row.plan.status == "ok"]
+    gaps = [row.gap for row in done if row.gap is not None]
+    shares = [row.plan.scores.share for row in done]
+    return (
+        f"{len(done)} of {len(rows)}",
+        percent(sum(shares) / len(shares)) if shares else "-",
+        percent(sum(gaps) / len(gaps)) if gaps else "-",
+        percent(max(gaps)) if gaps else "-",
+        f"{len(gaps)}",
+        f"{1000 * sum(row.seconds for row in rows) / len(rows):,.1f}",
+    )
+
+
+def plan_tables(plan: Plan, request: Request) -> list[Any]:
+    """Tables of a plan: its figures, the constraints where there are any, and the moves.
+
+    Args:
+        plan: The plan.
+        request: The request that it was made for.
+    """
+    scores = plan.scores
+    rows = [
+        ("status", status_text(plan)),
+        ("scheduler", f"{plan.provenance.scheduler} {plan.provenance.version}"),
+        ("traffic between nodes", f"{percent(scores.share)} ({quantity(scores.inter_node)} {scores.unit})"),
+        ("nodes used", f"{scores.nodes_used} of {len(request.cluster.nodes)}"),
+        ("workers", scores.workers),
+        ("fullest node", percent(scores.utilisation)),
+        ("cost per hour", quantity(scores.cost, 4)),
+        ("tasks", ", ".join(f"{name} {count}" for name, count in plan.parallelism.items())),
+        ("input rate", "" if plan.input_rate is None else f"{quantity(plan.input_rate)} tuples/s"),
+        ("throughput at most", "" if scores.throughput is None else f"{quantity(scores.throughput)} tuples/s"),
+        ("bound", bound_text(plan.bound)),
+        ("running tasks that move", scores.moves),
+        ("penalty of soft constraints", quantity(scores.penalty) if scores.penalty else ""),
+        ("explanation", plan.explanation),
+    ]
+    tables = [table("", ("figure", "value"), [row for row in rows if row[1] not in ("", "-")])]
+    tables += constraint_tables(request, {"": plan})
+    if plan.moves:
+        tables.append(moves_table(plan))
+    return tables
+
+
+def constraint_tables(request: Request, plans: Mapping[str, Plan]) -> list[Any]:
+    """Table of the constraints and the plans that break them; none where a request has no constraints.
+
+    Args:
+        request: The request.
+        plans: Plans for it, by a name; a single one needs none.
+    """
+    rows = constraint_rows(request, plans)
+    return [table(f"{len(rows)} constraints", CONSTRAINT_COLUMNS, rows)] if rows else []
+
+
+def status_text(plan: Plan) -> str:
+    """The status; which topologies get nothing, where the scheduler starves some on purpose."""
+    if not plan.starves:
+        return plan.label
+    return f"starves {', '.join(sorted({each.subject for each in plan.reasons if each.code == STARVED}))}"
+
+
+def moves_table(plan: Plan) -> Any:
+    """Table of moves; those of one component between the same nodes share a line."""
+    count = Counter(_line(move) for move in plan.moves)
+    lines = [(kind, component, source, target, number) for (kind, component, source, target), number in count.items()]
+    if len(lines) > SHOWN_MOVES:
+        hidden = sum(line[4] for line in lines[SHOWN_MOVES:])
+        lines = [
+            *lines[:SHOWN_MOVES],
+            ("...", f"{len(lines) - SHOWN_MOVES:,} more lines, all with --json", "", "", hidden),
+        ]
+    title = f"{len(plan.moves):,} moves"
+    return table(title, ("move", "component", "from", "to", "tasks"), lines, numbers=("tasks",))
+
+
+def _line(move: Move) -> tuple[str, str, str, str]:
+    component = move.task.rpartition("/")[0]
+    return (
+        str(move.kind),
+        component,
+        move.source.node if move.source else "",
+        move.target.node if move.target else "",
+    )
+
+
+def reasons(plan: Plan) -> list[str]:
+    """Lines of the reasons why a plan is not OK."""
+    lines = [reason.message for reason in plan.reasons[:SHOWN_REASONS]]
+    if len(plan.reasons) > SHOWN_REASONS:
+        lines.append(f"... and {len(plan.reasons) - SHOWN_REASONS} more reasons")
+    return lines

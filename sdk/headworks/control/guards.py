@@ -1,0 +1,350 @@
+"""Guards against thrashing of the control loop: cool-down, least gain, backoff, rollback of plans that did harm.
+
+Pure functions of what a round sees and of what is remembered of the rounds before it; the loop acts on their answers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+import numpy as np
+
+from headworks.control.repeated import Repeated, count_again
+from headworks.model import FrozenMap, Slot
+from headworks.problem import Problem
+from headworks.problem.amounts import STEP
+from headworks.problem.score import score
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headworks.control.round import Round
+    from headworks.hooks import Verdict
+    from headworks.model import Plan, Request, Scores
+
+Goal = Literal["traffic", "nodes", "cost", "utilisation", "latency", "throughput"]
+"""What a plan may be judged by. traffic: the share that goes between nodes; nodes, cost, utilisation: as in `Scores`;
+latency: the largest of any topology; throughput: completed over offered, in sum. More is better of the last alone."""
+
+PREDICTED: tuple[Goal, ...] = ("traffic", "nodes", "cost", "utilisation")
+"""Goals that the scores of a plan foretell."""
+REGRETS = 8
+"""Undone assignments that are remembered."""
+LEAST_GAIN = 0.01
+"""Gain that a plan of a traffic-aware scheduler has to have where no other is asked. Rates that were measured differ by
+as much from one window to the next, and on Storm each move restarts two workers; a smaller one moves tasks for noise,
+a larger one leaves traffic between nodes that could be had."""
+COOLDOWN = 30.0
+"""Seconds of the cool-down by default: half the time between two rounds, so that a plan that holds delays none, and a
+failure skips the next. On Storm tuples go to old places for up to 20 s after a move. With less, plans are made on
+figures from before it."""
+DOUBLINGS = 6
+"""The cool-down doubles with every failure in a row, at most so often."""
+
+
+@attrs.frozen(kw_only=True)
+class Guards:
+    """Thresholds of the guards. Each field is a setting (`headworks.control.settings`), and its `help` says what it
+    does.
+    """
+
+    cooldown: float = attrs.field(
+        default=COOLDOWN,
+        metadata={
+            "help": "Seconds after acting in which no plan is carried out; twice as long after each failure in a row.",
+            "least": 0,
+        },
+    )
+    gain: float | None = attrs.field(
+        default=None,
+        metadata={
+            "name": "min_gain",
+            "help": "Least gain of a plan over what runs, in the goal or else in any figure: of traffic as a share of "
+            f"all traffic, else relative. By default 0, but {LEAST_GAIN:g} for schedulers that are traffic-aware.",
+            "least": 0,
+            "most": 1,
+        },
+    )
+    goal: Goal | None = attrs.field(default=None, metadata={"help": "Undo a plan after which this got worse."})
+    worse: float = attrs.field(default=0.1, metadata={"help": "Relative loss in the goal that is borne.", "least": 0})
+    settle: int = attrs.field(default=1, metadata={"help": "Rounds before a plan is judged.", "least": 1})
+    reassert: int = attrs.field(
+        default=3, metadata={"help": "How often to ask again while tasks are not where asked.", "least": 0}
+    )
+    give_up: int = attrs.field(
+        default=3,
+        metadata={
+            "help": "Equal failures in a row after which what runs stays until nodes, topologies or priorities change.",
+            "least": 1,
+        },
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Trial:
+    """A plan that was carried out and waits to be judged: its round, the goal before it, and what undoes it."""
+
+    round: int
+    before: float | None
+    asked: FrozenMap[str, Slot]
+    undo: FrozenMap[str, Slot]
+    undo_parallelism: FrozenMap[str, int] = FrozenMap()
+
+
+@attrs.frozen(kw_only=True)
+class Memory:
+    """State of the guards between two rounds.
+
+    Attributes:
+        acted: When the engine was last told something, seconds of the loop's clock; None: never.
+        failures: Rounds in a row that acted and failed.
+        asked: The assignment that was last asked for, empty when there is none to insist on.
+        tries: How often it was asked for again.
+        trial: The plan that is to be judged.
+        regrets: Assignments that were undone, latest last.
+        repeated: The same failure in a row.
+    """
+
+    acted: float | None = None
+    failures: int = 0
+    repeated: Repeated = attrs.field(factory=Repeated)
+    asked: FrozenMap[str, Slot] = FrozenMap()
+    tries: int = 0
+    trial: Trial | None = None
+    regrets: tuple[FrozenMap[str, Slot], ...] = ()
+
+
+def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memory:
+    """Memory after a round that ended at `now`.
+
+    Args:
+        memory: State after the round before.
+        done: The round.
+        guards: Thresholds of the guards.
+        now: Time in seconds, on the clock of the loop.
+    """
+    # A round that failed with a request and without a plan is one whose way back raised.
+    if done.receipt is None and not (done.outcome == "failed" and done.request is not None):
+        return memory
+    if done.outcome in ("executed", "asserted"):
+        # What is to be judged is no success yet: a plan that is undone each time would count as one each time.
+        judging = guards.goal is not None and done.outcome == "executed"
+        failures, repeated = (memory.failures, memory.repeated) if judging else (0, Repeated())
+    else:
+        failures, repeated = memory.failures + 1, count_again(memory.repeated, done)
+    memory = attrs.evolve(memory, repeated=repeated)
+    if done.outcome == "undone":
+        regrets = memory.regrets if memory.trial is None else (*memory.regrets, memory.trial.asked)[-REGRETS:]
+        return Memory(acted=now, failures=failures, regrets=regrets, repeated=repeated)
+    if done.outcome in ("failed", "rolled-back") or done.plan is None or done.receipt is None:
+        return attrs.evolve(memory, acted=now, failures=failures, asked=FrozenMap(), tries=0, trial=None)
+    if not done.plan.provenance.scheduler:  # the loop's own reminder
+        tries = memory.tries + 1 if done.outcome == "missed" else 0
+        return attrs.evolve(memory, acted=now, failures=failures, tries=tries)
+    return Memory(
+        acted=now,
+        failures=failures,
+        asked=done.plan.assignment,
+        trial=_trial(done, guards),
+        regrets=memory.regrets,
+        repeated=repeated,
+    )
+
+
+def _trial(done: Round, guards: Guards) -> Trial | None:
+    if guards.goal is None or done.plan is None or done.receipt is None or done.request is None:
+        return None
+    return Trial(
+        round=done.number,
+        before=measure(done.request, guards.goal),
+        asked=done.plan.assignment,
+        undo=done.receipt.undo,
+        undo_parallelism=done.receipt.undo_parallelism,
+    )
+
+
+def measure(request: Request, goal: Goal) -> float | None:
+    """The goal as it was measured on what runs; None if it was not, or some task runs nowhere.
+
+    Args:
+        request: The request.
+        goal: Figure that the loop improves.
+    """
+    if goal in PREDICTED:
+        scores = running(request)
+        known = not scores.unplaced and (goal != "traffic" or bool(request.metrics.flows or request.metrics.streams))
+        return _predicted(scores, goal) if known else None
+    samples = request.metrics.topologies
+    if goal == "latency":
+        return max((each.latency for each in samples if each.latency is not None), default=None)
+    pairs = [(each.throughput, each.offered) for each in samples if each.throughput is not None and each.offered]
+    return _ratio(sum(done for done, _ in pairs), sum(offered or 0.0 for _, offered in pairs))
+
+
+def running(request: Request) -> Scores:
+    """Scores of the assignment that runs."""
+    problem = Problem.of(request)
+    live = zip(problem.task_ids, problem.current.tolist(), strict=True)
+    return score(problem, FrozenMap({task: request.assignment[task] for task, node in live if node >= 0}))
+
+
+def interval_reason(verdict: Verdict, memory: Memory, *, now: float) -> str:
+    """Reason not to ask for a plan yet, "" to ask for it now: the scheduling interval has not passed.
+
+    Args:
+        verdict: What the scheduler's analysis said, and the interval that it asks for.
+        memory: State after the round before.
+        now: Time in seconds, on the clock of the loop.
+    """
+    passed = None if memory.acted is None else now - memory.acted
+    if passed is None or passed >= verdict.interval:
+        return ""
+    why = "; ".join((verdict.state, *verdict.reasons))
+    return f"scheduling interval: {verdict.interval - passed:.0f} of {verdict.interval:g} s are left ({why})"
+
+
+def wait_reason(
+    request: Request, plan: Plan, guards: Guards, memory: Memory, *, now: float, traffic_aware: bool = False
+) -> str:
+    """Reason to wait with a plan, "" to carry it out now.
+
+    A plan that gives a place to a task without one is not held back. No gain is asked of one that relieves an overload,
+    nor of one that starves a topology on purpose: its goal is priority. Where no gain is named (`LEAST_GAIN`), one that
+    needs fewer nodes or less money is consolidation, and goes on too; and a scheduler without the promise to lessen
+    traffic has goals that no figure may show, so that none is asked of it.
+
+    Args:
+        request: The request.
+        plan: The plan.
+        guards: Thresholds of the guards.
+        memory: State after the round before.
+        now: Time in seconds, on the clock of the loop.
+        traffic_aware: Whether the scheduler promises to put less traffic between nodes.
+    """
+    before = running(request)
+    # A task without a slot does no work at all: no cool-down and no least gain may keep it waiting.
+    if before.unplaced > plan.scores.unplaced:
+        return ""
+    if plan.assignment in memory.regrets:
+        return f"the same assignment made things worse before and was undone; {len(plan.moves)} moves are not made"
+    # Exponential backoff: the pause doubles with each failure in a row, up to `DOUBLINGS` times.
+    pause = guards.cooldown * 2 ** min(memory.failures, DOUBLINGS)
+    if memory.acted is not None and now - memory.acted < pause:
+        return f"cool-down: {pause - (now - memory.acted):.0f} of {pause:g} s are left, {len(plan.moves)} moves wait"
+    least = guards.gain if guards.gain is not None else _least_gain(request) * traffic_aware
+    gained = gain(before, plan.scores, guards.goal)
+    if gained >= least or least <= 0 or plan.starves or _relieves(request, plan):
+        return ""
+    if guards.gain is None and _consolidates(before, plan.scores, guards.goal):
+        return ""
+    return f"the plan gains {gained:.1%} and at least {least:.1%} are asked; {len(plan.moves)} moves wait"
+
+
+def gain(before: Scores, after: Scores, goal: Goal | None = None) -> float:
+    """Gain of `after` over `before`: in the goal, or in the figure that gains most.
+
+    That of traffic is a share of all traffic, for a small share halved is little; the others are relative.
+
+    Args:
+        before: Scores before the plan.
+        after: Scores after it.
+        goal: Figure that the loop improves.
+    """
+    # A goal that no plan predicts (latency) is stood in for by the best of those that it does.
+    goals = (goal,) if goal in PREDICTED else PREDICTED
+    triples = [(each, _predicted(before, each), _predicted(after, each)) for each in goals]
+    gains = [old - new if each == "traffic" else 1 - new / old for each, old, new in triples if old and new is not None]
+    return max(gains, default=0.0)
+
+
+def _least_gain(request: Request) -> float:
+    """`LEAST_GAIN`, or as much of it as a move limit lets of the tasks move: further rounds go on from there."""
+    limit, runs = request.limits.max_moves, len(request.assignment)
+    return LEAST_GAIN if limit is None or limit >= runs else LEAST_GAIN * limit / runs
+
+
+def _relieves(request: Request, plan: Plan) -> bool:
+    """Check whether nodes are overloaded, and by less under the plan."""
+    problem = Problem.of(request)
+    before = _overload(problem, problem.current)
+    return before > 0 and _overload(problem, problem.node_of(plan.assignment)) < before
+
+
+def _overload(problem: Problem, node_of: NDArray[np.int64]) -> float:
+    """Amounts that tasks need beyond the capacity of their nodes, in sum, as parts of that capacity."""
+    beyond = np.maximum(problem.used(node_of) - problem.capacity, 0.0)
+    return float((beyond / np.maximum(problem.capacity, STEP)).sum())
+
+
+def _consolidates(before: Scores, after: Scores, goal: Goal | None) -> bool:
+    """Check for fewer nodes or less cost, unless the goal is another."""
+    pairs = [(_predicted(before, each), _predicted(after, each)) for each in ("nodes", "cost") if goal in (None, each)]
+    return any(old is not None and new is not None and new < old for old, new in pairs)
+
+
+def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: int) -> str:
+    """Reason to roll the last plan back in round `number`, "" to keep it.
+
+    Args:
+        request: The request.
+        guards: Thresholds of the guards.
+        memory: State after the round before.
+        number: Number of the round.
+    """
+    trial = memory.trial
+    if trial is None or guards.goal is None or number < trial.round + guards.settle:
+        return ""
+    now = measure(request, guards.goal)
+    if trial.before is None or now is None:
+        return ""
+    lost = trial.before - now if guards.goal == "throughput" else now - trial.before
+    if lost <= guards.worse * max(abs(trial.before), 1e-9):
+        return ""
+    return f"{guards.goal} went from {trial.before:.4g} to {now:.4g} after round {trial.round}"
+
+
+def judged(guards: Guards, memory: Memory, *, number: int) -> Memory:
+    """Memory once the trial was judged in round `number`.
+
+    Args:
+        guards: Thresholds of the guards.
+        memory: State after the round before.
+        number: Number of the round.
+    """
+    due = memory.trial is not None and number >= memory.trial.round + guards.settle
+    return attrs.evolve(memory, trial=None, failures=0, repeated=Repeated()) if due else memory
+
+
+def asked_again(request: Request, guards: Guards, memory: Memory) -> list[int]:
+    """Node of each task when what was asked before is asked again; empty if there is nothing to insist on.
+
+    Tasks whose node is gone, and tasks that are new, stay where they run; while one of them runs nowhere it is the
+    scheduler's turn.
+
+    Args:
+        request: The request.
+        guards: Thresholds of the guards.
+        memory: State after the round before.
+    """
+    if not memory.asked or memory.tries >= guards.reassert:
+        return []
+    problem = Problem.of(request)
+    wanted, current = problem.node_of(memory.asked), problem.current
+    node_of = np.where(wanted >= 0, wanted, current)
+    astray = (node_of != current) & (current >= 0)
+    return list(map(int, node_of)) if astray.any() and (node_of >= 0).all() else []
+
+
+def _predicted(scores: Scores, goal: Goal) -> float | None:
+    figures: dict[str, float | None] = {
+        "traffic": scores.share,
+        "nodes": float(scores.nodes_used),
+        "cost": scores.cost,
+        "utilisation": scores.utilisation,
+    }
+    return figures[goal]
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

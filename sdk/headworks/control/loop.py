@@ -1,0 +1,364 @@
+"""The control loop around a scheduler: monitor, analyse, plan, validate, execute, verify, record (MAPE-K).
+
+One round at a time. What to do is decided by pure functions of this module; the class acts. A round never raises
+for what a plugin or an engine did: it says so in its record, and what runs goes on running.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from headworks.control.arrival import compare_assignments, without_missing_tasks
+from headworks.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
+from headworks.control.counts import Counts
+from headworks.control.draining import Draining
+from headworks.control.guards import (
+    Guards,
+    Memory,
+    asked_again,
+    interval_reason,
+    judged,
+    regret_reason,
+    remember,
+    wait_reason,
+)
+from headworks.control.journal import NoJournal
+from headworks.control.knowledge import KnowledgeFile
+from headworks.control.priorities import Priorities
+from headworks.control.repeated import given_up_reason
+from headworks.control.round import Outcome, Round
+from headworks.documents import unstructure
+from headworks.errors import DocumentError, EngineEndedError, HeadworksError
+from headworks.model import Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Status, Undrained
+from headworks.model.rescale import rescale_differences
+from headworks.model.validate import check_request
+from headworks.problem import Problem
+
+if TYPE_CHECKING:
+    from headworks.control.journal import Journal
+    from headworks.hooks import Verdict
+    from headworks.plugins.host import PluginHost
+
+LOG = logging.getLogger("headworks.loop")
+Isolation = Literal["auto", "thread", "process"]
+"""Place where a scheduler is asked."""
+
+
+@attrs.frozen(kw_only=True)
+class Control:
+    """Settings of a loop: plugins, their options, limits and guards."""
+
+    scheduler: str
+    engine: str
+    options: Mapping[str, Any] = FrozenMap()
+    limits: Limits = Limits()
+    window: float = attrs.field(default=10.0, metadata={"help": "Seconds to measure.", "least": 0.1})
+    seed: int = 0
+    shadow: bool = attrs.field(default=False, metadata={"help": "Plan and report, never act."})
+    guards: Guards = Guards()
+    knowledge: Path | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "Plan with the profiles and demands of this file or folder of the pipeline, read when it changes.",
+            "takes": "a file or folder that is there",
+            "metavar": "DIR|FILE",
+        },
+    )
+    priorities: str | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "Ask this plugin, such as manager, for priorities, desired and minimum nodes before each round.",
+            "metavar": "NAME[:ADDRESS]",
+        },
+    )
+    drain: float | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "Pause topologies whose tasks move until they are empty, for so many seconds at most.",
+            "above": 0,
+            "metavar": "SECONDS",
+        },
+    )
+    undrained: Undrained = attrs.field(
+        default="keep",
+        metadata={
+            "help": "What follows if they are not: wait on, keep the old allocation, or force the change.",
+            "takes": "wait, keep or force",
+            "metavar": "wait|keep|force",
+        },
+    )
+    isolation: Isolation = attrs.field(
+        default="auto",
+        metadata={
+            "help": "Ask the scheduler in a thread, or in a process that is ended at the deadline; "
+            "auto is a process inside an application and beside Nimbus.",
+            "takes": "auto, thread or process",
+            "metavar": "auto|thread|process",
+        },
+    )
+    fleet: Fleet | None = attrs.field(
+        default=None,
+        metadata={
+            "name": "elastic",
+            "help": "Give empty nodes back and ask for more, within these bounds.",
+            "takes": "a range of nodes: expected MIN:MAX such as 1:4",
+            "metavar": "MIN:MAX",
+        },
+    )
+
+
+def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool, kept: bool = True) -> tuple[Outcome | None, str]:
+    """Outcome and reason of a plan that is not to be carried out, (None, "") of one that is.
+
+    Args:
+        plan: The plan.
+        objections: Objections of reviewing plugins.
+        shadow: Whether plans are recorded and not carried out.
+        kept: Whether the tasks of a plan without moves stay where they are by themselves.
+    """
+    if plan.status is not Status.OK and not plan.starves:
+        return "held", "; ".join(reason.message for reason in plan.reasons[:3])
+    if not plan.moves and (kept or shadow):
+        return "unchanged", "every task is where it should be"
+    if objections:
+        return "vetoed", "; ".join(objections)
+    if shadow:
+        return "unchanged", f"shadow: {len(plan.moves)} moves are not carried out"
+    return None, ""
+
+
+class Loop:
+    """Runs rounds against one engine."""
+
+    def __init__(
+        self,
+        host: PluginHost,
+        control: Control,
+        target: Any,
+        journal: Journal | None = None,
+        *,
+        keep: Callable[[Observation], None] | None = None,
+        counts: Callable[[], Mapping[str, int]] = dict,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Remember what to use; nothing is called yet.
+
+        Args:
+            host: Has the plugins that are named in `control`.
+            control: What to do, and how patiently.
+            target: The engine's handle.
+            journal: Where rounds are recorded.
+            keep: Is given every observation, and raises nothing.
+            counts: Reads what the adapter counts beside the rounds; see `headworks.control.counts`.
+            clock: Tells seconds for the guards.
+
+        Raises:
+            DocumentError: `control.knowledge` is not there.
+            PluginError: The plugin that `control.priorities` names is not there, or `control.drain` asks for what it
+                or the engine cannot do.
+        """
+        self._host = host
+        self._keep = keep
+        self._control = control
+        self._target = target
+        self._journal = journal or NoJournal()
+        self._clock = clock
+        self._number = 0
+        self._unwritten = 0
+        self._counts = Counts(counts)
+        self._knowledge = KnowledgeFile(control.knowledge)
+        self._priorities = Priorities(host, control.priorities)
+        drain = None if control.drain is None or control.shadow else Drain(control.drain, control.undrained)
+        self._draining = Draining(host, control.engine, target, control.priorities, drain)
+        self._memory = Memory()
+        self._notes: tuple[str, ...] = ()
+        self._seen = Observation()
+        self._nodes = FleetMemory()
+
+    def round(self, *, replan: bool = False) -> Round:
+        """Do one round and record it; where the journal cannot be written, a note says so, and the next round comes.
+
+        Args:
+            replan: Plan even when the scheduler's own analysis sees no need.
+        """
+        self._number += 1
+        self._notes = ()
+        done = self._counts.add(self._scale(self._attempt(replan=replan)))
+        self._memory = remember(self._memory, done, self._control.guards, now=self._clock())
+        record = unstructure(done)
+        try:
+            self._journal.append(record)
+        except DocumentError as error:
+            self._unwritten += 1
+            done = attrs.evolve(done, notes=(*done.notes, f"{error}; {self._unwritten} rounds are not in it"))
+        for failure in self._host.on_round(record):
+            LOG.warning("%s", failure)
+        return done
+
+    def _attempt(self, *, replan: bool) -> Round:
+        control = self._control
+        try:
+            self._notes += self._draining.recover()
+        except Exception as error:  # noqa: BLE001 - a priority manager is a plugin, the loop outlives it
+            return self._end("held", f"a change that was begun could not be ended: {_say(error)}")
+        try:
+            seen = self._observe()
+        except EngineEndedError as error:
+            return self._end("ended", str(error))
+        except Exception as error:  # noqa: BLE001 - so is a monitor
+            return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
+        try:
+            observation = self._priorities.complete(seen)
+        except Exception as error:  # noqa: BLE001 - so is a priority manager; what runs goes on running
+            return self._end("held", f"priorities are not known: {_say(error)}")
+        self._notes += observation.notes[len(seen.notes) :]
+        return self._decide(observation, replan=replan)
+
+    def _decide(self, observation: Observation, *, replan: bool) -> Round:
+        control = self._control
+        try:
+            request = Request.of(observation, limits=control.limits, seed=control.seed)
+            check_request(request)
+        except Exception as error:  # noqa: BLE001 - what a monitor saw may contradict itself
+            return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
+        if (done := self._look_back(request)) is not None:
+            return done
+        try:
+            verdict = self._host.analyse(control.scheduler, observation, control.options)
+        except Exception as error:  # noqa: BLE001 - so is a scheduler
+            return self._end("held", _say(error))
+        if not (verdict.replan or replan):
+            return self._end(
+                "quiet", "; ".join(verdict.reasons) or f"{control.scheduler} sees no need", verdict=verdict
+            )
+        if not replan and (wait := interval_reason(verdict, self._memory, now=self._clock())):
+            return self._end("quiet", wait, verdict=verdict)
+        return self._plan(request, verdict)
+
+    def _scale(self, done: Round) -> Round:
+        """Add or drain nodes after a round that saw the engine."""
+        fleet, engine = self._control.fleet, self._control.engine
+        if fleet is None or self._control.shadow or done.outcome in ("failed", "ended"):
+            return done
+        self._nodes = watch(self._nodes, self._seen)
+        wanted = scale(done, self._seen, self._nodes, fleet)
+        notes = (*done.notes, f"nodes: {wanted.why}") if wanted.why else done.notes
+        if not wanted.add and not wanted.drain:
+            return attrs.evolve(done, notes=notes)
+        try:
+            receipt = self._host.scale(engine, self._target, add=wanted.add, drain=wanted.drain)
+        except Exception as error:  # noqa: BLE001 - an executor
+            return attrs.evolve(done, notes=(*notes, f"nodes could not be changed: {_say(error)}"))
+        if wanted.drain and receipt.done:
+            self._nodes = gave_back(self._nodes, self._seen)
+        said = tuple(f"{step.action} {step.subject}: {step.message or 'done'}" for step in receipt.steps)
+        return attrs.evolve(done, notes=(*notes, *said), scaling=receipt)
+
+    def _look_back(self, request: Request) -> Round | None:
+        """Undo an earlier plan that made things worse, or insist on it where tasks left it; None: plan as usual."""
+        guards = self._control.guards
+        if why := regret_reason(request, guards, self._memory, number=self._number):
+            return self._take_back(request, why)
+        self._memory = judged(guards, self._memory, number=self._number)
+        node_of = asked_again(request, guards, self._memory)
+        if not node_of:
+            return None
+        plan = Problem.of(request).plan(node_of, "asked again: tasks were not where they had been asked")
+        if plan.status is not Status.OK or not plan.moves:  # they cannot go back, or may not move by now
+            return None
+        outcome, message = judge(plan, (), shadow=self._control.shadow)
+        if outcome is not None:
+            return self._end(outcome, message, request=request, plan=plan)
+        return self._act(plan, {"request": request, "plan": plan}, done="asserted")
+
+    def _take_back(self, request: Request, why: str) -> Round:
+        trial = self._memory.trial
+        receipt = Receipt(undo=trial.undo, undo_parallelism=trial.undo_parallelism) if trial else Receipt()
+        after = {**request.assignment, **receipt.undo}
+        host, engine, target = self._host, self._control.engine, self._target
+        try:
+            undone = self._draining.execute(request, after, lambda: host.rollback(engine, target, receipt))
+        except Exception as error:  # noqa: BLE001 - an executor
+            return self._end("failed", f"{why}; and taking it back failed: {_say(error)}", request=request)
+        return self._end("undone" if undone.done else "failed", why, request=request, receipt=undone)
+
+    def _plan(self, request: Request, verdict: Verdict) -> Round:
+        control = self._control
+        try:
+            plan = self._host.schedule(control.scheduler, request, control.options)
+            rescales = any(rescale_differences(plan, request.topologies))
+            kept = bool(plan.moves) or self._host.keeps(control.engine, self._target, plan)
+            # Numbers of tasks that the engine leaves as they are make no move, and would be passed over in silence.
+            silent = rescales and kept and not plan.moves
+            warnings = tuple(self._host.preflight(control.engine, self._target, plan)) if silent else ()
+            objections = self._host.review(request, plan)
+            aware = "traffic-aware" in self._host.describe(control.scheduler).capabilities
+        except Exception as error:  # noqa: BLE001 - and a reviewer
+            return self._end("held", _say(error), verdict=verdict, request=request)
+        outcome, message = judge(plan, objections, shadow=control.shadow, kept=kept)
+        seen = {"verdict": verdict, "request": request, "plan": plan}
+        if outcome is not None:
+            return self._end(outcome, message, warnings=warnings, **seen)
+        if not plan.moves and not rescales:
+            return self._act(plan, seen)
+        if stop := given_up_reason(request, plan, self._memory.repeated, most=control.guards.give_up):
+            return self._end("held", stop, **seen)
+        if wait := wait_reason(request, plan, control.guards, self._memory, now=self._clock(), traffic_aware=aware):
+            return self._end("waiting", wait, **seen)
+        return self._act(plan, seen)
+
+    def _act(self, plan: Plan, seen: dict[str, Any], done: Outcome = "executed") -> Round:
+        engine, host, target = self._control.engine, self._host, self._target
+        try:
+            warnings = tuple(host.preflight(engine, target, plan))
+            act = functools.partial(host.execute, engine, target, plan)
+            receipt = self._draining.execute(seen["request"], plan.assignment, act)
+        except Exception as error:  # noqa: BLE001 - and an executor
+            return self._end("failed", f"{engine} could not carry the plan out: {_say(error)}", **seen)
+        seen = {**seen, "warnings": warnings, "receipt": receipt}
+        if not receipt.done:
+            return self._undo(receipt, seen)
+        return self._verify(plan, seen, done)
+
+    def _undo(self, receipt: Receipt, seen: dict[str, Any]) -> Round:
+        why = "; ".join(step.message for step in receipt.steps if not step.done)
+        # What a manager has undone is in no receipt, but for numbers of tasks, which it does not know.
+        if self._draining.by_steps and not receipt.undo and not receipt.undo_parallelism:
+            return self._end("rolled-back", why, **seen)
+        try:
+            undone = self._host.rollback(self._control.engine, self._target, receipt)
+        except Exception as error:  # noqa: BLE001 - an executor again
+            return self._end("failed", f"{why}; and the rollback failed: {_say(error)}", **seen)
+        return self._end("rolled-back" if undone.done else "failed", why, **seen)
+
+    def _verify(self, plan: Plan, seen: dict[str, Any], done: Outcome) -> Round:
+        try:
+            after = self._observe("afterwards: ")
+        except Exception as error:  # noqa: BLE001 - a monitor again
+            return self._end("missed", f"carried out, but not seen: {_say(error)}", **seen)
+        check = compare_assignments(without_missing_tasks(plan, after.topologies), after.assignment)
+        message = f"{check.hits} of {check.asked} tasks run where asked"
+        return self._end("missed" if check.missed else done, message, check=check, **seen)
+
+    def _observe(self, when: str = "") -> Observation:
+        seen = self._host.observe(self._control.engine, self._target, self._control.window)
+        if self._keep is not None:
+            self._keep(seen)
+        seen = self._knowledge.complete(seen)
+        self._notes += tuple(f"{when}{note}" for note in seen.notes)
+        self._seen = seen
+        return seen
+
+    def _end(self, outcome: Outcome, message: str, **seen: Any) -> Round:
+        return Round(number=self._number, outcome=outcome, message=message, notes=self._notes, **seen)
+
+
+def _say(error: Exception) -> str:
+    return str(error) if isinstance(error, HeadworksError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,101 @@
+"""The errors that Headworks raises. An expected failure is not among them: it is a status with reasons."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LISTED = 80
+"""Names that a message lists, at most. The larger it is, the longer are messages about clusters of thousands."""
+
+
+_LONG = 80
+"""Characters of a key that a message shows. The larger it is, the less of the message is left on a screen."""
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that steer a terminal, or turn the direction of what follows."""
+
+
+def printable(text: str) -> str:
+    """A text in which nothing steers the terminal that it is shown on: control characters are written as escapes."""
+    return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+class HeadworksError(Exception):
+    """Base of every error that is raised on purpose; its text is meant for the user."""
+
+    exit_code = 3
+
+    def __str__(self) -> str:
+        """The text, fit for a terminal whoever wrote parts of it."""
+        return printable(super().__str__())
+
+
+class DocumentError(HeadworksError, ValueError):
+    """A document or a value of the model breaks its schema or contradicts itself.
+
+    `pointer` is the JSON pointer (RFC 6901) of the part at fault, "" for the whole document; `source` is the file.
+    """
+
+    exit_code = 2
+
+    def __init__(self, pointer: str, message: str, source: str = "") -> None:
+        self.pointer = pointer
+        self.message = message
+        self.source = source
+        super().__init__(": ".join(filter(None, (source, _shown(pointer), message))))
+
+
+class PluginError(HeadworksError):
+    """A plugin that was asked for is not there, is quarantined, or lacks the hook that is needed."""
+
+    exit_code = 3
+
+
+class UnknownPluginError(PluginError):
+    """A name that no plugin of the kind that is needed has: the user's mistake, not a plugin's."""
+
+    exit_code = 2
+
+
+class OptionError(HeadworksError, ValueError):
+    """An option of a plugin is unknown or its value does not fit."""
+
+    exit_code = 2
+
+
+class EngineError(HeadworksError):
+    """An engine cannot be started, reached or used as asked."""
+
+    exit_code = 4
+
+
+class EngineEndedError(EngineError):
+    """End of the application on an engine: there is nothing left to monitor or schedule."""
+
+
+def pointer(*parts: str | int) -> str:
+    """Join parts to a JSON pointer, escaped as RFC 6901 asks."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def _shown(where: str) -> str:
+    """A pointer on one line, its long keys cut."""
+    cut = (each if len(each) <= _LONG else f"{each[:_LONG]}..." for each in where.split("/"))
+    return "/".join(cut).replace("\n", "\\n")
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the one that was perhaps meant, and all that there are.
+
+    Args:
+        name: The name that is not known.
+        known: The names that are.
+    """
+    known = sorted(each if len(each) <= _LONG else f"{each[:_LONG]}..." for each in known)
+    close = difflib.get_close_matches(str(name)[:_LONG].lower(), known, n=1, cutoff=0.66)
+    listed = f": {', '.join(known) or 'none'}" if len(known) <= _LISTED else f" {len(known)}, such as {known[0]}"
+    return f"{f', did you mean {close[0]}?' if close else ';'} there are{listed}"

@@ -1,0 +1,63 @@
+"""Cluster: nodes and the slots on them."""
+
+from __future__ import annotations
+
+import attrs
+
+from headworks.model.frozen import FrozenMap, Resources
+
+
+@attrs.frozen(order=True, cache_hash=True)
+class Slot:
+    """The place of one worker process: a node and a port (or any number that is unique on that node)."""
+
+    node: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.node}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> Slot:
+        """Read what `str` wrote; a node id may itself contain colons.
+
+        Raises:
+            ValueError: The text does not end in a colon and a whole number.
+        """
+        node, colon, port = text.rpartition(":")
+        if not colon or not node:
+            raise ValueError(f"{text!r} is not a slot: expected NODE:PORT")
+        return cls(node, int(port))
+
+
+@attrs.frozen(kw_only=True)
+class Node:
+    """A Storm supervisor or a Spark worker host.
+
+    `capacity` is what it offers to tasks, `slots` are the ports of its worker processes, `price` is per hour. `zone` is
+    a domain of failures above the rack, `labels` are values by name that constraints may ask for, `bandwidth` is the
+    bytes per second that its network takes in.
+    """
+
+    id: str
+    capacity: Resources
+    slots: tuple[int, ...] = (0,)
+    host: str | None = None
+    rack: str | None = None
+    zone: str | None = None
+    labels: FrozenMap[str, str] = FrozenMap()
+    machine_type: str | None = None
+    price: float | None = None
+    bandwidth: float | None = None
+
+    @property
+    def hostname(self) -> str:
+        """The machine it is on; two supervisors may share one (the unit of isolation is the host)."""
+        return self.host or self.id
+
+
+@attrs.frozen(kw_only=True)
+class Cluster:
+    """The nodes that are alive; order has no meaning, ids are unique."""
+
+    nodes: tuple[Node, ...] = ()

@@ -1,0 +1,222 @@
+"""Plans of schedulers, and receipts of executors."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from headworks.model.cluster import Slot
+from headworks.model.frozen import FrozenMap
+from headworks.model.html import html_table
+
+STARVED = "starved"
+"""Code of the reason that names a topology left without nodes on purpose: others at least as important take them."""
+
+NOT_SEARCHED = "not-searched"
+"""Code of the reason that a scheduler gives whose plan is whole but not what it is for: the request was too large."""
+
+NO_PROFILES = "no-profiles"
+"""Code of the reason that a scheduler gives which plans by profiles, and had none: its plan is whole, and no result."""
+
+ENDED_EARLY = "ended-early"
+"""Code of the reason that the host gives where it asked a search for its best plan so far, as its deadline was near or
+Ctrl-C came, and that a scheduler gives whose search a clock cut short: the plan is whole, and another run may find
+another one."""
+
+REMARKS = {NOT_SEARCHED: "not searched", NO_PROFILES: "no profiles", ENDED_EARLY: "ended early"}
+"""What a table says after the status, by the code of a reason that a plan may give although it is whole."""
+
+
+class Status(enum.StrEnum):
+    """Outcome of planning."""
+
+    OK = "ok"
+    """Every task has a slot."""
+    INFEASIBLE = "infeasible"
+    """Some task cannot be placed; `reasons` say which resource, need and have; the rest may be assigned."""
+    HELD = "held"
+    """The scheduler failed (raised, overran, answered nonsense): the running assignment stands."""
+
+
+@attrs.frozen(kw_only=True)
+class Reason:
+    """Reason why a plan is not OK, or was not searched for: a code, its subject, and the resource that is short."""
+
+    code: str
+    subject: str
+    message: str
+    resource: str | None = None
+    need: float | None = None
+    have: float | None = None
+
+
+class MoveKind(enum.StrEnum):
+    """Kind of a move."""
+
+    PLACE = "place"
+    MIGRATE = "migrate"
+    EVICT = "evict"
+
+
+@attrs.frozen(kw_only=True)
+class Move:
+    """One step from the running assignment to the planned one.
+
+    An `evict` takes a running task off its slot (`target` is None); a `place` follows if it goes elsewhere.
+    """
+
+    kind: MoveKind
+    task: str
+    source: Slot | None = None
+    target: Slot | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Scores:
+    """The figures by which every scheduler is compared; `headworks.problem.score` computes them, nobody else.
+
+    Attributes:
+        unit: What traffic is counted in, `tuples/s` or `bytes/s`.
+        traffic: All traffic between different tasks, at the plan's input rate where it names one.
+        inter_node: Traffic between tasks on different nodes (Eq. 5.2 of D-Storm).
+        share: inter_node / traffic, 0 where there is none.
+        nodes_used: Nodes that host a task (Eq. 5.3).
+        workers: Slots that host a task.
+        cost: Sum of the prices of the nodes used, per hour; None where a node used has no price.
+        utilisation: Largest used share of any resource on any node.
+        sustainable: Factor by which every rate may grow until a node's CPU is full; None without CPU demand.
+        balance: Smallest over largest CPU utilisation among the nodes used, 1 = even; None without demand.
+        moves: Running tasks that change or lose their slot; those of a dead node do not run.
+        unplaced: Tasks without a slot.
+        throughput: Tuples/s that all tasks of profiled components together process at the highest input rate that
+            overloads no node, by the profiles; None without profiles, or where one does not cover its node.
+        penalty: Weight of the soft constraints that are broken: of each its weight, times the tasks that break it.
+        batch_seconds: Longest batch of a sequential topology: the slowest node of each stage, stage after stage.
+        state_seconds: Seconds that the first batch takes longer, in which nodes load the state of tasks that move.
+            Both None without such a topology, where one of its tasks has no slot, or where profiles price its tasks.
+    """
+
+    unit: str = "tuples/s"
+    traffic: float = 0.0
+    inter_node: float = 0.0
+    share: float = 0.0
+    nodes_used: int = 0
+    workers: int = 0
+    cost: float | None = None
+    utilisation: float = 0.0
+    sustainable: float | None = None
+    balance: float | None = None
+    moves: int = 0
+    unplaced: int = 0
+    throughput: float | None = None
+    penalty: float = 0.0
+    batch_seconds: float | None = None
+    state_seconds: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Bound:
+    """Bound that no plan for the request can beat which fits what was measured, as an exact scheduler found it.
+
+    Attributes:
+        figure: The score that it bounds: `inter_node` from below, or `throughput` from above.
+        value: The bound, in the unit of that score.
+        proven: Whether the plan reaches the bound (within the scheduler's tolerance), so that it is the optimum.
+    """
+
+    figure: str
+    value: float
+    proven: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class Provenance:
+    """Provenance of a plan: enough to make it again, byte for byte."""
+
+    scheduler: str = ""
+    version: str = ""
+    options: FrozenMap[str, object] = FrozenMap()
+    seed: int = 0
+    request: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Plan:
+    """The answer to a request. `assignment` maps task ids to slots; `moves` lead there in order.
+
+    `measured` tells whether measured demands or declared ones alone were planned with: what the plan promises
+    to fit. Scores are computed on measured demands where there are any, for every scheduler alike.
+
+    A scheduler that chooses numbers of tasks says so in `parallelism`, by `topology/component`; components that it
+    does not name keep theirs, and task ids follow (`headworks.model.rescale`). `input_rate` is what all spouts together
+    may emit, in tuples/s; with it, components that have profiles are taken to cost what these say at that rate.
+    """
+
+    status: Status = Status.OK
+    reasons: tuple[Reason, ...] = ()
+    assignment: FrozenMap[str, Slot] = FrozenMap()
+    moves: tuple[Move, ...] = ()
+    scores: Scores = Scores()
+    measured: bool = True
+    parallelism: FrozenMap[str, int] = FrozenMap()
+    input_rate: float | None = None
+    bound: Bound | None = None
+    provenance: Provenance = Provenance()
+    explanation: str = ""
+
+    @property
+    def starves(self) -> bool:
+        """True if the only tasks without a slot are those of topologies that the scheduler starves on purpose.
+
+        Such a plan is complete as far as it goes: the control loop carries it out.
+        """
+        codes = {reason.code for reason in self.reasons}
+        return self.status is Status.INFEASIBLE and STARVED in codes and codes <= {STARVED, "move-limit", ENDED_EARLY}
+
+    @property
+    def label(self) -> str:
+        """Label of the outcome, as short as a table needs it."""
+        if self.starves:
+            return "starves"
+        remarks = [REMARKS[reason.code] for reason in self.reasons if reason.code in REMARKS]
+        return ", ".join([str(self.status), *dict.fromkeys(remarks)])
+
+    def _repr_html_(self) -> str:
+        """Tables for a notebook: the figures, why it is not whole, where tasks run."""
+        scores = self.scores
+        figures = [
+            ("status", self.label),
+            ("scheduler", f"{self.provenance.scheduler} {self.provenance.version}"),
+            ("traffic between nodes", f"{100 * scores.share:.1f}%"),
+            ("nodes used", scores.nodes_used),
+            ("workers", scores.workers),
+            ("fullest node", f"{100 * scores.utilisation:.1f}%"),
+            ("running tasks that move", scores.moves),
+            *(("reason", each.message) for each in self.reasons),
+        ]
+        return html_table(("figure", "value"), figures) + html_table(("task", "slot"), sorted(self.assignment.items()))
+
+
+@attrs.frozen(kw_only=True)
+class Step:
+    """One thing an executor did for a plan, whether it worked, and what the engine said."""
+
+    action: str
+    subject: str
+    done: bool = True
+    message: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Receipt:
+    """Receipt of an executor: its steps, and the assignment to restore to undo them.
+
+    `undo_parallelism` has the numbers of tasks to restore, by `topology/component`.
+    """
+
+    done: bool = True
+    level: str = ""
+    steps: tuple[Step, ...] = ()
+    undo: FrozenMap[str, Slot] = FrozenMap()
+    undo_parallelism: FrozenMap[str, int] = FrozenMap()

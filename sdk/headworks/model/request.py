@@ -1,0 +1,101 @@
+"""Requests to schedulers, and observations of monitors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from headworks.model.cluster import Cluster, Slot
+from headworks.model.frozen import FrozenMap
+from headworks.model.metrics import Metrics
+from headworks.model.topology import Topology
+
+
+@attrs.frozen(kw_only=True)
+class Profile:
+    """Cost of a component on a machine type: CPU = e * rate + met (heterogeneity paper, Eq. 5).
+
+    `e` in percent-seconds per tuple, `met` in percent of the machine. `alpha` is the selectivity of a bolt, in place of
+    the one that the component states; None leaves that. A spout emits at its rate and has none: 1 says the same.
+    """
+
+    topology: str
+    component: str
+    machine_type: str
+    e: float
+    met: float = 0.0
+    alpha: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """Limits of one round: seconds to plan, running tasks that may move (None = any), and whether workers may restart.
+
+    `slowdown` limits batches of sequential topologies: how many times as long one may take as if each task ran on the
+    core that is free first, as the engine's own scheduler does it (None = any). What runs and is slower may stay so.
+
+    Without `restarts` every running worker stays as it is: none of its tasks moves, whatever `max_moves` says, and no
+    task joins it, for either would restart its process, but for topologies whose tasks move `live`. Tasks that do not
+    run go into free slots.
+    """
+
+    deadline: float = attrs.field(default=5.0, metadata={"help": "Seconds to plan.", "above": 0})
+    max_moves: int | None = attrs.field(
+        default=None, metadata={"help": "Running tasks that may move in a round.", "least": 0}
+    )
+    restarts: bool = True
+    slowdown: float | None = attrs.field(
+        default=1.0,
+        metadata={"help": "Times as long as by the engine's own scheduler that a batch may take.", "least": 1},
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Observation:
+    """The state of an engine as a monitor saw it: what there is, what runs where, what it did.
+
+    `profiles` are those that the engine's own description has (a simulated one's request), or that knowledge of earlier
+    hours added. `notes` are for people, a sentence each; no scheduler decides by them.
+    """
+
+    cluster: Cluster = Cluster()
+    topologies: tuple[Topology, ...] = ()
+    assignment: FrozenMap[str, Slot] = FrozenMap()
+    metrics: Metrics = Metrics()
+    profiles: tuple[Profile, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """One question to a scheduler. `assignment` maps the ids of running tasks to their slots."""
+
+    cluster: Cluster = Cluster()
+    topologies: tuple[Topology, ...] = ()
+    assignment: FrozenMap[str, Slot] = FrozenMap()
+    metrics: Metrics = Metrics()
+    profiles: tuple[Profile, ...] = ()
+    limits: Limits = Limits()
+    seed: int = 0
+    views: dict[bool, Any] = attrs.field(init=False, eq=False, repr=False, factory=dict)
+    """Array views made of it, by whether measurements count; kept by `headworks.problem.Problem.of`."""
+
+    @classmethod
+    def of(cls, observation: Observation, *, limits: Limits | None = None, seed: int = 0) -> Request:
+        """Ask about what a monitor saw.
+
+        Args:
+            observation: The observation.
+            limits: Limits of the round.
+            seed: Seed of every random choice.
+        """
+        return cls(
+            cluster=observation.cluster,
+            topologies=observation.topologies,
+            assignment=observation.assignment,
+            metrics=observation.metrics,
+            profiles=observation.profiles,
+            limits=limits or Limits(),
+            seed=seed,
+        )

@@ -1,0 +1,127 @@
+"""Topologies: components (spouts and bolts) and the streams between them."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from headworks.model.constraint import Constraint
+from headworks.model.frozen import Resources
+
+
+class Kind(enum.StrEnum):
+    """Kind of a component."""
+
+    SPOUT = "spout"
+    BOLT = "bolt"
+
+
+@attrs.frozen(kw_only=True)
+class Component:
+    """A spout or a bolt (a source or an operator).
+
+    Attributes:
+        parallelism: Number of tasks.
+        demand: What *one task* needs, as declared.
+        heap: MB of its worker's heap that one task needs; its memory demand if absent.
+        rate: Tuples per second that a spout emits, all tasks together; None if unknown.
+        selectivity: Tuples emitted for each tuple received.
+        movable: Whether a scheduler may move its running tasks.
+        min_parallelism: Fewest tasks that it can have while it runs; None is no bound. `max_parallelism`: the most. A
+            scheduler that chooses numbers of tasks keeps within them; what an executor is asked for beyond, it leaves.
+    """
+
+    id: str
+    kind: Kind = Kind.BOLT
+    parallelism: int = 1
+    demand: Resources = Resources()
+    heap: float | None = None
+    rate: float | None = None
+    selectivity: float = 1.0
+    movable: bool = True
+    min_parallelism: int | None = None
+    max_parallelism: int | None = None
+
+    @property
+    def task_heap(self) -> float:
+        """MB of worker heap that one task needs."""
+        return self.demand.memory if self.heap is None else self.heap
+
+
+@attrs.frozen(kw_only=True)
+class Stream:
+    """The tuples that one component sends to another.
+
+    Attributes:
+        grouping: `shuffle`, `fields`, `local-or-shuffle`, `partial-key` (spread over the target's tasks),
+            `all` (every tuple to every task), `global` (all tuples to the lowest task), `direct`.
+        fanout: `copy` sends each tuple that the source emits down this stream as well as every other (Storm);
+            `split` shares the source's output evenly with its other `split` streams.
+        rate: Tuples per second on this stream; computed from spout rates and selectivities if absent.
+        tuple_bytes: Bytes of one tuple on the wire, where known.
+    """
+
+    source: str
+    target: str
+    name: str = "default"
+    grouping: str = "shuffle"
+    fanout: str = "copy"
+    rate: float | None = None
+    tuple_bytes: float | None = None
+
+
+@attrs.frozen(order=True)
+class Task:
+    """The schedulable unit: a Storm executor (index = its first task) or a Spark partition."""
+
+    topology: str
+    component: str
+    index: int
+
+    @property
+    def id(self) -> str:
+        """`topology/component/index`, the name of the task in every document."""
+        return f"{self.topology}/{self.component}/{self.index}"
+
+
+@attrs.frozen(kw_only=True)
+class Topology:
+    """A streaming application.
+
+    Attributes:
+        name: What its owner calls it, the same when it is submitted again under another id; None if engine has no such.
+        owner: Who submitted it.
+        priority: Lower numbers are more important (Storm).
+        workers: Worker processes asked for (`topology.workers`).
+        worker_heap: MB of heap that one worker process may have; None means no limit.
+        desired_nodes: Nodes it would like to use; minimum_nodes it must have.
+        isolated_nodes: Hosts to keep for this topology alone (`isolation.scheduler.machines`); None shares.
+        constraints: Where its tasks may run, and beside which others.
+        sequential: Whether it works in batches (Spark's): the tasks of a component begin when those of all components
+            that it reads from have ended. A batch is then as long as the slowest node of each stage, stage after stage.
+        live: Whether its tasks move between its workers while these run: no worker restarts for that.
+    """
+
+    id: str
+    components: tuple[Component, ...] = ()
+    streams: tuple[Stream, ...] = ()
+    name: str | None = None
+    owner: str | None = None
+    priority: int = 0
+    workers: int = 1
+    worker_heap: float | None = None
+    desired_nodes: int | None = None
+    minimum_nodes: int | None = None
+    isolated_nodes: int | None = None
+    constraints: tuple[Constraint, ...] = ()
+    sequential: bool = False
+    live: bool = False
+
+    def tasks(self) -> tuple[Task, ...]:
+        """Every task, by component id and index: the order of indices in all arrays."""
+        return tuple(
+            Task(self.id, component.id, index)
+            for component in sorted(self.components, key=lambda each: each.id)
+            for index in range(component.parallelism)
+        )

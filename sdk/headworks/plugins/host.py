@@ -1,0 +1,400 @@
+"""The plugin host: one typed door to every plugin; what is broken is set aside and named, and the host goes on."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.errors import HeadworksError, PluginError, UnknownPluginError, known_names
+from headworks.hooks import Description, Finding, Verdict
+from headworks.model import Status
+from headworks.model.evidence import Evidence
+from headworks.plugins.deadline import Calls, deadline_of
+from headworks.plugins.guard import checked, guarded
+from headworks.plugins.loading import KINDS, Loaded, Quarantined, Registry, admit
+from headworks.plugins.opening import opened
+from headworks.plugins.options import make_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from headworks.model import Observation, Plan, Receipt, Request
+    from headworks.plugins.processes import SchedulerProcesses
+    from headworks.toolbox.cancel import Cancellation
+
+
+class PluginHost:
+    """The installed plugins, by name; each is loaded when its name is first asked for."""
+
+    def __init__(self, registry: Registry | None = None, processes: SchedulerProcesses | None = None) -> None:
+        """Take the plugins of a registry; none by default.
+
+        Args:
+            registry: The registry.
+            processes: Processes in which schedulers that are installed are asked; None asks them in threads.
+        """
+        self.registry = registry or Registry()
+        self.processes = processes
+        self._calls = Calls()
+
+    @classmethod
+    def load(cls, names: Iterable[str] | None = None) -> PluginHost:
+        """The plugins that are installed, none of which is imported yet.
+
+        Args:
+            names: Know these alone; all by default. `HEADWORKS_DISABLE_PLUGINS` names those to leave out.
+        """
+        return cls(Registry.installed(names))
+
+    def __contains__(self, name: object) -> bool:
+        """Check whether a plugin of that name is installed; it may be broken, which only loading shows."""
+        return name in self.registry
+
+    @property
+    def plugins(self) -> dict[str, Loaded]:
+        """Every plugin that is fit, by name; loads all."""
+        return {each.name: each for each in self.registry.all() if isinstance(each, Loaded)}
+
+    @property
+    def quarantined(self) -> tuple[Quarantined, ...]:
+        """Every plugin that is set aside; loads all."""
+        return tuple(each for each in self.registry.all() if isinstance(each, Quarantined))
+
+    def with_plugin(self, name: str, plugin: object) -> PluginHost:
+        """This host and one more plugin, under a name that is not taken.
+
+        Args:
+            name: Name of the plugin.
+            plugin: The plugin object.
+
+        Raises:
+            PluginError: The name is taken, or the plugin is not fit to load.
+        """
+        if isinstance(self.registry.get(name), Loaded):
+            raise PluginError(f"{name}: a plugin of that name is loaded already; choose another name")
+        loaded = admit(name, plugin)
+        if isinstance(loaded, Quarantined):
+            raise PluginError(f"{name}: {loaded.reason}")
+        return PluginHost(self.registry.plus(loaded), self.processes)
+
+    def plugin(self, name: str) -> Loaded:
+        """One plugin, loaded now if it was not.
+
+        Raises:
+            PluginError: There is none of that name, or it is set aside.
+        """
+        return self._get(name)
+
+    def having(self, hook: str) -> tuple[str, ...]:
+        """Names of the plugins that implement a hook, sorted; loads all."""
+        return tuple(name for name, plugin in self.plugins.items() if hook in plugin.hooks)
+
+    def has(self, name: str, hook: str) -> bool:
+        """Check whether a plugin implements a hook.
+
+        Args:
+            name: Name of the plugin.
+            hook: Name of the hook.
+
+        Raises:
+            PluginError: There is no such plugin.
+        """
+        return hook in self._get(name).hooks
+
+    def require(self, name: str, hook: str) -> None:
+        """Check that a plugin is there and implements a hook.
+
+        Args:
+            name: Name of the plugin.
+            hook: Name of the hook.
+
+        Raises:
+            PluginError: It is not, or does not.
+        """
+        self._get(name, hook)
+
+    @property
+    def schedulers(self) -> tuple[str, ...]:
+        """Names of the plugins that schedule, sorted; loads all."""
+        return self.having("headworks_schedule")
+
+    def describe(self, name: str) -> Description:
+        """Self-description of a plugin."""
+        return self._get(name).description
+
+    def options(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
+        """An instance of a scheduler's options class; text values are converted to the field's type.
+
+        Args:
+            name: Name of the scheduler.
+            given: Values by name; text is converted.
+
+        Raises:
+            OptionError: An option is unknown or its value does not fit.
+        """
+        return make_options(name, self._get(name, "headworks_schedule").description.options, given or {})
+
+    def schedule(
+        self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
+    ) -> Plan:
+        """Ask a scheduler for a plan, and trust nothing it does.
+
+        It runs in a thread or a process of its own until the deadline, which begins after `headworks_prepare`. If it
+        raises, overruns, changes the request, or answers with a plan that breaks a rule, the plan that comes back is
+        HELD: the running assignment, with the reason. A search that can be ended (`headworks.toolbox.cancel`) is asked
+        for its best plan so far when most of the deadline is over; with a `cancellation`, by Ctrl-C too.
+
+        Args:
+            name: Name of the plugin.
+            request: The request.
+            options: An instance of its options class, or values by name; None for the defaults.
+            cancellation: Ends the search early.
+
+        Raises:
+            DocumentError: The request contradicts itself.
+            OptionError: An option does not fit.
+            PluginError: There is no such scheduler.
+        """
+        others = partial(self.answer, request)
+        installed = self._get(name, "headworks_schedule").distribution
+        processes = self.processes if cancellation is None and installed else None
+        return self._schedule(name, request, options, cancellation=cancellation, others=others, processes=processes)
+
+    def _schedule(self, name: str, request: Request, options: Any, **more: Any) -> Plan:
+        # The sandbox needs numpy, 0.1 s that commands which do not plan save.
+        from headworks.plugins.sandbox import run_scheduler
+
+        plugin = self._get(name, "headworks_schedule")
+        return run_scheduler(
+            name,
+            plugin.version,
+            plugin.caller.headworks_schedule,
+            request=request,
+            options=self._fitting(plugin, options),
+            takes_problem=plugin.takes_problem,
+            prepare=plugin.caller.headworks_prepare if "headworks_prepare" in plugin.hooks else None,
+            **more,
+        )
+
+    def _fitting(self, plugin: Loaded, options: Any) -> Any:
+        return options if isinstance(options, plugin.description.options) else self.options(plugin.name, options)
+
+    def answer(self, request: Request, name: str, seconds: float, cancellation: Cancellation) -> Plan | None:
+        """The plan of a scheduler that another one asks for, None if there is no such scheduler or it has no plan.
+
+        Args:
+            request: The request of both.
+            name: Name of the scheduler that is asked.
+            seconds: Its deadline.
+            cancellation: Ends its search early.
+        """
+        try:
+            plugin = self._get(name, "headworks_schedule")
+        except PluginError:
+            return None
+        asked = attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=seconds))
+        plan = self._schedule(plugin.name, asked, None, cancellation=cancellation)
+        return None if plan.status is Status.HELD else plan
+
+    def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:
+        """Ask a scheduler whether a new plan is called for; one without an opinion always says yes.
+
+        Args:
+            name: Name of the plugin.
+            observation: The observation.
+            options: An instance of its options class, or values by name; None for the defaults.
+        """
+        plugin = self._get(name, "headworks_schedule")
+        if "headworks_analyse" not in plugin.hooks:
+            return Verdict(replan=True, state="unjudged")
+        given = self._fitting(plugin, options)
+        verdict: Verdict = self.call(name, "headworks_analyse", observation=observation, options=given)
+        return verdict
+
+    def open(self, name: str, application: Sequence[str], address: str | None) -> AbstractContextManager[Any]:
+        """Reach an engine; the context yields the target that the other calls take.
+
+        Args:
+            name: Name of the plugin.
+            application: File to run there and its arguments; empty to attach.
+            address: Address of the engine, None to start one on this machine.
+        """
+        plugin = self._get(name, "headworks_open")
+        return opened(plugin, "headworks_open", application=tuple(application), address=address)
+
+    def observe(self, name: str, target: Any, window: float) -> Observation:
+        """Measure an engine for a window of seconds.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            window: Seconds to measure.
+        """
+        seen: Observation = self.call(name, "headworks_observe", target=target, window=window)
+        return seen
+
+    def prioritise(self, name: str, observation: Observation, address: str | None) -> Observation:
+        """The observation as a priority manager answers it.
+
+        Args:
+            name: Name of the plugin.
+            observation: The observation.
+            address: Where priorities are kept; None is the plugin's default.
+        """
+        said: Observation = self.call(name, "headworks_prioritise", observation=observation, address=address)
+        return said
+
+    def preflight(self, name: str, target: Any, plan: Plan) -> Sequence[str]:
+        """Sentences that say what the target cannot enforce of a plan.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            plan: The plan.
+        """
+        said: tuple[str, ...] = self.call(name, "headworks_preflight", target=target, plan=plan)
+        return said
+
+    def keeps(self, name: str, target: Any, plan: Plan) -> bool:
+        """False if tasks have to be asked to stay where a plan has them; an engine without the hook keeps them.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            plan: The plan.
+        """
+        if not self.has(name, "headworks_keeps"):
+            return True
+        kept: bool = self.call(name, "headworks_keeps", target=target, plan=plan)
+        return kept
+
+    def execute(self, name: str, target: Any, plan: Plan) -> Receipt:
+        """Carry out a plan.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            plan: The plan.
+        """
+        receipt: Receipt = self.call(name, "headworks_execute", target=target, plan=plan)
+        return receipt
+
+    def rollback(self, name: str, target: Any, receipt: Receipt) -> Receipt:
+        """Undo what a receipt records.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            receipt: Receipt of the execution to undo.
+        """
+        undone: Receipt = self.call(name, "headworks_rollback", target=target, receipt=receipt)
+        return undone
+
+    def scale(self, name: str, target: Any, *, add: int, drain: Sequence[str]) -> Receipt:
+        """Change the nodes that an application has.
+
+        Args:
+            name: Name of the plugin.
+            target: The target that `open` yields.
+            add: Nodes to add.
+            drain: Ids of the nodes to drain.
+        """
+        receipt: Receipt = self.call(name, "headworks_scale", target=target, add=add, drain=tuple(drain))
+        return receipt
+
+    def experiment(
+        self, name: str, request: Request, scheduler: str, *, seed: int, seconds: float, bench: Any = None
+    ) -> dict[str, float]:
+        """Run one experiment on an engine.
+
+        Args:
+            name: Name of the plugin.
+            request: The request.
+            scheduler: Name of the scheduler.
+            seed: Seed of every random choice.
+            seconds: Length of the experiment.
+            bench: What `headworks.plugins.bench.bench_of` yields.
+        """
+        asked = {"request": request, "scheduler": scheduler, "seed": seed, "seconds": seconds, "bench": bench}
+        return dict(self.call(name, "headworks_experiment", **asked))
+
+    def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
+        """Objections of every plugin that reviews plans, each with its name.
+
+        Args:
+            request: The request.
+            plan: The plan.
+        """
+        return tuple(
+            f"{name}: {objection}"
+            for name in self._hearing("headworks_review")
+            for objection in self.call(name, "headworks_review", request=request, plan=plan)
+        )
+
+    def on_round(self, record: Mapping[str, Any]) -> tuple[str, ...]:
+        """Tell every listener of a round; returns what went wrong, which concerns no one else."""
+        failures = []
+        for name in self._hearing("headworks_on_round"):
+            try:
+                self.call(name, "headworks_on_round", record=record)
+            except HeadworksError as error:
+                failures.append(str(error))
+        return tuple(failures)
+
+    def evidence(self, name: str) -> Evidence:
+        """Workloads, claims and improvements that a plugin names; none if it has no such hook."""
+        if not self.has(name, "headworks_evidence"):
+            return Evidence()
+        named: Evidence = self.call(name, "headworks_evidence")
+        return named
+
+    def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
+        """Findings of a plugin on an engine's installation in a folder.
+
+        Args:
+            name: Name of the plugin.
+            installation: Folder of the engine's installation.
+        """
+        found: tuple[Finding, ...] = self.call(name, "headworks_examine", installation=installation)
+        return found
+
+    def _hearing(self, hook: str) -> tuple[str, ...]:
+        """Names of the plugins that take part in every round and have this hook."""
+        return tuple(plugin.name for plugin in self.registry.unasked() if hook in plugin.hooks)
+
+    def call(self, name: str, hook: str, **arguments: Any) -> Any:
+        """Call a hook of a plugin, guarded; in a thread of its own if the hook has a deadline.
+
+        Args:
+            name: Name of the plugin.
+            hook: Name of the hook.
+            **arguments: Its arguments.
+
+        Raises:
+            PluginError: There is no such plugin, it failed, or its answer was not there in time.
+        """
+        plugin = self._get(name, hook)
+
+        def ask() -> Any:
+            with guarded(name, hook):
+                return checked(name, hook, getattr(plugin.caller, hook)(**arguments))
+
+        seconds = deadline_of(hook, plugin.description.deadlines, arguments.get("window", 0.0))
+        if seconds is None:
+            return ask()
+        with guarded(name, hook, silent=False):
+            return self._calls.within(name, hook, seconds, ask)
+
+    def _get(self, name: str, hook: str = "headworks_describe") -> Loaded:
+        plugin = self.registry.get(name)
+        if isinstance(plugin, Quarantined):
+            raise PluginError(f"{name} is set aside: {plugin.reason}; see `headworks doctor`")
+        if plugin is None or hook not in plugin.hooks:
+            what = KINDS.get(hook, f"plugin with {hook}")
+            wrong = f"{name} is no {what}" if plugin else f"there is no {what} {name!r}"
+            raise UnknownPluginError(f"{wrong}{known_names(name, self.having(hook))}")
+        return plugin

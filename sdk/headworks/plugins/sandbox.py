@@ -1,0 +1,310 @@
+"""Sandbox for untrusted schedulers: deadline, checks, and the running assignment as fallback."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.documents import canonical, fingerprint, restore, unstructure
+from headworks.documents.strict_json import parse
+from headworks.interrupts import Terminated, answered
+from headworks.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
+from headworks.model.rescale import rescaled
+from headworks.plugins.answer import Answer, no_plan
+from headworks.plugins.deadline import LOST
+from headworks.plugins.failure import failure, keep_traceback
+from headworks.plugins.prints import native_to_stderr
+from headworks.problem import Problem
+from headworks.problem.check import check_plan
+from headworks.problem.score import score
+from headworks.toolbox.cancel import Cancellation, attach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headworks.model import Slot
+    from headworks.plugins.processes import SchedulerProcesses
+
+
+ABANDONED = 3
+"""Abandoned runs of a scheduler that may still be going before it is not asked any more until one of them ends. The
+larger it is, the more threads of a scheduler that hangs compete with those that do not."""
+
+ASKED = 0.8
+"""Share of the deadline after which a search that can be ended is asked for its best plan so far. The larger it is, the
+less time is left to make a plan of that, and the more searches are held; the smaller, the more are cut short."""
+PREPARATION = 60.0
+"""Seconds for `headworks_prepare`. The larger it is, the longer a scheduler that hangs there delays the first round;
+the smaller, the more are held on a machine too busy to import a solver."""
+GRACE = 10.0
+"""Seconds for the answer of a scheduler that Ctrl-C asked for its best plan so far. The larger it is, the longer Ctrl-C
+seems to do nothing; the smaller, the more searches lose their plan."""
+
+
+@attrs.define
+class _Outcome:
+    value: Any = None
+    error: BaseException | None = None
+    prepared: threading.Event = attrs.field(factory=threading.Event)
+    done: threading.Event = attrs.field(factory=threading.Event)
+
+
+def run_scheduler(
+    name: str,
+    version: str,
+    schedule: Callable[..., Any],
+    *,
+    request: Request,
+    options: Any,
+    cancellation: Cancellation | None = None,
+    takes_problem: bool = True,
+    prepare: Callable[[], Any] | None = None,
+    others: Callable[[str, float, Cancellation], Plan | None] | None = None,
+    processes: SchedulerProcesses | None = None,
+) -> Plan:
+    """Call `schedule(request=, problem=, options=, ask=)`; its plan if it keeps every rule, else a HELD one.
+
+    It gets a copy of the request, so that the arrays that its plan is checked on are not those it could write to.
+    An abandoned scheduler keeps its daemon thread until it ends by itself: Python cannot stop a thread.
+    What it prints goes to stderr, so that data on stdout stays data. A search that says how it is ended
+    (`headworks.toolbox.cancel`) is asked for its best plan so far when `ASKED` of the deadline is over, and with a
+    `cancellation` by Ctrl-C too; the plan then says so (`ENDED_EARLY`), as does one that was offered and stands where
+    the answer is late. Without `takes_problem` it is given no arrays.
+
+    Args:
+        name: Name of the scheduler.
+        version: Version of its package.
+        schedule: Its hook.
+        request: The request.
+        options: An instance of its options class.
+        cancellation: Ends the search early; with it Ctrl-C does so too.
+        takes_problem: Whether the hook takes the argument `problem`.
+        prepare: Is called before it, in the same thread; the deadline begins when it has returned.
+        others: Answers `ask`, given a cancellation that ends with that of the scheduler; None where the run is itself
+            an answer, which may ask nobody.
+        processes: Processes to ask it in, in place of a thread; they know it by name.
+    """
+    problem, before = Problem.of(request), canonical(request)
+    provenance = Provenance(
+        scheduler=name,
+        version=version,
+        options=FrozenMap(unstructure(options)),
+        seed=request.seed,
+        request=fingerprint(before),
+    )
+    if processes is not None:
+        answer = processes.ask(name, request, provenance.options)
+    else:
+        lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
+        problem.lend(lent)
+        call = SchedulerCall(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
+        answer = _ask_here(call, cancellation)
+    if answer.changed:
+        problem = Problem.of(restore(parse(before), Request))
+    problem, plan = _accept(name, request, answer, problem)
+    return attrs.evolve(plan, provenance=provenance, scores=score(problem, plan.assignment, plan.input_rate))
+
+
+def _accept(name: str, request: Request, answer: Answer, problem: Problem) -> tuple[Problem, Plan]:
+    """Problem on which a plan is scored, and the plan of an answer if it keeps every rule, else a HELD one."""
+    reasons = answer.reasons
+    if not reasons:
+        problem, reasons = _judge(name, request, answer.plan, problem)
+    if reasons:
+        return problem, Plan(status=Status.HELD, reasons=reasons, assignment=_live(problem))
+    plan: Plan = answer.plan
+    if answer.early and not any(each.code == ENDED_EARLY for each in plan.reasons):
+        plan = attrs.evolve(plan, reasons=(*plan.reasons, _ended_early(name)))
+    return problem, plan
+
+
+def _ask_here(call: SchedulerCall, cancellation: Cancellation | None) -> Answer:
+    """Answer of a scheduler in a thread of this process, which may have changed the request that it was lent."""
+    cancel, state = cancellation or Cancellation(), _state(call.request)
+    plan, reasons = attempt(call, cancel, mind=cancellation is not None)
+    if not _is_still(call.request, state):
+        return Answer(reasons=(no_plan("mutation", call.name, "changed its request, which it must not"),), changed=True)
+    return Answer(plan=plan, reasons=reasons, early=cancel.ended)
+
+
+def _live(problem: Problem) -> FrozenMap[str, Slot]:
+    """Running assignment, without tasks whose slot is gone."""
+    running = problem.request.assignment
+    return FrozenMap(
+        {task: running[task] for task, node in zip(problem.task_ids, problem.current, strict=True) if node >= 0}
+    )
+
+
+def _state(request: Request) -> int | str:
+    """The hash of a request; its text where a part that is no value of the model has none."""
+    try:
+        # Takes a tenth of the time of the text. A slot keeps its hash, and would hide that it was changed.
+        return hash((request, *((slot.node, slot.port) for slot in request.assignment.values())))
+    except TypeError:
+        return canonical(request)
+
+
+def _is_still(request: Request, state: int | str) -> bool:
+    try:
+        return _state(request) == state
+    except Exception:  # noqa: BLE001 - what was changed may not even be a request any more
+        return False
+
+
+def _judge(name: str, request: Request, plan: Any, problem: Problem) -> tuple[Problem, tuple[Reason, ...]]:
+    """Problem on which an answer is scored, rescaled to its parallelism, and the reasons to refuse it."""
+    try:
+        judged = rescaled(request, plan) if isinstance(plan, Plan) else request
+    except Exception as error:  # noqa: BLE001 - a plan may hold anything
+        return problem, (no_plan("parallelism", name, f"chose numbers of tasks that cannot be ({error})"),)
+    if reasons := faults(name, judged, plan):
+        return problem, reasons
+    return (problem if judged is request else Problem.of(judged)), ()
+
+
+def faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
+    """Reasons to refuse an answer, whatever it is.
+
+    Args:
+        name: Name of the scheduler.
+        request: The request.
+        plan: The answer.
+    """
+    try:
+        basis = plan.measured if isinstance(plan, Plan) else True
+        found = check_plan(Problem.of(request, measured=bool(basis)), plan)
+    except Exception as error:  # noqa: BLE001 - a plan may hold anything
+        message = f"answered a plan that cannot be read ({type(error).__name__}: {error})"
+        return (no_plan("type", name, message),)
+    return tuple(attrs.evolve(reason, message=f"{name} is held: {reason.message}") for reason in found)
+
+
+@attrs.frozen
+class SchedulerCall:
+    """One call of a scheduler: what it is given, and how it asks others."""
+
+    name: str
+    schedule: Callable[..., Any]
+    request: Request
+    options: Any
+    prepare: Callable[[], Any] | None
+    others: Callable[[str, float, Cancellation], Plan | None] | None
+    takes_problem: bool = attrs.field(kw_only=True)
+
+    def run(self, outcome: _Outcome, cancel: Cancellation) -> None:
+        """Make the call, in its own thread.
+
+        Args:
+            outcome: Takes the answer.
+            cancel: Asks a search for its best plan so far.
+        """
+        attach(cancel)
+        try:
+            if self.prepare is not None:
+                self.prepare()
+            outcome.prepared.set()
+            problem = Problem.of(self.request) if self.takes_problem else None
+            outcome.value = self.schedule(
+                request=self.request, problem=problem, options=self.options, ask=partial(self._ask, cancel)
+            )
+        except BaseException as error:  # noqa: BLE001 - whatever a plugin raises concerns it alone
+            outcome.error = error
+        finally:
+            outcome.prepared.set()
+            outcome.done.set()
+
+    def _ask(self, cancel: Cancellation, name: str, seconds: float) -> Plan | None:
+        """The plan of another scheduler; None if there is none, if nobody may be asked, or if the search is to end."""
+        if self.others is None or name == self.name or cancel.requested:
+            return None
+        inner = cancel.inner = Cancellation(requested=cancel.requested)
+        try:
+            plan = self.others(name, min(seconds, self.request.limits.deadline), inner)
+        finally:
+            cancel.inner = None
+        cancel.lacking |= inner.ended or (plan is None and inner.requested)
+        return plan
+
+
+def attempt(call: SchedulerCall, cancel: Cancellation, *, mind: bool) -> tuple[Any, tuple[Reason, ...]]:
+    """Answer of a scheduler, and the reasons why there is none.
+
+    Args:
+        call: The call.
+        cancel: Asks a search for its best plan so far.
+        mind: Whether Ctrl-C does so, too.
+    """
+    name, deadline = call.name, call.request.limits.deadline
+    outcome, lost = _Outcome(), LOST + name
+    going = sum(thread.name == lost for thread in threading.enumerate())
+    if going >= ABANDONED:
+        message = f"is not asked: {going} earlier runs that were abandoned are still going"
+        return None, (no_plan("abandoned", name, message),)
+    thread = threading.Thread(target=call.run, args=(outcome, cancel), name=f"headworks-{name}", daemon=True)
+    # The output of a run that another scheduler asks for is redirected already, for as long as that one is waited for.
+    with contextlib.nullcontext() if call.others is None else _prints_to_stderr():
+        _run(thread, outcome, min(deadline, threading.TIMEOUT_MAX), cancel, mind=mind)
+    if not outcome.done.is_set():
+        thread.name = lost
+        if cancel.offered is not None:
+            cancel.overtaken = True
+            return cancel.offered, ()
+    reasons = _failures(name, outcome, deadline)  # before the value: it may come just now
+    return outcome.value, reasons
+
+
+@contextlib.contextmanager
+def _prints_to_stderr() -> Iterator[None]:
+    with contextlib.redirect_stdout(sys.stderr), native_to_stderr():
+        yield
+
+
+def _failures(name: str, outcome: _Outcome, deadline: float) -> tuple[Reason, ...]:
+    """Reasons why a scheduler that was asked has no plan, none if it answered."""
+    if not outcome.done.is_set():
+        late = f"has no plan after {deadline:g} s (limits.deadline)"
+        why = late if outcome.prepared.is_set() else f"is not prepared after {PREPARATION:g} s"
+        return (no_plan("deadline", name, f"{why}; it is abandoned"),)
+    if outcome.error is not None:
+        keep_traceback(name, "headworks_schedule", outcome.error)
+        return (no_plan("raised", name, f"raised {failure(outcome.error)}"),)
+    return ()
+
+
+def _run(
+    thread: threading.Thread, outcome: _Outcome, seconds: float, cancellation: Cancellation, *, mind: bool
+) -> None:
+    """Start a scheduler and wait for it; near the deadline one that can be ended is asked for its best plan so far.
+
+    If Ctrl-C is minded, it asks for that as well, and a second one ends the wait.
+
+    An event and not the thread is waited for: a `join` that was interrupted takes the thread for ended (CPython 3.11).
+    """
+    done = outcome.done
+    try:
+        thread.start()
+        if not outcome.prepared.wait(PREPARATION):
+            return
+        if not done.wait(ASKED * seconds):
+            cancellation.request()
+            done.wait((1 - ASKED) * seconds)
+    except KeyboardInterrupt as signal:
+        if not mind or cancellation.callback is None or isinstance(signal, Terminated):
+            raise
+        answered()
+        cancellation.request()
+        if not done.wait(min(seconds, GRACE)) and cancellation.offered is None:
+            raise
+
+
+def _ended_early(name: str) -> Reason:
+    message = (
+        f"{name} had to answer before its search, or one that it asked for, had ended: another run may find another"
+    )
+    return Reason(code=ENDED_EARLY, subject=name, message=message)

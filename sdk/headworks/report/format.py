@@ -1,0 +1,78 @@
+"""Figures as people read them, the same in a terminal and on a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headworks.api import Comparison
+    from headworks.model import Bound, Scores
+
+
+def quantity(amount: float | None, digits: int = 3) -> str:
+    """A number as people read it: 12,345 or 0.457, and - where there is none.
+
+    Args:
+        amount: The number.
+        digits: Significant digits.
+    """
+    if amount is None:
+        return "-"
+    whole = abs(amount) >= 10 ** (digits - 1) or amount == int(amount)
+    return f"{amount:,.0f}" if whole else f"{amount:.{digits}g}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage."""
+    return f"{share:.1%}"
+
+
+def score_cells(scores: Scores) -> tuple[str, ...]:
+    """The cells of a comparison that come from scores, in the order of `SCORE_COLUMNS`."""
+    return (
+        percent(scores.share),
+        quantity(scores.inter_node),
+        str(scores.nodes_used),
+        str(scores.workers),
+        percent(scores.utilisation),
+        quantity(scores.cost),
+        str(scores.moves),
+    )
+
+
+SCORE_COLUMNS = ("between nodes", "traffic between", "nodes", "workers", "fullest", "cost/h", "moves")
+
+
+def comparison_cells(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and, for each row, cells of a comparison; throughput, penalty, batch and gap are there if in a row."""
+    rows = comparison.rows
+    columns, cells = list(SCORE_COLUMNS), [list(score_cells(row.plan.scores)) for row in rows]
+    if any(row.plan.scores.throughput is not None for row in rows):
+        columns.append("throughput")
+        for row, each in zip(rows, cells, strict=True):
+            each.append(quantity(row.plan.scores.throughput))
+    if any(row.plan.scores.penalty for row in rows):
+        columns.append("penalty")
+        for row, each in zip(rows, cells, strict=True):
+            each.append(quantity(row.plan.scores.penalty))
+    if any(row.plan.scores.batch_seconds is not None for row in rows):
+        columns.append("batch s")
+        for row, each in zip(rows, cells, strict=True):
+            each.append(quantity(row.plan.scores.batch_seconds))
+    if comparison.bound is not None:
+        columns.append("gap" if comparison.bound.proven else "to bound")
+        for row, each in zip(rows, cells, strict=True):
+            each.append("-" if row.gap is None else percent(row.gap))
+    columns.append("plan ms")
+    for row, each in zip(rows, cells, strict=True):
+        each.append(f"{row.seconds * 1000:,.1f}")
+    return tuple(columns), [tuple(each) for each in cells]
+
+
+def bound_text(bound: Bound | None) -> str:
+    """A bound in words, "" where there is none."""
+    if bound is None:
+        return ""
+    what = "proven optimum" if bound.proven else "no plan has less than" if bound.figure == "inter_node" else "at most"
+    where = "between nodes" if bound.figure == "inter_node" else "throughput"
+    return f"{what} {quantity(bound.value)} {where}"

@@ -1,0 +1,178 @@
+"""Samples in a folder: Parquet files by day and hour, and the states of the engine that they belong to.
+
+`FOLDER/day=YYYY-MM-DD/hour=HH/samples-*.parquet` by the end (UTC) of a window, columns as in
+`headworks.samples.rows`, and
+`FOLDER/_states/TIME-DIGEST.json`: an observation document without figures, one for each change of cluster, topologies
+or assignment. A file appears whole or not at all, and is named after the windows in it: who writes the same ones again
+replaces it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import time
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.documents import canonical, read, write
+from headworks.errors import EngineError, HeadworksError
+from headworks.model import Metrics, Observation, Request
+from headworks.samples.rows import COLUMNS, VERSION, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+LOG = logging.getLogger("headworks.samples")
+STATES = "_states"
+"""Folder of the states; readers of Parquet pass over names that begin with an underscore."""
+MOMENT = "%Y%m%dT%H%M%S.%fZ"
+"""How the moment of a state stands in its name."""
+MARK = b"headworks.samples"
+"""Key in the metadata of a file whose value is the version of its columns."""
+
+
+def arrow_schema() -> Any:
+    """The columns as a pyarrow schema, marked with their version.
+
+    Raises:
+        EngineError: pyarrow is missing.
+    """
+    pa = _pyarrow()
+    types = {"timestamp": pa.timestamp("us", tz="UTC"), "double": pa.float64()}
+    fields = [(name, types.get(each) or pa.type_for_alias(each)) for name, each in COLUMNS.items()]
+    return pa.schema(fields, metadata={MARK: str(VERSION).encode()})
+
+
+def write_rows(folder: Path, rows: Iterable[dict[str, Any]]) -> tuple[Path, ...]:
+    """Add rows to a folder: one file for each hour in them, whole or not at all.
+
+    Args:
+        folder: Folder of the samples.
+        rows: The rows.
+
+    Returns:
+        The files.
+
+    Raises:
+        EngineError: pyarrow is missing, or a file cannot be written.
+    """
+    hours: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        hours[f"{row['end']:day=%Y-%m-%d/hour=%H}"].append(row)
+    return tuple(_write(folder / hour, hours[hour]) for hour in sorted(hours))
+
+
+def write_state(folder: Path, observation: Observation, end: float) -> Path:
+    """Write what an engine is at a moment, without what it did.
+
+    Args:
+        folder: Folder of the samples.
+        observation: The observation.
+        end: End of the window, seconds since the epoch.
+
+    Raises:
+        DocumentError: The file cannot be written.
+    """
+    state = attrs.evolve(observation, metrics=Metrics())
+    moment = datetime.fromtimestamp(end, UTC)
+    file = folder / STATES / f"{moment.strftime(MOMENT)}-{state_digest(state)}.json"
+    write(file, state)
+    return file
+
+
+def read_states(folder: Path) -> tuple[tuple[datetime, Observation], ...]:
+    """The states of a folder and their moments, oldest first; one that cannot be read is left out, with a warning."""
+    found = []
+    for file in sorted((folder / STATES).glob("*.json")):
+        try:
+            moment = datetime.strptime(file.name.partition("-")[0], MOMENT).replace(tzinfo=UTC)
+            found.append((moment, read(file, Observation)))
+        except ValueError as error:  # no moment, or a DocumentError
+            LOG.warning("%s is left out: %s", file, error)
+    return tuple(found)
+
+
+def state_digest(observation: Observation) -> str:
+    """Names a state by its content."""
+    text = canonical(Request.of(attrs.evolve(observation, metrics=Metrics())))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Keeper:
+    """Keeps observations in a folder, as they come; what cannot be written is lost with a warning."""
+
+    def __init__(self, folder: Path, engine: str, clock: Callable[[], float] = time.time) -> None:
+        """Remember where; `engine` is what is watched, `clock` tells seconds since 1970 (UTC) of its time."""
+        self._folder = folder
+        self._engine = engine
+        self._clock = clock
+        self._origin = f"{os.uname().nodename}:{os.getpid()}:{time.time_ns()}"
+        self._number = 0
+        self._state = ""
+
+    def keep(self, observation: Observation) -> None:
+        """Write an observation whose window has just ended; without a window there is nothing to keep."""
+        if observation.metrics.window <= 0:
+            return
+        end = self._clock()
+        self._number += 1
+        rows = rows_of(observation, engine=self._engine, origin=self._origin, number=self._number, end=end)
+        try:
+            write_rows(self._folder, rows)
+            self.keep_state(observation, end)
+        except (HeadworksError, ValueError) as error:
+            LOG.warning("the samples of one window are lost: %s", error)
+
+    def keep_state(self, observation: Observation, end: float) -> None:
+        """Write the state of an engine if it is another than the last one.
+
+        Args:
+            observation: The observation.
+            end: End of the window, seconds since the epoch.
+
+        Raises:
+            DocumentError: The file cannot be written.
+        """
+        digest = state_digest(observation)
+        if digest != self._state:
+            write_state(self._folder, observation, end)
+            self._state = digest
+
+
+def _pyarrow() -> Any:
+    try:
+        # pyarrow costs 0.2 s, and is an extra. Parquet too: who looks early has it when a signal leaves a few seconds.
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise EngineError("pyarrow is not installed: `pip install pyarrow`") from None
+    return pyarrow
+
+
+def _write(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    schema = arrow_schema()
+    # pyarrow costs 0.2 s, and is an extra.
+    from pyarrow import Table, parquet
+
+    keys = sorted({(row["engine"], row["origin"], row["number"]) for row in rows})
+    file = folder / f"samples-{hashlib.sha256(repr(keys).encode()).hexdigest()[:16]}.parquet"
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with draft.open("wb") as stream:
+            parquet.write_table(Table.from_pylist(list(rows), schema), stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.replace(file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise EngineError(f"the samples {file} cannot be written: {error.strerror or error}") from None
+    return file

@@ -1,0 +1,52 @@
+"""Cache of a scheduler's plans: most rules look at the same ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headworks.plugins.host import PluginHost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headworks.model import Plan, Request
+    from headworks.testing.cases import Cases
+    from headworks.toolbox.cancel import Cancellation
+
+
+class RememberingHost(PluginHost):
+    """A host that asks a scheduler once for each of the cases, and anew for any other request, an equal one too."""
+
+    def __init__(self, host: PluginHost, cases: Cases, options: Mapping[str, Any] | None = None) -> None:
+        """Take what is asked.
+
+        Args:
+            host: The plugins.
+            cases: The requests whose plans are remembered.
+            options: Options by name that a scheduler is asked with if no others are given; the defaults without.
+        """
+        super().__init__(host.registry)
+        self.given = options
+        self._host, self._cases = host, cases
+        self._known = {id(request) for request in (*cases.mixed, *cases.small)}
+        self._plans: dict[tuple[str, int], Plan] = {}
+
+    def schedule(
+        self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
+    ) -> Plan:
+        """Ask with its own options, or look up what was answered; see `PluginHost.schedule`.
+
+        Args:
+            name: Name of the scheduler.
+            request: The request.
+            options: Its options; None for those that the host was given.
+            cancellation: Ends the search early.
+        """
+        if options is not None or id(request) not in self._known:
+            return self._host.schedule(
+                name, request, self.given if options is None else options, cancellation=cancellation
+            )
+        key = (name, id(request))
+        if key not in self._plans:
+            self._plans[key] = self._host.schedule(name, request, self.given)
+        return self._plans[key]
