@@ -1,4 +1,4 @@
-"""Fixtures for authors of plugins: pytest loads them through the entry point `headworks`, so it imports nothing heavy."""
+"""Fixtures for authors of plugins: pytest loads them through the entry point `headworks`; it imports nothing heavy."""
 
 from __future__ import annotations
 
