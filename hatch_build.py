@@ -43,8 +43,8 @@ class JarHook(BuildHookInterface[Any]):
 
     @staticmethod
     def _compile(jar: Path) -> Path:
-        from headworks.engines.java import find_java
         from headworks.errors import EngineError
+        from headworks_local.java import find_java
         from headworks_storm.release.jar import compile_classes
 
         java = find_java()

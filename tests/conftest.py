@@ -14,8 +14,8 @@ import signal
 import pytest
 from hypothesis import settings
 
-from headworks.engines.java import find_java
 from headworks.errors import EngineError
+from headworks_local.java import find_java
 
 # a failure prints how to see its example again; the many examples of cheap rules are the same in every run
 settings.register_profile("default", max_examples=15, deadline=None, print_blob=True)

@@ -25,9 +25,9 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 COMMANDS = {
     "demo": "headworks demo",
     "demo-storm": "headworks demo storm",
-    "clusters": "python benchmarks/production_clusters.py",
+    "clusters": "python -m headworks_lab.benchmarks.production_clusters",
     "reproduce": "headworks reproduce",
-    "gain": "python benchmarks/placement_gain.py",
+    "gain": "python -m headworks_lab.benchmarks.placement_gain",
 }
 """The command of each block, as the text above it names it."""
 LAST = {"reproduce"}
@@ -77,7 +77,7 @@ def printed(name: str) -> str:
     """
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     with tempfile.TemporaryDirectory() as folder:
-        command = COMMANDS[name].replace("benchmarks/", f"{ROOT}/benchmarks/").split()
+        command = COMMANDS[name].split()
         done = subprocess.run(
             command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
         )

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import psutil
 
-from headworks.engines.apart.groups import find_groups
-from headworks.engines.apart.names import ClusterName
-from headworks.engines.apart.netlink import interfaces, namespaces, netlink
+from headworks_local.isolated.groups import find_groups
+from headworks_local.isolated.names import ClusterName
+from headworks_local.isolated.netlink import interfaces, namespaces, netlink
 from patience import PATIENCE
 
 LISTEN = """

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from headworks.engines.nexmark import EventKind, kinds
+from headworks_lab.nexmark import EventKind, kinds
 
 SQL = {
     "q1": "select auction, bidder, price::double * 0.908::double, time from bid",

@@ -14,8 +14,8 @@ from platformdirs import user_cache_path
 from headworks.cli.numbers import FiniteRange
 from headworks.cli.output import emit, json_option, say, table
 from headworks.cli.places import Place
-from headworks.engines.remote.folder import is_url
 from headworks.errors import EngineError
+from headworks.samples.remote.folder import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -260,7 +260,7 @@ def compact_command(*, samples: Path, as_json: bool) -> None:
     Small files are removed ten minutes after that, by the next pass, when nobody reads them any more.
     """
     # pyarrow and cattrs cost 0.3 s, which a list of commands does not need.
-    from headworks.samples.compaction import compact
+    from headworks_pipeline.intake.compaction import compact
 
     done = compact(samples, datetime.now(UTC))
     emit(attrs.asdict(done), as_json=as_json)

@@ -15,14 +15,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headworks.engines.remote.folder import DRAFTS, is_url
-from headworks.engines.remote.opening import remote_folder
 from headworks.errors import EngineError
+from headworks.samples.remote.folder import DRAFTS, is_url
+from headworks.samples.remote.opening import remote_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from headworks.engines.remote.folder import RemoteFolder, Stored
+    from headworks.samples.remote.folder import RemoteFolder, Stored
 
 OLD = timedelta(hours=1)
 """Age from which files that no manifest names are removed: if larger, they cost room for longer; if smaller, those

@@ -16,8 +16,8 @@ from headworks.errors import DocumentError, EngineError
 from headworks.model import FrozenMap, Observation, Request
 from headworks.model.knowledge import Knowledge
 from headworks.model.validate import check_places
-from headworks.samples.compaction import compact, standing
 from headworks.samples.store import read_states
+from headworks_pipeline.intake.compaction import compact, standing
 from headworks_pipeline.learning.learn import HISTORY, RECENT, Period, learn, table
 from headworks_pipeline.learning.requests import request_of
 from headworks_pipeline.reporting.changes import changes

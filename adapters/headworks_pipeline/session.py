@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.engines.cds import ClassData
-from headworks.engines.java import find_java
-from headworks.engines.lifetime import bound
-from headworks.engines.redirect import output_to
 from headworks.errors import EngineError, OptionError
 from headworks.interrupts import handled, keep
+from headworks_local.cds import ClassData
+from headworks_local.java import find_java
+from headworks_local.lifetime import bound
+from headworks_local.redirect import output_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

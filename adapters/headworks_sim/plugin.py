@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from headworks.errors import PluginError
 from headworks.hooks import hookimpl
 from headworks.model.evidence import Evidence
+from headworks_lab.simulated.claims import claims
 from headworks_sim.application import open_application
-from headworks_sim.claims import claims
 from headworks_sim.engine import SimEngine
 from headworks_sim.experiment import run
 

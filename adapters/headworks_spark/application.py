@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headworks.engines.redirect import output_to
 from headworks.errors import EngineError
+from headworks_local.redirect import output_to
 from headworks_spark.discovery import NoBatchError, discover, patience
 from headworks_spark.driver.advice import refuse_mode
 from headworks_spark.driver.gateway import own_jvm, stop_if_alive

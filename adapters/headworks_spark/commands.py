@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headworks.cli.numbers import FiniteRange
-from headworks.engines.apart.options import apart_options, fault_command
-from headworks.engines.cluster_commands import end_cluster, running_cluster, whole_numbers
 from headworks.errors import EngineError
+from headworks_local.cluster_commands import end_cluster, running_cluster, whole_numbers
+from headworks_local.isolated.options import apart_options, fault_command
 
 if TYPE_CHECKING:
-    from headworks.engines.apart.options import ApartOptions
+    from headworks_local.isolated.options import ApartOptions
     from headworks_spark.local.state import SparkState
 
 CORES = whole_numbers("cores")

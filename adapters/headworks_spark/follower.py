@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from headworks.control.loop import Control
     from headworks.control.round import Round
-    from headworks_spark.several import Target
+    from headworks_spark.targets import Target
 
 LOG = logging.getLogger("headworks.spark")
 """The adapter's logger; what fails beside a user's query goes here and nowhere else."""

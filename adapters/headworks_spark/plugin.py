@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headworks.engines.java import java_finding
 from headworks.hooks import Description, Finding, hookimpl
 from headworks.model.evidence import Evidence
+from headworks_lab.spark.workload.catalogue import workloads
+from headworks_local.java import java_finding
 from headworks_spark.application import open_application
-from headworks_spark.several import execute, keeps, observe, preflight, rollback, scale
-from headworks_spark.workload.catalogue import workloads
+from headworks_spark.targets import execute, keeps, observe, preflight, rollback, scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from headworks.model import Observation, Plan, Receipt, Request
-    from headworks_spark.experiments.bench import SparkBench
-    from headworks_spark.several import Target
+    from headworks_lab.spark.bench import SparkBench
+    from headworks_spark.targets import Target
 
 PACKAGES = {
     "pyspark": "the Spark engine: pip install 'headworks[spark]'",
@@ -51,32 +51,32 @@ class Spark:
 
     @hookimpl
     def headworks_observe(self, target: Target, window: float) -> Observation:
-        """See `headworks_spark.several.observe`."""
+        """See `headworks_spark.targets.observe`."""
         return observe(target, window)
 
     @hookimpl
     def headworks_preflight(self, target: Target, plan: Plan) -> Sequence[str]:
-        """See `headworks_spark.several.preflight`."""
+        """See `headworks_spark.targets.preflight`."""
         return preflight(target, plan)
 
     @hookimpl
     def headworks_keeps(self, target: Target, plan: Plan) -> bool:
-        """See `headworks_spark.several.keeps`."""
+        """See `headworks_spark.targets.keeps`."""
         return keeps(target, plan)
 
     @hookimpl
     def headworks_execute(self, target: Target, plan: Plan) -> Receipt:
-        """See `headworks_spark.several.execute`."""
+        """See `headworks_spark.targets.execute`."""
         return execute(target, plan)
 
     @hookimpl
     def headworks_rollback(self, target: Target, receipt: Receipt) -> Receipt:
-        """See `headworks_spark.several.rollback`."""
+        """See `headworks_spark.targets.rollback`."""
         return rollback(target, receipt)
 
     @hookimpl
     def headworks_scale(self, target: Target, add: int, drain: Sequence[str]) -> Receipt:
-        """See `headworks_spark.several.scale`."""
+        """See `headworks_spark.targets.scale`."""
         return scale(target, add, drain)
 
     @hookimpl
@@ -86,9 +86,9 @@ class Spark:
 
     @hookimpl
     def headworks_bench(self) -> AbstractContextManager[SparkBench]:
-        """Make room for clusters on this machine; see `headworks_spark.experiments.bench`."""
+        """Make room for clusters on this machine; see `headworks_lab.spark.bench`."""
         # psutil, numpy and pyarrow cost 0.3 s, which no other hook needs.
-        from headworks_spark.experiments.bench import SparkBench
+        from headworks_lab.spark.bench import SparkBench
 
         return SparkBench()
 
@@ -96,7 +96,7 @@ class Spark:
     def headworks_experiment(
         self, request: Request, scheduler: str, seed: int, seconds: float, bench: SparkBench
     ) -> Mapping[str, float]:
-        """Run an experiment on a real cluster; see `headworks_spark.experiments.bench.SparkBench.run`.
+        """Run an experiment on a real cluster; see `headworks_lab.spark.bench.SparkBench.run`.
 
         Args:
             request: Cluster and topologies.

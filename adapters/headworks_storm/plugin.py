@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import headworks_schemas
-from headworks.engines.java import java_finding
 from headworks.errors import EngineError
 from headworks.hooks import Description, Finding, hookimpl
 from headworks.model.evidence import Claim, Evidence
+from headworks_local.java import java_finding
 from headworks_storm.executor import execute, keeps, preflight, rollback
 from headworks_storm.monitor import observe
 from headworks_storm.workload.catalogue import workloads
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headworks.model import Intake, Observation, Plan, Receipt, Request
-    from headworks_storm.experiments.bench import StormBench
+    from headworks_lab.storm.bench import StormBench
     from headworks_storm.target import StormTarget
 
 PACKAGES = {
@@ -114,9 +114,9 @@ class Storm:
 
     @hookimpl
     def headworks_bench(self) -> AbstractContextManager[StormBench]:
-        """Make room for clusters on this machine; see `headworks_storm.experiments.bench`."""
+        """Make room for clusters on this machine; see `headworks_lab.storm.bench`."""
         # psutil and the service cost 0.2 s, which no other hook needs.
-        from headworks_storm.experiments.bench import StormBench
+        from headworks_lab.storm.bench import StormBench
 
         return StormBench()
 
@@ -124,7 +124,7 @@ class Storm:
     def headworks_experiment(
         self, request: Request, scheduler: str, seed: int, seconds: float, bench: StormBench
     ) -> Mapping[str, float]:
-        """Run an experiment on a real cluster; see `headworks_storm.experiments.bench.StormBench.run`.
+        """Run an experiment on a real cluster; see `headworks_lab.storm.bench.StormBench.run`.
 
         Args:
             request: Cluster and topologies.
@@ -148,10 +148,10 @@ class Storm:
             plugin: Name of the plugin whose paper it is.
         """
         # numpy and the workload cost 0.1 s, which no other hook needs.
-        from headworks_storm.demo.priority import claims as priorities
-        from headworks_storm.experiments.consolidation import claims as consolidation
-        from headworks_storm.experiments.heterogeneity import claims as heterogeneity
-        from headworks_storm.experiments.redeployment import claims as redeployment
+        from headworks_lab.priority import claims as priorities
+        from headworks_lab.storm.consolidation import claims as consolidation
+        from headworks_lab.storm.heterogeneity import claims as heterogeneity
+        from headworks_lab.storm.redeployment import claims as redeployment
 
         of = {
             "dstorm": consolidation,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
     from headworks_baselines.rules import Racks
 
 SAME_RACK, OTHER_RACK = 0.5, 1.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from headworks.model import Topology
     from headworks.problem import Problem
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
 
 SHARED = -1
 """Owner of a node that serves any topology."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
 
 
 def slot_order(free_slots: NDArray[np.int64], slots: int) -> NDArray[np.int64]:

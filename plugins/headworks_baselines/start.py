@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
 
 
 def start(problem: Problem, *, rebalance: bool) -> Room:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
     from headworks_dstorm.options import Options
 
 AHEAD = 16

@@ -13,11 +13,11 @@ from headworks.toolbox.repair import repair
 from headworks_dstorm.analyser import analyse
 from headworks_dstorm.availability import by_availability
 from headworks_dstorm.demand import planned
-from headworks_dstorm.evidence.claims import claims
 from headworks_dstorm.evidence.workloads import workloads
 from headworks_dstorm.fast import place
 from headworks_dstorm.options import Options
 from headworks_dstorm.settling import runs, settled
+from headworks_lab.papers.dstorm_claims import claims
 
 if TYPE_CHECKING:
     from headworks.hooks import Verdict

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from headworks.problem import Problem
-from headworks.problem.profiles import FULL, OVER
+from headworks.problem.arrays.profiles import FULL, OVER
 from headworks_exact.solver import Budget
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headworks.problem.profiles import FULL
+from headworks.problem.arrays.profiles import FULL
 from headworks_exact.columns import Columns, by_reduced_cost
 from headworks_exact.meet_in_the_middle import combine
 from headworks_exact.solver import Budget, solve

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headworks.problem.workers import Workers
+from headworks.problem.arrays.workers import Workers
 from headworks_exact.elimination import Completion, Frontiers
 
 if TYPE_CHECKING:

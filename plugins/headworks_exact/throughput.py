@@ -18,7 +18,7 @@ import numpy as np
 from headworks.model import Bound, Reason, Status
 from headworks.model.rescale import rescaled
 from headworks.problem import Problem
-from headworks.problem.profiles import FULL, counts_of
+from headworks.problem.arrays.profiles import FULL, counts_of
 from headworks.toolbox.cancel import offer
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_exact.any_number import AnyNumber, Highest, highest_of_any

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from headworks.problem.profiles import FULL, OVER
+from headworks.problem.arrays.profiles import FULL, OVER
 from headworks_hetero.by_task import ByTask
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.model import Reason
-from headworks.problem.profiles import FULL
+from headworks.problem.arrays.profiles import FULL
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_hetero.first_assignment import first_assignment
 from headworks_hetero.maximize_throughput import maximize_throughput

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
 from headworks.model.evidence import Evidence
-from headworks_hetero.claims import claims
 from headworks_hetero.options import Options
 from headworks_hetero.planning import as_printed
 from headworks_hetero.workloads import workloads
+from headworks_lab.papers.hetero_claims import claims
 
 if TYPE_CHECKING:
     from headworks.model import Plan, Request

@@ -9,7 +9,7 @@ import numpy as np
 
 from headworks.model.rescale import with_instances
 from headworks.problem import Problem
-from headworks.problem.profiles import FULL, Profiled, counts_of
+from headworks.problem.arrays.profiles import FULL, Profiled, counts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.model import Plan, Request
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
     from headworks_nstorm.options import Options
     from headworks_nstorm.workers import Workers
 

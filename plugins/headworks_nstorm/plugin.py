@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
 from headworks.model.evidence import Evidence
+from headworks_lab.papers.nstorm_claims import claims
+from headworks_lab.papers.nstorm_improvements import improvements
 from headworks_nstorm.cases import analyse
 from headworks_nstorm.deployment import deploy
-from headworks_nstorm.evidence.claims import claims
-from headworks_nstorm.evidence.improvements import improvements
 from headworks_nstorm.evidence.workloads import workloads
 from headworks_nstorm.options import Options
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
 from headworks.model.evidence import Evidence
+from headworks_lab.papers.priority_claims import dps_claims, sps_claims
+from headworks_lab.papers.priority_improvements import improvements
 from headworks_priority import sharing
-from headworks_priority.claims import dps_claims, sps_claims
-from headworks_priority.improvements import improvements
 from headworks_priority.options import DpsOptions, SpsOptions, SpsV2Options
 from headworks_priority.workloads import dynamic_workloads, static_workloads
 

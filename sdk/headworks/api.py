@@ -19,12 +19,12 @@ from headworks.model.typed import check_types
 from headworks.plugins.guard import guarded
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.problem.why import explain
+from headworks.problem.plan.why import explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from headworks.problem.why import Why
+    from headworks.problem.plan.why import Why
     from headworks.toolbox.cancel import Cancellation
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from caches import own_cache
-from headworks.engines.cache import cache_folder
 from headworks.errors import EngineError
+from headworks_local.cache import cache_folder
 
 
 def pytest_runtest_setup(item):

@@ -11,12 +11,12 @@ import subprocess
 import urllib.parse
 from typing import TYPE_CHECKING
 
-from headworks.engines.java import find_java
-from headworks.engines.lifetime import lifetime
-from headworks.engines.maven import resolve_locked
-from headworks.engines.ports import Ports
-from headworks.engines.process import Daemon, end, end_group, patience
 from headworks.errors import EngineError
+from headworks_local.java import find_java
+from headworks_local.lifetime import lifetime
+from headworks_local.maven import resolve_locked
+from headworks_local.ports import Ports
+from headworks_local.process import Daemon, end, end_group, patience
 from headworks_spark.yarn.cluster import JAVA, JVM, LOCK
 from headworks_spark.yarn.conf import LOG, xml_text
 

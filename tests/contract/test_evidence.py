@@ -9,10 +9,10 @@ import attrs
 import pytest
 
 from doc_tables import block, tables
-from headworks.evidence.claims import counts, reproduce, summary
-from headworks.evidence.variants import improve
 from headworks.model import Status
 from headworks.plugins.host import PluginHost
+from headworks_lab.evidence.claims import counts, reproduce, summary
+from headworks_lab.evidence.variants import improve
 
 PATIENCE = 120.0
 """Seconds to plan: whether a plan is there in time is for benchmarks to say."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.samples.compaction import PREFIX, file_line, replaced_by
 from headworks.samples.rows import COLUMNS, VERSION
 from headworks.samples.store import MARK
+from headworks_pipeline.intake.compaction import PREFIX, file_line, replaced_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

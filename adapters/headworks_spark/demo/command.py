@@ -12,15 +12,15 @@ import click
 from headworks.cli.host import plugins
 from headworks.cli.numbers import FiniteRange
 from headworks.cli.output import Progress, console, emit, folder_option, json_option, say, table
-from headworks.engines.apart.options import demo_apart_options
 from headworks.errors import EngineError
+from headworks_local.isolated.options import demo_apart_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headworks.engines.apart.limits import NodeLimits
-    from headworks.engines.apart.options import ApartOptions
     from headworks.plugins.host import PluginHost
+    from headworks_local.isolated.limits import NodeLimits
+    from headworks_local.isolated.options import ApartOptions
     from headworks_spark.local.cluster import WorkerSpec
 
 NETWORK = 20e6
@@ -68,7 +68,7 @@ def demo(
 def _missing() -> str:
     """Reason why the real part cannot run on this machine, "" if it can."""
     # 0.1 s that a list of commands does not need.
-    from headworks.engines.java import find_java
+    from headworks_local.java import find_java
     from headworks_spark.driver.jar import spark_home
 
     try:

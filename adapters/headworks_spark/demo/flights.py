@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.model import Component, FrozenMap, Kind, Resources, Stream, Topology
+from headworks_lab.spark.workload.ticks import ticks
 from headworks_spark.demo.dataset import DAYS, FEEDS, flights
-from headworks_spark.workload.ticks import ticks
 
 if TYPE_CHECKING:
     import pandas as pd

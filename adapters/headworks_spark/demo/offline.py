@@ -24,7 +24,7 @@ from headworks.model import (
 )
 from headworks.model.load import at_load, declared_from_measured
 from headworks.problem import Problem
-from headworks.problem.score import score
+from headworks.problem.plan.score import score
 from headworks_spark.demo.dataset import DAYS, FEEDS, feeds_by_carrier, flights
 from headworks_spark.demo.murmur import partition
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.cli.tables import moves_table
-from headworks.engines.redirect import output_to
 from headworks.model import FrozenMap, Request
 from headworks.report.format import percent
+from headworks_local.redirect import output_to
 from headworks_spark.demo.flights import FlightsQuery
 from headworks_spark.demo.phases import ComparedScheduler, MeasuredPlacement, alone, carry_out, question, warm_up
 from headworks_spark.driver.session import session
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from headworks.engines.apart.limits import NodeLimits
     from headworks.model import Plan
     from headworks.plugins.host import PluginHost
+    from headworks_local.isolated.limits import NodeLimits
     from headworks_spark.local.cluster import WorkerSpec
     from headworks_spark.target import SparkTarget
 

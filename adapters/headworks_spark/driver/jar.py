@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.engines.cache import cache_folder
-from headworks.engines.java import BRIEF, find_java
-from headworks.engines.lifetime import environment
 from headworks.errors import EngineError
+from headworks_local.cache import cache_folder
+from headworks_local.java import BRIEF, find_java
+from headworks_local.lifetime import environment
 
 if TYPE_CHECKING:
-    from headworks.engines.java import Java
+    from headworks_local.java import Java
 
 SOURCES = Path(__file__).parents[1] / "java"
 """Folder of the Java sources; each change of them is another digest, and so another jar in the cache."""

@@ -8,9 +8,9 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from headworks.engines.cds import ClassData
-from headworks.engines.java import find_java
-from headworks.engines.lifetime import environment
+from headworks_local.cds import ClassData
+from headworks_local.java import find_java
+from headworks_local.lifetime import environment
 
 if TYPE_CHECKING:
     from headworks_spark.driver.jar import SparkHome

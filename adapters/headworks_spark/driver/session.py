@@ -8,10 +8,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from headworks.engines.lifetime import bound
-from headworks.engines.process import is_of_this_machine
 from headworks.errors import EngineError
 from headworks.interrupts import keep
+from headworks_local.lifetime import bound
+from headworks_local.process import is_of_this_machine
 from headworks_spark.driver.gateway import ignore_end_of_jvm, running_gateway, scala_context, session_runs
 from headworks_spark.driver.jar import MANAGER, PLACEMENT, SparkHome, scheduler_jar, spark_home
 from headworks_spark.driver.jvm import jvm_options

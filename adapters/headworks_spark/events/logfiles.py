@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from headworks.engines.remote.folder import is_url
-from headworks.engines.remote.opening import remote_folder
 from headworks.errors import DocumentError
+from headworks.samples.remote.folder import is_url
+from headworks.samples.remote.opening import remote_folder
 
 ROLLED = re.compile(r"(?:.*/)?events_(\d+)_[^/]*$")
 """Path of a part of a rolling log; its number is the order, which names do not sort in."""

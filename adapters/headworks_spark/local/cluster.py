@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from headworks.engines.apart.limits import NodeLimits
-from headworks.engines.apart.nodes import ApartNodes
-from headworks.engines.java import find_java
-from headworks.engines.lifetime import lifetime
-from headworks.engines.process import Daemon, LocalCluster, check_addresses, command_line, end, end_group, patience
 from headworks.errors import EngineError
 from headworks.interrupts import held
 from headworks.model import FrozenMap
+from headworks_local.isolated.limits import NodeLimits
+from headworks_local.isolated.nodes import ApartNodes
+from headworks_local.java import find_java
+from headworks_local.lifetime import lifetime
+from headworks_local.process import Daemon, LocalCluster, check_addresses, command_line, end, end_group, patience
 from headworks_spark.driver.jar import SparkHome, spark_home
 from headworks_spark.driver.jvm import jvm_options
 

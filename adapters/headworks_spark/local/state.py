@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from headworks.engines.local_cluster import ClusterState
 from headworks.errors import EngineError
+from headworks_local.local_cluster import ClusterState
 from headworks_spark.local.cluster import LocalSpark, master_host, master_state
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from headworks.engines.apart.limits import NodeLimits
+    from headworks_local.isolated.limits import NodeLimits
     from headworks_spark.local.cluster import WorkerSpec
 
 

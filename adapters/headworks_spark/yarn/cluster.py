@@ -13,13 +13,13 @@ from typing import Any, Self
 
 import attrs
 
-from headworks.engines.java import find_java
-from headworks.engines.lifetime import lifetime
-from headworks.engines.maven import resolve_locked
-from headworks.engines.ports import Ports
-from headworks.engines.process import Daemon, LocalCluster, check_addresses, end, end_group, patience
 from headworks.errors import EngineError
 from headworks.interrupts import held
+from headworks_local.java import find_java
+from headworks_local.lifetime import lifetime
+from headworks_local.maven import resolve_locked
+from headworks_local.ports import Ports
+from headworks_local.process import Daemon, LocalCluster, check_addresses, end, end_group, patience
 from headworks_spark.driver.jar import spark_home
 from headworks_spark.driver.jvm import SMALL
 from headworks_spark.yarn.conf import (

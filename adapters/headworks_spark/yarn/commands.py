@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from headworks.engines.cluster_commands import end_cluster, running_cluster, whole_numbers
+from headworks_local.cluster_commands import end_cluster, running_cluster, whole_numbers
 
 VCORES = whole_numbers("vcores")
 

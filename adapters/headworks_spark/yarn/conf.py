@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 import attrs
 
-from headworks.engines.reaper import MARK
+from headworks_local.reaper import MARK
 from headworks_spark.driver.jvm import SMALL
 
 if TYPE_CHECKING:

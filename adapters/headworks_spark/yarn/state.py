@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from headworks.engines.local_cluster import ClusterState
 from headworks.errors import EngineError
+from headworks_local.local_cluster import ClusterState
 from headworks_spark.yarn.cluster import GRACE, LocalYarn, client_environment, nodes
 from headworks_spark.yarn.conf import MANAGER_HOST
 

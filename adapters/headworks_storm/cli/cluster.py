@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headworks.engines.apart.options import apart_options, fault_command
-from headworks.engines.cluster_commands import MOST, end_cluster, running_cluster
+from headworks_local.cluster_commands import MOST, end_cluster, running_cluster
+from headworks_local.isolated.options import apart_options, fault_command
 from headworks_storm.release.artefacts import STORM
 
 if TYPE_CHECKING:
-    from headworks.engines.apart.options import ApartOptions
+    from headworks_local.isolated.options import ApartOptions
     from headworks_storm.local.cluster import SupervisorSpec
 
 SIZES = "400:4096:4,200:2048:3,100:1024:2"

@@ -77,7 +77,7 @@ def storm_clusterconf(clusters: tuple[str, ...], jar: Path | None, output: Path,
     """
     # cattrs, zipfile and the model cost 0.1 s, which the list of commands does not need.
     from headworks import documents
-    from headworks.engines.maven import resolve
+    from headworks_local.maven import resolve
     from headworks_storm.client.clusterconf import NAMES, read_request
     from headworks_storm.release.artefacts import SERVER_TESTS
 

@@ -9,7 +9,7 @@ import attrs
 import click
 
 from headworks.cli.numbers import FiniteRange
-from headworks_storm.cli.profile import storm
+from headworks_lab.profiling.command import storm
 
 __all__ = ["storm"]
 

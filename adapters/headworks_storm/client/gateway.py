@@ -14,9 +14,9 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import attrs
 
-from headworks.engines.lifetime import environment
 from headworks.errors import EngineError
 from headworks.interrupts import held
+from headworks_local.lifetime import environment
 from headworks_storm.client.summary import ClusterSummary, StoredAssignment, TopologyInfo
 from headworks_storm.client.thrift import Struct, read_struct
 from headworks_storm.release.jvm import SMALL_JVM, class_data

@@ -12,11 +12,11 @@ import click
 from headworks.cli.host import plugins
 from headworks.cli.numbers import FiniteRange
 from headworks.cli.output import Progress, console, emit, folder_option, json_option, say, table
-from headworks.engines.apart.options import demo_apart_options
+from headworks_local.isolated.options import demo_apart_options
 from headworks_storm.release.artefacts import STORM
 
 if TYPE_CHECKING:
-    from headworks.engines.apart.options import ApartOptions
+    from headworks_local.isolated.options import ApartOptions
 
 
 @click.command()

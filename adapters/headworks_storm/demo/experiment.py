@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from headworks.engines.apart.limits import NodeLimits
+    from headworks_local.isolated.limits import NodeLimits
     from headworks_storm.local.cluster import SupervisorSpec
     from headworks_storm.nimbus.snapshot import Scheduled
 

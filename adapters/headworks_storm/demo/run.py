@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from headworks.engines.apart.limits import NodeLimits
     from headworks.plugins.host import PluginHost
+    from headworks_local.isolated.limits import NodeLimits
     from headworks_storm.demo.experiment import ServedCluster
     from headworks_storm.local.cluster import SupervisorSpec
 

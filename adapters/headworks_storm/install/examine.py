@@ -23,7 +23,7 @@ from headworks_storm.workers.addresses import collector_addresses
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from headworks.engines.java import Java
+    from headworks_local.java import Java
 
 OLDEST, NEWEST = (2, 6), (2, 8)
 """Releases that the jar is tested with, the patch level left out."""

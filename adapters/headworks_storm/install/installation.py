@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.engines.java import find_java
 from headworks.errors import EngineError
+from headworks_local.java import find_java
 from headworks_storm.client.gateway import NimbusGateway
 from headworks_storm.local.state import StormState
 from headworks_storm.release.artefacts import Distribution
 
 if TYPE_CHECKING:
-    from headworks.engines.java import Java
+    from headworks_local.java import Java
 
 CLIENT_JAR = re.compile(r"storm-client-(\d+\.\d+.*)\.jar")
 """The jar that every installation has, whose name holds the release."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.engines.java import find_java
-from headworks.engines.lifetime import environment
 from headworks.errors import EngineError
+from headworks_local.java import find_java
+from headworks_local.lifetime import environment
 from headworks_storm.local.home import StormHome, write_conf
 from headworks_storm.release.artefacts import STORM, Distribution, distribution
 from headworks_storm.release.jar import bridge_jar

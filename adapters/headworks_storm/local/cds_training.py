@@ -7,10 +7,10 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from headworks.engines.cds import ClassData
-from headworks.engines.java import find_java
-from headworks.engines.process import patience
 from headworks.errors import EngineError
+from headworks_local.cds import ClassData
+from headworks_local.java import find_java
+from headworks_local.process import patience
 from headworks_storm.local.cluster import LocalStorm, supervisor_specs
 from headworks_storm.local.smoke_topology import all_run, submit_words
 from headworks_storm.release.artefacts import STORM, distribution, java_version

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import attrs
 import psutil
 
-from headworks.engines.process import command_line
+from headworks_local.process import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from headworks.engines.process import Daemon
+    from headworks_local.process import Daemon
 
 WORKER = "org.apache.storm.daemon.worker.Worker"
 """Main class of a worker."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from headworks.engines.java import find_java
-from headworks.engines.local_cluster import ClusterState
+from headworks_local.java import find_java
+from headworks_local.local_cluster import ClusterState
 from headworks_storm.client.gateway import NimbusGateway
 from headworks_storm.local.cluster import NIMBUS_HOST, LocalStorm
 

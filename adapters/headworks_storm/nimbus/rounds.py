@@ -2,7 +2,7 @@
 
 Two things change an assignment. A *wish* is a plan of the control loop; the next round answers with it. Executors
 without a slot (a new topology, a dead worker) are placed in the round that shows them, beside what runs: nothing moves
-for that, and no worker restarts (see `headworks_storm.nimbus.fill`).
+for that, and no worker restarts (see `headworks_storm.nimbus.free_slots`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import attrs
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Observation, Plan, Request, Slot
 from headworks_storm.nimbus.answer import Answer, Layout, layouts
-from headworks_storm.nimbus.deal import deal
-from headworks_storm.nimbus.fill import SHARE, Fill, fill
 from headworks_storm.nimbus.filter_metrics import known_metrics
+from headworks_storm.nimbus.free_slots import SHARE, Fill, fill
+from headworks_storm.nimbus.seat_slots import deal
 from headworks_storm.nimbus.snapshot import Scheduled, Snapshot, read_snapshot
 
 if TYPE_CHECKING:

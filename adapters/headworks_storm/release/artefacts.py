@@ -6,8 +6,8 @@ from pathlib import Path
 
 import attrs
 
-from headworks.engines.maven import Artefact, resolve_all
 from headworks.errors import EngineError
+from headworks_local.maven import Artefact, resolve_all
 
 STORM = "2.8.3"
 """The release of Apache Storm that Headworks is built and tested against."""

@@ -19,18 +19,18 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headworks.engines.cache import cache_folder
-from headworks.engines.java import BRIEF, find_java
-from headworks.engines.lifetime import environment
-from headworks.engines.maven import Artefact, resolve
 from headworks.errors import EngineError
+from headworks_local.cache import cache_folder
+from headworks_local.java import BRIEF, find_java
+from headworks_local.lifetime import environment
+from headworks_local.maven import Artefact, resolve
 from headworks_storm.release.artefacts import STORM, distribution, java_version
 from headworks_storm.release.relocate import relocate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from headworks.engines.java import Java
+    from headworks_local.java import Java
 
 SOURCES = Path(__file__).parents[1] / "java" / "src" / "main" / "java"
 """Headworks's Java sources, which a wheel has too."""

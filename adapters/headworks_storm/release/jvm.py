@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from headworks.engines.cds import ClassData
+from headworks_local.cds import ClassData
 
 SMALL_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
 """Flags that keep a JVM light: no parallel collector, no second compiler, small stacks. Without them

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.engines.experiments.sizing import TUPLE_BYTES
 from headworks.model import Kind
 from headworks.model.rates import stream_rates
+from headworks_lab.measure.sizing import TUPLE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

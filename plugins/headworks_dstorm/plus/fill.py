@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from headworks.model import Topology
     from headworks.problem import Problem
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
 
 
 def fill(problem: Problem, *, ended: Callable[[], bool] = bool) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
-    from headworks.problem.workers import Workers
+    from headworks.problem.arrays.workers import Workers
     from headworks_dstorm.plus.exchange import Flags, Floats, Ints
 
 
@@ -27,7 +27,7 @@ class Occupancy(Protocol):
 
 
 class HeapLimits:
-    """Heap limits: `headworks.problem.workers` counts the workers on a node where its slots might not suffice.
+    """Heap limits: `headworks.problem.arrays.workers` counts the workers on a node where its slots might not suffice.
 
     Bounds of first fit decreasing say where that is not so for many nodes at once; the rule never needs more workers.
     """

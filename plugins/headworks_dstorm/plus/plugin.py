@@ -9,9 +9,9 @@ from headworks.hooks import Description, hookimpl
 from headworks.model.evidence import Evidence
 from headworks_dstorm.analyser import analyse
 from headworks_dstorm.demand import planned
-from headworks_dstorm.evidence.improvements import improvements
 from headworks_dstorm.options import PlusOptions
 from headworks_dstorm.plus.starts import improve
+from headworks_lab.papers.dstorm_improvements import improvements
 
 if TYPE_CHECKING:
     from headworks.hooks import Verdict

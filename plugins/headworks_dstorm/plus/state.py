@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks.problem.workers import Workers
+from headworks.problem.arrays.workers import Workers
 from headworks_dstorm.plus.constraint_limits import ConstraintLimits
 from headworks_dstorm.plus.heap_limits import HeapLimits
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks.problem.profiles import FULL
+from headworks.problem.arrays.profiles import FULL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
 from headworks.model.evidence import Evidence
-from headworks_hetero.improvements import improvements
 from headworks_hetero.options import PlusOptions
 from headworks_hetero.plus.improve import improved
+from headworks_lab.papers.hetero_improvements import improvements
 
 if TYPE_CHECKING:
     from headworks.model import Plan, Request

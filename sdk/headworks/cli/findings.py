@@ -8,11 +8,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from headworks.cli.defaults import BROKEN
-from headworks.engines.apart.ability import bounds, network_problem
-from headworks.engines.cache import cache_folder
 from headworks.hooks import Finding
 from headworks.plugins.collect import needs_of
 from headworks.plugins.loading import SHADOWED
+from headworks_local.cache import cache_folder
+from headworks_local.isolated.ability import bounds, network_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -27,7 +27,7 @@ BUILT_IN = {
     "new": "headworks.cli.new",
     "plan": "headworks.cli.plan",
     "plugins": "headworks.cli.plugins",
-    "reproduce": "headworks.cli.reproduce",
+    "reproduce": "headworks_lab.evidence.reproduce",
     "run": "headworks.cli.run",
     "schema": "headworks.cli.schema",
     "why": "headworks.cli.why",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headworks.engines.remote.folder import is_url
+from headworks.samples.remote.folder import is_url
 
 
 class Place(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 only

@@ -19,7 +19,7 @@ from headworks.cli.request import (
 from headworks.cli.settings import Configured
 
 if TYPE_CHECKING:
-    from headworks.problem.why import Alternative, Why
+    from headworks.problem.plan.why import Alternative, Why
 
 COLUMNS = ("node", "fits", "traffic between", "fullest", "restarts", "short or in the way")
 
@@ -52,7 +52,7 @@ def command(
     from headworks.api import find_request, limited
     from headworks.cli.tables import reasons
     from headworks.documents import unstructure
-    from headworks.problem.why import explain
+    from headworks.problem.plan.why import explain
 
     host = plugins(context)
     asked = limited(find_request(request, host), **limits)

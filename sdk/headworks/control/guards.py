@@ -13,8 +13,8 @@ import numpy as np
 from headworks.control.repeated import Repeated, count_again
 from headworks.model import FrozenMap, Slot
 from headworks.problem import Problem
-from headworks.problem.amounts import STEP
-from headworks.problem.score import score
+from headworks.problem.arrays.amounts import STEP
+from headworks.problem.plan.score import score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

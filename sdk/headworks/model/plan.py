@@ -74,7 +74,7 @@ class Move:
 
 @attrs.frozen(kw_only=True)
 class Scores:
-    """The figures by which every scheduler is compared; `headworks.problem.score` computes them, nobody else.
+    """The figures by which every scheduler is compared; `headworks.problem.plan.score` computes them, nobody else.
 
     Attributes:
         unit: What traffic is counted in, `tuples/s` or `bytes/s`.

@@ -21,7 +21,7 @@ def rescaled(request: Request, plan: Plan) -> Request:
 
     Tasks are numbered from 0: those beyond a smaller number are gone with their samples and places, and measured
     flows of a topology that changes are too. If the plan has an input rate, CPU demands of components that have
-    profiles are 0: their profiles say what they cost (`headworks.problem.profiles`).
+    profiles are 0: their profiles say what they cost (`headworks.problem.arrays.profiles`).
 
     Args:
         request: A valid request.

@@ -21,8 +21,8 @@ from headworks.plugins.deadline import LOST
 from headworks.plugins.failure import failure, keep_traceback
 from headworks.plugins.prints import native_to_stderr
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
-from headworks.problem.score import score
+from headworks.problem.plan.check import check_plan
+from headworks.problem.plan.score import score
 from headworks.toolbox.cancel import Cancellation, attach
 
 if TYPE_CHECKING:

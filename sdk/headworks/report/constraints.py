@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headworks.problem import Problem
-from headworks.problem.broken import breaches
+from headworks.problem.rules.violations import breaches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.report.chart import text
 from headworks.report.format import quantity
 from headworks.report.placement import COLOURS, svg
+from headworks_lab.report.chart import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

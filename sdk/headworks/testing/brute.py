@@ -44,9 +44,9 @@ def _holds(problem: Problem, nodes: tuple[int, ...], node: int) -> bool:
 def _workers(problem: Problem, here: list[int], topology: int) -> float:
     """Fewest worker processes for one topology's tasks on a node: exact bin packing of their heaps.
 
-    Deliberately apart from `headworks.problem.workers`, whose witness it is. Fixed tasks fill the workers in which they
-    run; then every subset of the others is filled task by task, worker after worker, and (workers, heap in the last
-    one) is least for the best order.
+    Deliberately apart from `headworks.problem.arrays.workers`, whose witness it is. Fixed tasks fill the workers in
+    which they run; then every subset of the others is filled task by task, worker after worker, and (workers, heap in
+    the last one) is least for the best order.
     """
     mine = [task for task in here if problem.topology[task] == topology]
     limit, held = float(problem.heap_limit[topology]), defaultdict[int, float](float)

@@ -9,7 +9,7 @@ import time
 import attrs
 import psutil
 
-OWN = ("headworks-interrupts", "headworks-reaper", "headworks/engines/reaper.py")
+OWN = ("headworks-interrupts", "headworks-reaper", "headworks_local/reaper.py")
 """Parts of the names of what Headworks starts once for itself: no engine leaves it."""
 LOOK = 0.1
 """Seconds between two looks at what is left. If larger, an end is noticed later."""

@@ -18,7 +18,7 @@ from headworks.model import FrozenMap, Limits, MoveKind, Plan, Status
 from headworks.model.rescale import rescaled
 from headworks.plugins.prints import native_heard
 from headworks.problem import Problem
-from headworks.problem.profiles import throughput
+from headworks.problem.arrays.profiles import throughput
 from headworks.testing.brute import placeable
 from headworks.testing.capabilities import CAPABILITIES
 from headworks.testing.constraints import broken_constraints

@@ -13,11 +13,11 @@ from headworks.model import NO_PROFILES, Constraint, ConstraintKind, FrozenMap, 
 from headworks.model.rescale import with_instances
 from headworks.model.validate import MAX_TASKS
 from headworks.problem import Problem
-from headworks.problem.profiles import FULL, OVER, Profiled, counts_of, unprofiled_load
+from headworks.problem.arrays.profiles import FULL, OVER, Profiled, counts_of, unprofiled_load
 
 if TYPE_CHECKING:
     from headworks.model import Plan
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
 
 
 @attrs.frozen(eq=False, kw_only=True)

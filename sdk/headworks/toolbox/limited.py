@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from headworks.model import Plan
     from headworks.problem import Problem
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
 
 LOOKS = 200
 """Times that the gains of all moves are computed anew. The larger it is, the better is the choice among thousands of

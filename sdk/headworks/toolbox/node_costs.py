@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks.problem.workers import Workers
+from headworks.problem.arrays.workers import Workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

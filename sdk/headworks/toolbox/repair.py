@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
-    from headworks.problem.room import Room
+    from headworks.problem.room.room import Room
 
 TRIALS = 64
 """Placed tasks tried for an exchange with one left over. The larger it is, the more tasks find a place, and the

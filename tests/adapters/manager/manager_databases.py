@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import OperationalError
 
-from headworks.engines.lifetime import bound
-from headworks.engines.maven import Artefact, resolve
+from headworks_local.lifetime import bound
+from headworks_local.maven import Artefact, resolve
 from headworks_manager import tables
 from headworks_manager.database import opened, transaction
 from patience import PATIENCE

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("jgo")
 pytest.importorskip("confluent_kafka")
 
-from headworks.engines.kafka.broker import LocalKafka
+from headworks_local.kafka.broker import LocalKafka
 from headworks_manager.database import opened
 from headworks_manager.history import Author
 from headworks_manager.store import Store

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyarrow import parquet
 
-from headworks.samples.compaction import PREFIX, compact
+from headworks_pipeline.intake.compaction import PREFIX, compact
 from headworks_pipeline.intake.files import digest, listing
 from headworks_pipeline.run import expire
 from headworks_pipeline.tables.job import Update, survey, update

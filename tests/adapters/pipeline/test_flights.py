@@ -16,7 +16,7 @@ from headworks.documents.schema import schema_of
 from headworks.model import Request
 from headworks.model.plan import NO_PROFILES
 from headworks.problem import Problem
-from headworks.problem.score import score
+from headworks.problem.plan.score import score
 from headworks_pipeline.run import KNOWLEDGE, REQUEST
 from headworks_spark.local.cluster import LocalSpark, worker_specs
 from pipeline_command import PATIENCE, pipeline

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from headworks.cli.main import headworks as command
-from headworks.engines.remote.folder import Stored
-from headworks.engines.remote.opening import remote_folder
 from headworks.errors import EngineError
+from headworks.samples.remote.folder import Stored
+from headworks.samples.remote.opening import remote_folder
 from headworks_pipeline.remote import mirror, publish, working_copy
 from headworks_pipeline.synthetic import Plant
 from headworks_pipeline.tables.job import survey, update

@@ -12,12 +12,12 @@ from click.testing import CliRunner
 
 import shell
 from headworks.cli.main import headworks
-from headworks.engines.experiments.interval import interval
 from headworks.model import FrozenMap
 from headworks.model.evidence import Interval
-from headworks_pipeline.sweeps.charts import LEFT, SHARED, WIDTH, bars, brief, middle, sweep_page
-from headworks_pipeline.sweeps.experiments import Experiment, ExperimentOutcome, Sweep, connected, drawn, sized, try_out
-from headworks_pipeline.sweeps.sweep import RESULTS, summary, sweep
+from headworks_lab.measure.interval import interval
+from headworks_lab.sweeps.charts import LEFT, SHARED, WIDTH, bars, brief, middle, sweep_page
+from headworks_lab.sweeps.experiments import Experiment, ExperimentOutcome, Sweep, connected, drawn, sized, try_out
+from headworks_lab.sweeps.sweep import RESULTS, summary, sweep
 from plugin_folder import GOOD, install
 from small_requests import word_count
 

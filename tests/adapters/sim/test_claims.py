@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from headworks.evidence.claims import count, reproduce
-from headworks_sim import claims as module
-from headworks_sim.claims import claims
+from headworks_lab.evidence.claims import count, reproduce
+from headworks_lab.simulated import claims as module
+from headworks_lab.simulated.claims import claims
 
 CLAIMS = {claim.id: claim for claim in claims()}
 RESULTS = {}

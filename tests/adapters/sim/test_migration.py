@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headworks.model import FrozenMap, Kind, Slot
+from headworks_lab.simulated.stalls import merged, seconds, slow_spans, stalls
 from headworks_sim.migration import migrations
-from headworks_sim.stalls import merged, seconds, slow_spans, stalls
 from headworks_sim.timing import Timing
 from headworks_sim.world import World
 from small_requests import component, node, request, topology

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headworks.errors import DocumentError
 from headworks.model import Flow, Kind, Metrics, Profile, Stream
 from headworks.problem import Problem
-from headworks.problem.score import score
+from headworks.problem.plan.score import score
 from headworks.testing.strategies import requests
 from headworks_sim.layout import Layout
 from headworks_sim.steady import Model, fill

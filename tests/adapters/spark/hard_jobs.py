@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 import headworks_spark
 from adapters.spark.spark_jobs import executor_pids, patience
-from headworks.engines.process import command_line
+from headworks_local.process import command_line
 from headworks_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
 from headworks_spark.driver.session import executors, located
 from headworks_spark.local.cluster import LocalSpark, WorkerSpec

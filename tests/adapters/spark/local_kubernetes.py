@@ -18,10 +18,10 @@ from typing import Any, Self
 
 import attrs
 
-from headworks.engines.java import find_java
-from headworks.engines.lifetime import lifetime
-from headworks.engines.maven import Artefact, resolve_all
-from headworks.engines.process import Daemon, end
+from headworks_local.java import find_java
+from headworks_local.lifetime import lifetime
+from headworks_local.maven import Artefact, resolve_all
+from headworks_local.process import Daemon, end
 from headworks_spark.driver.jar import spark_home
 
 SERVER = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from headworks.engines.process import command_line
+from headworks_local.process import command_line
 from headworks_spark.driver.gateway import scala_context
 from patience import PATIENCE
 

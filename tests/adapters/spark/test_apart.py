@@ -11,9 +11,9 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from headworks.engines.apart.ability import network_problem
-from headworks.engines.apart.names import ClusterName
-from headworks.engines.apart.netlink import NAMESPACES, namespaces
+from headworks_local.isolated.ability import network_problem
+from headworks_local.isolated.names import ClusterName
+from headworks_local.isolated.netlink import NAMESPACES, namespaces
 from headworks_spark.commands import spark as commands
 from headworks_spark.local.state import SparkState
 from namespaces import made_of

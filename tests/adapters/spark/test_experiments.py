@@ -14,25 +14,25 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from headworks.engines.apart.ability import network_problem
-from headworks.engines.apart.limits import NodeLimits
-from headworks.engines.experiments.figures import Witness
-from headworks.engines.nexmark import Nexmark
 from headworks.errors import EngineError
 from headworks.model import Flow, FrozenMap, Kind, Metrics, Observation, Profile, Resources, Slot, Stream, TaskSample
+from headworks_lab.measure.figures import Witness
+from headworks_lab.nexmark import Nexmark
+from headworks_lab.spark.asking import question
+from headworks_lab.spark.bench import SparkBench, workers
+from headworks_lab.spark.figures import Batches, figures
+from headworks_lab.spark.layers import layers
+from headworks_lab.spark.query import Burners, query_of
+from headworks_lab.spark.work import burn, emit, part_of, payloads, worked
+from headworks_lab.spark.workload.catalogue import BUILDERS, workloads
+from headworks_lab.spark.workload.nexmark import NexmarkQuery
+from headworks_lab.spark.workload.queries import queries
+from headworks_local.isolated.ability import network_problem
+from headworks_local.isolated.limits import NodeLimits
 from headworks_spark.demo.murmur import partition
 from headworks_spark.discovery import shape
 from headworks_spark.events.event import JobStart, QueryProgress, StageShape
-from headworks_spark.experiments.asking import question
-from headworks_spark.experiments.bench import SparkBench, workers
-from headworks_spark.experiments.figures import Batches, figures
-from headworks_spark.experiments.layers import layers
-from headworks_spark.experiments.query import Burners, query_of
-from headworks_spark.experiments.work import burn, emit, part_of, payloads, worked
 from headworks_spark.local.cluster import LocalSpark, worker_specs
-from headworks_spark.workload.catalogue import BUILDERS, workloads
-from headworks_spark.workload.nexmark import NexmarkQuery
-from headworks_spark.workload.queries import queries
 from headworks_storm.workload.catalogue import unique_visitors
 from namespaces import namespaces_of, racks_of
 from patience import PATIENCE

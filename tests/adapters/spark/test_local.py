@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from adapters.spark.spark_jobs import patience
-from headworks.engines.java import find_java
-from headworks.engines.process import Daemon, end
 from headworks.errors import EngineError
+from headworks_local.java import find_java
+from headworks_local.process import Daemon, end
 from headworks_spark.commands import spark as commands
 from headworks_spark.local.cluster import LocalSpark, WorkerSpec, worker_specs
 from headworks_spark.local.state import SparkState

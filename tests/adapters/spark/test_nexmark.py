@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headworks.engines.nexmark import EventKind, Nexmark, kinds
-from headworks_spark.workload.events import SCHEMA, batch, emit
+from headworks_lab.nexmark import EventKind, Nexmark, kinds
+from headworks_lab.spark.workload.events import SCHEMA, batch, emit
 from nexmark_answers import CLOSED, SQL, rows, tables
 from patience import PATIENCE
 
@@ -41,7 +41,7 @@ def events(request, spark, tmp_path_factory):
 @pytest.mark.spark
 @pytest.mark.parametrize("name", SQL)
 def test_a_batch_is_answered_as_duckdb_answers_it(events, name):
-    from headworks_spark.workload.queries import queries
+    from headworks_lab.spark.workload.queries import queries
 
     nexmark, frame, database = events
     found = rows(queries(nexmark.longest)[name](frame).collect())
@@ -53,7 +53,7 @@ def test_a_batch_is_answered_as_duckdb_answers_it(events, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.matrix if name != "q5" else ()) for name in SQL])
 def test_a_stream_has_told_what_no_event_can_change(spark, tmp_path, name):
-    from headworks_spark.workload.queries import queries
+    from headworks_lab.spark.workload.queries import queries
 
     nexmark, count = Nexmark(seed=3, rate=RATE), 6000
     folder = written(tmp_path, nexmark, count, parts=4)
@@ -79,7 +79,7 @@ def test_any_number_of_tasks_makes_the_same_events(tasks, rows):
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_source_of_a_query_makes_each_event_once(spark):
-    from headworks_spark.workload.nexmark import NexmarkQuery
+    from headworks_lab.spark.workload.nexmark import NexmarkQuery
 
     made = NexmarkQuery(name="q1", nexmark=Nexmark(seed=5, rate=RATE), rows=250.5, sources=3, partitions=2)
     before = spark.conf.get("spark.sql.shuffle.partitions")
@@ -106,7 +106,7 @@ def test_spark_refuses_the_average_of_all_auctions_as_a_stream(spark, tmp_path, 
     # why query 4 answers by window as a stream: once Spark takes this, it need not
     from pyspark.errors import AnalysisException
 
-    from headworks_spark.workload.queries import queries
+    from headworks_lab.spark.workload.queries import queries
 
     source = spark.readStream.schema(SCHEMA).parquet(str(tmp_path)).withWatermark("time", "0 seconds")
     whole = queries(1000)["q4"](source).groupBy("category").avg("average")

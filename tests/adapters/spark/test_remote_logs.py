@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from adapters.spark.spark_logs import LINES, RECORDED, compress
 from headworks.cli.main import headworks
-from headworks.engines.remote import objects
 from headworks.errors import DocumentError, EngineError
+from headworks.samples.remote import objects
 from headworks_spark.events.eventlog import read_lines
 
 PLAIN = list(read_lines(RECORDED))

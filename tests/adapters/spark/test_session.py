@@ -14,8 +14,8 @@ import pytest
 
 from adapters.spark.quick_drivers import quick_environment
 from adapters.spark.spark_jobs import HOSTS, executor_pid
-from headworks.engines.java import find_java
 from headworks.errors import EngineError
+from headworks_local.java import find_java
 from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.jar import _compile, spark_home
 from headworks_spark.driver.jvm import jvm_options

@@ -16,7 +16,7 @@ from headworks.model import (
     TaskSample,
     Topology,
 )
-from headworks_spark.several import merged
+from headworks_spark.targets import merged
 
 NODES = Cluster(nodes=tuple(Node(id=name, capacity=Resources(cpu=100.0)) for name in "ab"))
 

@@ -28,9 +28,9 @@ import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, executor_pids
 from headworks.control.guards import Guards
 from headworks.control.loop import Control
-from headworks.engines.process import command_line
-from headworks.engines.reaper import marked
 from headworks.model import Limits
+from headworks_local.process import command_line
+from headworks_local.reaper import marked
 from headworks_spark.driver.gateway import running_gateway
 from headworks_spark.driver.session import executors
 from headworks_spark.local.cluster import LocalSpark, WorkerSpec

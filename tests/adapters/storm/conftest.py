@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headworks.engines.ports import Ports
+from headworks_local.ports import Ports
 from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import HOOKS

@@ -12,14 +12,14 @@ from http.client import OK, HTTPConnection
 
 import attrs
 
-from headworks.engines.kafka.broker import LocalKafka
-from headworks.engines.ports import Ports
-from headworks.engines.secret import read_or_make_secret
 from headworks.errors import EngineError
+from headworks_lab.priority.keeper import Keeper
+from headworks_lab.priority.steps import FIG_6
+from headworks_lab.priority.topologies import spout_jars
+from headworks_local.kafka.broker import LocalKafka
+from headworks_local.ports import Ports
+from headworks_local.secret import read_or_make_secret
 from headworks_storm.client.seats import open_ledger
-from headworks_storm.demo.priority.keeper import Keeper
-from headworks_storm.demo.priority.steps import FIG_6
-from headworks_storm.demo.priority.topologies import spout_jars
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import HOOKS, SCHEDULER

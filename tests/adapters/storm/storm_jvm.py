@@ -11,16 +11,16 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headworks.engines.java import BRIEF, find_java
-from headworks.engines.maven import resolve
 from headworks.errors import EngineError
+from headworks_local.java import BRIEF, find_java
+from headworks_local.maven import resolve
 from headworks_storm.release.artefacts import SERVER_TESTS, distribution
 from headworks_storm.release.jar import bridge_jar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headworks.engines.java import Java
+    from headworks_local.java import Java
 
 PROJECT = Path(__file__).parents[3] / "adapters" / "headworks_storm" / "java"
 """The Maven project, of which a wheel has the classes only."""

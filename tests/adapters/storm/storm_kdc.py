@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.engines.java import find_java
-from headworks.engines.maven import Artefact, resolve
+from headworks_local.java import find_java
+from headworks_local.maven import Artefact, resolve
 from headworks_storm.release.artefacts import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headworks.engines.ports import Ports
+    from headworks_local.ports import Ports
 
 REALM = "HEADWORKS.TEST"
 KERBY = "2.0.3"

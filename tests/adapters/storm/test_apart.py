@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from headworks.engines.apart.ability import network_problem
-from headworks.engines.apart.limits import NodeLimits
-from headworks.engines.apart.netlink import NAMESPACES, namespaces
+from headworks_local.isolated.ability import network_problem
+from headworks_local.isolated.limits import NodeLimits
+from headworks_local.isolated.netlink import NAMESPACES, namespaces
 from headworks_storm.local.cluster import LocalStorm, supervisor_specs
 from headworks_storm.local.smoke_topology import submit_words
 from patience import PATIENCE

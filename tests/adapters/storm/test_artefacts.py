@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from headworks.engines.maven import Artefact, resolve
 from headworks.errors import EngineError
+from headworks_local.maven import Artefact, resolve
 from headworks_storm.release.artefacts import SERVER_TESTS
 
 NOWHERE = Artefact("example.headworks", "nothing", "0.0.1")

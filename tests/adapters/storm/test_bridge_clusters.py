@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from headworks.engines.maven import resolve
 from headworks.plugins.host import PluginHost
+from headworks_local.maven import resolve
 from headworks_storm.client.clusterconf import NAMES, read_request
 from headworks_storm.nimbus.bridge import Bridge, Callers
 from headworks_storm.nimbus.rounds import Rounds

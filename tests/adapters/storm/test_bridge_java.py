@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headworks.engines.java import BRIEF, find_java
-from headworks.engines.maven import Artefact, resolve
 from headworks.model import Slot
 from headworks.plugins.host import PluginHost
+from headworks_local.java import BRIEF, find_java
+from headworks_local.maven import Artefact, resolve
 from headworks_storm.nimbus.answer import Answer, layouts
 from headworks_storm.nimbus.bridge import Bridge
 from headworks_storm.nimbus.rounds import Rounds

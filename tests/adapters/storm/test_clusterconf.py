@@ -3,9 +3,9 @@ import zipfile
 
 import pytest
 
-from headworks.engines.maven import resolve
 from headworks.errors import DocumentError
 from headworks.problem import Problem
+from headworks_local.maven import resolve
 from headworks_storm.client import clusterconf
 from headworks_storm.client.clusterconf import NAMES, read_request
 from headworks_storm.client.racks import cluster_of

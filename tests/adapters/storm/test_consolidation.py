@@ -9,9 +9,8 @@ from headworks.api import workload
 from headworks.model import Cluster, FrozenMap, Node, Observation, Request, Resources, Slot
 from headworks.plugins.collect import measured_claims_of
 from headworks.plugins.host import PluginHost
-from headworks_storm.demo.experiment import Measured
-from headworks_storm.experiments.consolidation.claims import cost_left, latency, measured_claims, saved
-from headworks_storm.experiments.consolidation.run import (
+from headworks_lab.storm.consolidation.claims import cost_left, latency, measured_claims, saved
+from headworks_lab.storm.consolidation.run import (
     APPLICATIONS,
     HIGH,
     LOW,
@@ -23,6 +22,7 @@ from headworks_storm.experiments.consolidation.run import (
     packed,
     topology,
 )
+from headworks_storm.demo.experiment import Measured
 
 
 def test_half_of_the_nodes_of_each_type_have_half_of_the_load():

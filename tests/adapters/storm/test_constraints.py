@@ -21,7 +21,7 @@ from headworks.model import (
 )
 from headworks.testing.constraints import broken_constraints
 from headworks_storm.nimbus.constraints import constraints_of
-from headworks_storm.nimbus.mistakes import mistakes_of
+from headworks_storm.nimbus.unread_constraints import mistakes_of
 from patience import PATIENCE
 
 PAIRS = [["spout", "b0"], ["b2", "spout"], ["b1", "b2"], ["b1", "b0"], ["b1", "spout"]]

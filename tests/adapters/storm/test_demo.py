@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from doc_tables import block, number, tables
-from headworks.engines.apart.ability import network_problem
+from headworks_local.isolated.ability import network_problem
 from patience import PATIENCE
 from shell import HEADWORKS, gone, interrupted, running
 from storm_cluster import RELEASE

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headworks.engines.maven import Artefact, resolve
 from headworks.errors import EngineError
+from headworks_local.maven import Artefact, resolve
 from headworks_storm.release import artefacts
 from headworks_storm.release.artefacts import LOCKS, STORM, distribution, versions
 from headworks_storm.release.lock import LEFT_OUT, LINE

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headworks.engines.ports import Ports
     from headworks.hooks import Finding
+    from headworks_local.ports import Ports
 
 
 def conf_of(**more: Any) -> dict[str, Finding]:

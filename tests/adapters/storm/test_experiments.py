@@ -10,16 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from headworks.cli.main import headworks
-from headworks.engines.apart.ability import network_problem
-from headworks.engines.experiments.figures import Witness
-from headworks.engines.experiments.sizing import fitted
 from headworks.model import Cluster, Observation, Request, Slot, Status
 from headworks.model.metrics import Flow, Metrics, TopologySample
 from headworks.plugins.host import PluginHost
-from headworks_storm.experiments.bench import StormBench
-from headworks_storm.experiments.deputy import Deputy, known
-from headworks_storm.experiments.figures import figures
-from headworks_storm.experiments.supervisors import supervisors
+from headworks_lab.measure.figures import Witness
+from headworks_lab.measure.sizing import fitted
+from headworks_lab.storm.bench import StormBench
+from headworks_lab.storm.deputy import Deputy, known
+from headworks_lab.storm.figures import figures
+from headworks_lab.storm.supervisors import supervisors
+from headworks_local.isolated.ability import network_problem
 from headworks_storm.nimbus.snapshot import read_snapshot
 from headworks_storm.workload.catalogue import local_cluster, roles_of, unique_visitors, url_converter, word_count
 from namespaces import namespaces_of, racks_of

@@ -8,18 +8,18 @@ import attrs
 import pytest
 
 from headworks.api import workload
-from headworks.engines.apart import ability
-from headworks.engines.experiments.sizing import fed
 from headworks.errors import EngineError
 from headworks.model import Cluster, Request
 from headworks.model.rescale import rescaled
 from headworks.plugins.collect import measured_claims_of
 from headworks.plugins.host import PluginHost
-from headworks_storm.experiments.consolidation.run import latencies
-from headworks_storm.experiments.heterogeneity.claims import below_best, gain, measured_claims, off
-from headworks_storm.experiments.heterogeneity.machines import ratios, unequal
-from headworks_storm.experiments.heterogeneity.planned import NAME, Planned
-from headworks_storm.experiments.heterogeneity.run import SHAPES, Borne, planned, prediction, run
+from headworks_lab.measure.sizing import fed
+from headworks_lab.storm.consolidation.run import latencies
+from headworks_lab.storm.heterogeneity.claims import below_best, gain, measured_claims, off
+from headworks_lab.storm.heterogeneity.machines import ratios, unequal
+from headworks_lab.storm.heterogeneity.planned import NAME, Planned
+from headworks_lab.storm.heterogeneity.run import SHAPES, Borne, planned, prediction, run
+from headworks_local.isolated import ability
 from headworks_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology
 

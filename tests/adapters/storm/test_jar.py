@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from headworks.engines.java import find_java
 from headworks.errors import EngineError
+from headworks_local.java import find_java
 from headworks_storm.release import jar as jars
 from headworks_storm.release.artefacts import distribution
 from headworks_storm.release.jar import BYTECODE, bridge_jar, compile_classes, py4j_jar, sources

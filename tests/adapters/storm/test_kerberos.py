@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headworks.engines.ports import Ports
+    from headworks_local.ports import Ports
 
 pytestmark = [pytest.mark.matrix, pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 

@@ -15,9 +15,9 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from headworks.engines.java import find_java
-from headworks.engines.ports import Ports
 from headworks.errors import EngineError
+from headworks_local.java import find_java
+from headworks_local.ports import Ports
 from headworks_storm.cli.cluster import storm as commands
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec, supervisor_specs
 from headworks_storm.release.artefacts import versions

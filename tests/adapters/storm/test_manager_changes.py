@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.storm,
     pytest.mark.slow,
     pytest.mark.network,
-    pytest.mark.matrix,  # test_rescheduling.py counts what spouts sent; `benchmarks/manager_changes.py` makes series
+    pytest.mark.matrix,  # test_rescheduling.py counts what spouts sent; the benchmark makes series
     pytest.mark.timeout(3600),
 ]
 

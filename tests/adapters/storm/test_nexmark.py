@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from headworks.engines.nexmark import BIDS, PERIOD, EventKind, Nexmark, kinds
+from headworks_lab.nexmark import BIDS, PERIOD, EventKind, Nexmark, kinds
 from headworks_storm.workload.catalogue import roles_of, workloads
 from headworks_storm.workload.describe import describe
 from nexmark_answers import CLOSED, SQL, rows, tables

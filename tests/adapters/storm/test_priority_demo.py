@@ -12,12 +12,9 @@ import pytest
 from headworks.model import FrozenMap
 from headworks.plugins.collect import measured_claims_of
 from headworks.plugins.host import PluginHost
-from headworks_priority.options import DpsOptions, SpsOptions
-from headworks_priority.sharing import dps, sps
-from headworks_priority.workloads import CONTINUOUS, TopologyRow, use_case
-from headworks_storm.demo.priority import claims as claims_module
-from headworks_storm.demo.priority import feeds
-from headworks_storm.demo.priority.claims import (
+from headworks_lab.priority import claims as claims_module
+from headworks_lab.priority import feeds
+from headworks_lab.priority.claims import (
     FEED,
     STARVED,
     TE,
@@ -25,13 +22,13 @@ from headworks_storm.demo.priority.claims import (
     feed_ratio,
     latency_ratio,
 )
-from headworks_storm.demo.priority.feeds import FIRST, SECOND, FeedWorkload, result_key, schedule
-from headworks_storm.demo.priority.feeds_run import FeedDemoResult, FeedPhase
-from headworks_storm.demo.priority.feeds_show import COLUMNS as FEED_COLUMNS
-from headworks_storm.demo.priority.feeds_show import html as feeds_html
-from headworks_storm.demo.priority.feeds_show import rows as feed_rows
-from headworks_storm.demo.priority.holding import Span, nodes_of, spans
-from headworks_storm.demo.priority.latency import (
+from headworks_lab.priority.feeds import FIRST, SECOND, FeedWorkload, result_key, schedule
+from headworks_lab.priority.feeds_run import FeedDemoResult, FeedPhase
+from headworks_lab.priority.feeds_show import COLUMNS as FEED_COLUMNS
+from headworks_lab.priority.feeds_show import html as feeds_html
+from headworks_lab.priority.feeds_show import rows as feed_rows
+from headworks_lab.priority.holding import Span, nodes_of, spans
+from headworks_lab.priority.latency import (
     TOPIC_OF,
     Balance,
     Done,
@@ -43,11 +40,14 @@ from headworks_storm.demo.priority.latency import (
     percentile,
     wrong_events,
 )
-from headworks_storm.demo.priority.picture import holding_svg
-from headworks_storm.demo.priority.run import Phase, PriorityDemoResult
-from headworks_storm.demo.priority.show import COLUMNS, data, html, rows
-from headworks_storm.demo.priority.steps import FIG_6, overheads, triggers
-from headworks_storm.demo.priority.workload import ARCHIVES, EVENTS, GATEWAYS, MEMBERS, Workload
+from headworks_lab.priority.picture import holding_svg
+from headworks_lab.priority.run import Phase, PriorityDemoResult
+from headworks_lab.priority.show import COLUMNS, data, html, rows
+from headworks_lab.priority.steps import FIG_6, overheads, triggers
+from headworks_lab.priority.workload import ARCHIVES, EVENTS, GATEWAYS, MEMBERS, Workload
+from headworks_priority.options import DpsOptions, SpsOptions
+from headworks_priority.sharing import dps, sps
+from headworks_priority.workloads import CONTINUOUS, TopologyRow, use_case
 from shell import gone, headworks, interrupted, running
 
 SMALL = Workload(gap=10.0, length=10, batches=4, factor=0.5, service=0.1)

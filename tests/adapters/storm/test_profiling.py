@@ -12,10 +12,10 @@ from headworks.control.knowledge import read_knowledge
 from headworks.documents import write
 from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Status, Stream, Topology
 from headworks.plugins.host import PluginHost
+from headworks_lab.profiling.placer import NAME, Placer
+from headworks_lab.profiling.rule import ProfilePoint, knowledge_of, profile_at_highest
 from headworks_storm.cli.topology import storm
 from headworks_storm.client.summary import ExecutorSummary
-from headworks_storm.profiling.placer import NAME, Placer
-from headworks_storm.profiling.rule import ProfilePoint, knowledge_of, profile_at_highest
 from shell import gone, running
 from storm_cluster import RELEASE
 

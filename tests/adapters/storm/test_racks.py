@@ -14,13 +14,13 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from headworks.engines.apart.ability import SHELL, network_problem
-from headworks.engines.apart.limits import NodeLimits, Rack
-from headworks.engines.apart.names import ClusterName
-from headworks.engines.apart.netlink import namespaces, received
-from headworks.engines.apart.nodes import ApartNodes
 from headworks.model import Component, Constraint, ConstraintKind, FrozenMap, Kind, Resources, Stream, Topology
 from headworks.plugins.host import PluginHost
+from headworks_local.isolated.ability import SHELL, network_problem
+from headworks_local.isolated.limits import NodeLimits, Rack
+from headworks_local.isolated.names import ClusterName
+from headworks_local.isolated.netlink import namespaces, received
+from headworks_local.isolated.nodes import ApartNodes
 from headworks_storm.cli.cluster import storm as commands
 from headworks_storm.demo.experiment import experiment
 from headworks_storm.local.cluster import supervisor_specs
@@ -46,7 +46,7 @@ TOPOLOGY = Topology(
 )
 OTHER = """
 import sys, time
-from headworks.engines.apart.limits import NodeLimits, Rack
+from headworks_local.isolated.limits import NodeLimits, Rack
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
 one = SupervisorSpec(host="127.0.0.9", cpu=100.0, memory_mb=1024.0, slots=1)
 with LocalStorm((one,), version=sys.argv[1], apart=(NodeLimits(rack=Rack("rack-1", 20e6)),), timeout=600.0) as storm:

@@ -13,8 +13,8 @@ from headworks.errors import EngineError
 from headworks.model import Cluster, Node, Request, Resources, Slot
 from headworks.plugins.collect import measured_claims_of
 from headworks.plugins.host import PluginHost
-from headworks_storm.experiments.redeployment.choice import redeployed
-from headworks_storm.experiments.redeployment.claims import (
+from headworks_lab.storm.redeployment.choice import redeployed
+from headworks_lab.storm.redeployment.claims import (
     AT_ONCE,
     DEGRADED,
     FASTER,
@@ -26,9 +26,9 @@ from headworks_storm.experiments.redeployment.claims import (
     measured_claims,
     share,
 )
-from headworks_storm.experiments.redeployment.degradation import LEVELS, Degradation
-from headworks_storm.experiments.redeployment.run import CYCLE, NODES, Online, Redeployment, adjust, topology
-from headworks_storm.experiments.redeployment.saturated import BOTTLENECKS, Saturated, endless, saturated, usage
+from headworks_lab.storm.redeployment.degradation import LEVELS, Degradation
+from headworks_lab.storm.redeployment.run import CYCLE, NODES, Online, Redeployment, adjust, topology
+from headworks_lab.storm.redeployment.saturated import BOTTLENECKS, Saturated, endless, saturated, usage
 
 ADJUSTMENTS = 6
 """Rounds of OTD on a real cluster, each with one look or two. With more, the test takes longer."""
@@ -126,7 +126,7 @@ def test_figures_of_otd_are_compared_window_by_window():
 
 
 def test_where_nodes_are_not_apart_nothing_is_measured_of_them(monkeypatch, tmp_path):
-    monkeypatch.setattr("headworks.engines.apart.ability.times_problem", lambda: "no namespaces")
+    monkeypatch.setattr("headworks_local.isolated.ability.times_problem", lambda: "no namespaces")
     for case in BOTTLENECKS.values():
         with pytest.raises(EngineError, match="times of nodes do not compare on this machine: no namespaces"):
             saturated(case(), PluginHost(), tmp_path, print)

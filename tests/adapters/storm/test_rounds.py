@@ -16,8 +16,8 @@ from headworks.model.knowledge import Knowledge, ProfileFit
 from headworks.model.rates import stream_rates
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.problem.profiles import Profiled
-from headworks_storm.nimbus.fill import fill
+from headworks.problem.arrays.profiles import Profiled
+from headworks_storm.nimbus.free_slots import fill
 from headworks_storm.nimbus.rounds import Rounds, decide, grant
 from headworks_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology, word_count

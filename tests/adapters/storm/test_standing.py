@@ -10,8 +10,8 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from headworks.engines.process import Daemon, end
 from headworks.errors import EngineError
+from headworks_local.process import Daemon, end
 from headworks_storm.cli.cluster import storm as commands
 from headworks_storm.local.state import StormState
 from headworks_storm.release.artefacts import STORM

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headworks.engines.java import find_java
+from headworks_local.java import find_java
 from headworks_storm.client.gateway import TLS
 from headworks_storm.release.artefacts import distribution
 from storm_cluster import RELEASE
@@ -22,7 +22,7 @@ from storm_secured import AUTHORIZED, Secured, secured_cluster
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headworks.engines.ports import Ports
+    from headworks_local.ports import Ports
 
 pytestmark = [pytest.mark.matrix, pytest.mark.storm, pytest.mark.slow, pytest.mark.network]
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from baseline_cases import chain, node_numbers, nodes, part, request, topology
 from headworks.model import FrozenMap, Slot, Status
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from headworks_baselines.even import EvenOptions, even
 from headworks_baselines.round_robin import slot_order
 

@@ -5,12 +5,12 @@ from functools import cache
 import pytest
 
 from baseline_cases import ask
-from headworks.engines.maven import resolve
 from headworks.model import Status
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from headworks_baselines.even import EvenOptions
 from headworks_baselines.isolation import isolation
+from headworks_local.maven import resolve
 from headworks_storm.client.clusterconf import NAMES, read_request
 from headworks_storm.release.artefacts import SERVER_TESTS
 

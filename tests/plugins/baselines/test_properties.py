@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from baseline_cases import ask, shuffled
 from headworks.model import Status
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from headworks.testing.strategies import requests
 from headworks_baselines.even import EvenOptions, even
 from headworks_baselines.isolation import isolation

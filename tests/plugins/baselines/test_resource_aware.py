@@ -1,7 +1,7 @@
 from baseline_cases import chain, node_numbers, nodes, part, request, topology
 from headworks.model import FrozenMap, Metrics, Slot, Status, TaskSample
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from headworks_baselines.resource_aware import ResourceAwareOptions, resource_aware
 
 RACKS = ["x", "y", "y"]

@@ -13,9 +13,10 @@ from ortools.linear_solver import pywraplp
 
 from headworks.model import ENDED_EARLY, NOT_SEARCHED, Flow, Metrics, Resources, Status
 from headworks.plugins.host import PluginHost
-from headworks.problem import Problem, packing
-from headworks.problem.check import check_plan
-from headworks.problem.profiles import FULL, Profiled
+from headworks.problem import Problem
+from headworks.problem.arrays import packing
+from headworks.problem.arrays.profiles import FULL, Profiled
+from headworks.problem.plan.check import check_plan
 from headworks.testing.brute import placeable
 from headworks.testing.build import SMALL, SeededDice, build_request
 from headworks.toolbox.instance_counts import InstanceCounts

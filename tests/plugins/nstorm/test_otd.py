@@ -15,7 +15,7 @@ from headworks.control.loop import Control, Loop
 from headworks.model import Flow, FrozenMap, Kind, Metrics, Observation, TaskSample
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from headworks.testing.build import SeededDice, build_request
 from headworks_nstorm.cases import case_of, loads
 from headworks_nstorm.deployment import deal, rounds

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from headworks_priority.claims import STATIC
+from headworks_lab.papers.priority_claims import STATIC
 from headworks_priority.options import SpsOptions
 from headworks_priority.plugin import sps
 from headworks_priority.workloads import USE_CASE_1, use_case

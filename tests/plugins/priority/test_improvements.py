@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from headworks.evidence.variants import improve
 from headworks.model import FrozenMap, Plan, Slot
 from headworks.plugins.host import PluginHost
-from headworks_priority.improvements import lacking, least_lacking
+from headworks_lab.evidence.variants import improve
+from headworks_lab.papers.priority_improvements import lacking, least_lacking
 from headworks_priority.plugin import sps, sps_v2
 from headworks_priority.workloads import USE_CASE_1, use_case
 

@@ -9,7 +9,7 @@ import pytest
 
 from headworks.control.loop import judge
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from headworks_priority.options import DpsOptions, SpsOptions, SpsV2Options
 from headworks_priority.plugin import dps, sps, sps_v2
 from headworks_priority.workloads import USE_CASE_1, USE_CASE_2, use_case

@@ -14,10 +14,10 @@ import attrs
 import click
 
 from headworks.cli import main as cli
-from headworks.engines.lifetime import lifetime
-from headworks.engines.local_cluster import ClusterState
-from headworks.engines.process import Daemon, LocalCluster, end, end_group
 from headworks.interrupts import held
+from headworks_local.lifetime import lifetime
+from headworks_local.local_cluster import ClusterState
+from headworks_local.process import Daemon, LocalCluster, end, end_group
 
 DAEMON = "import os, time; os.fork() or os.setsid(); time.sleep(600)"
 DAEMONS = 3

@@ -12,15 +12,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from headworks.engines.apart.ability import bounds, network_problem
-from headworks.engines.apart.groups import Groups, find_groups
-from headworks.engines.apart.limits import NodeLimits, parse_cores, parse_rate
-from headworks.engines.apart.names import ClusterName
-from headworks.engines.apart.netlink import NAMESPACES, namespaces, netlink
-from headworks.engines.apart.network import NodeNetwork
-from headworks.engines.apart.nodes import ApartNodes, trial_problem
-from headworks.engines.apart.sweep import sweep
 from headworks.errors import EngineError
+from headworks_local.isolated.ability import bounds, network_problem
+from headworks_local.isolated.groups import Groups, find_groups
+from headworks_local.isolated.limits import NodeLimits, parse_cores, parse_rate
+from headworks_local.isolated.names import ClusterName
+from headworks_local.isolated.netlink import NAMESPACES, namespaces, netlink
+from headworks_local.isolated.network import NodeNetwork
+from headworks_local.isolated.nodes import ApartNodes, trial_problem
+from headworks_local.isolated.sweep import sweep
 from namespaces import LISTEN, SEND, made_of, namespaces_of, programs
 from patience import PATIENCE
 
@@ -28,13 +28,13 @@ MBIT = 1e6
 SWAP = ("memory.swap.max", "memory.memsw.limit_in_bytes")
 OWNER = """
 import sys, time
-from headworks.engines.apart.limits import NodeLimits
-from headworks.engines.apart.nodes import ApartNodes
+from headworks_local.isolated.limits import NodeLimits
+from headworks_local.isolated.nodes import ApartNodes
 nodes = ApartNodes.make([NodeLimits(rate=2e7)])
 print(nodes.network.name.bridge, nodes.hosts[0], flush=True)
 time.sleep(600)
 """
-SWEEP = "from headworks.engines.apart.sweep import sweep; sweep()"
+SWEEP = "from headworks_local.isolated.sweep import sweep; sweep()"
 
 
 @pytest.fixture(scope="module")
@@ -279,7 +279,7 @@ def test_nodes_in_which_a_process_lives_stay_when_their_owner_is_gone(able):
 
 
 def test_a_machine_that_cannot_do_it_says_why_and_makes_nothing(monkeypatch):
-    monkeypatch.setattr("headworks.engines.apart.ability.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("headworks_local.isolated.ability.importlib.util.find_spec", lambda name: None)
     before = namespaces_of(os.getpid())
     with pytest.raises(EngineError, match=r"nodes cannot be apart: .*; without --apart the cluster starts as ever"):
         ApartNodes.make([NodeLimits()])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headworks.engines.cds import ClassData
+from headworks_local.cds import ClassData
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headworks.engines.apart.limits import Rack
-from headworks.engines.experiments.figures import latencies, percentile
-from headworks.engines.experiments.sizing import SHARE, factor, fitted, limits
 from headworks.errors import EngineError
 from headworks.model import Profile, Request
+from headworks_lab.measure.figures import latencies, percentile
+from headworks_lab.measure.sizing import SHARE, factor, fitted, limits
+from headworks_local.isolated.limits import Rack
 from small_requests import component, node, request, topology, word_count
 
 UNEQUAL = (node("a", 400.0), node("b", 200.0), node("c", 100.0))

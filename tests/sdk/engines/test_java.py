@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from headworks.engines.java import find_java
 from headworks.errors import EngineError
+from headworks_local.java import find_java
 
 
 def installed(folder, script):

@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from headworks.engines import reaper
-from headworks.engines.lifetime import bound, environment, lifetime
-from headworks.engines.reaper import MARK
+from headworks_local import reaper
+from headworks_local.lifetime import bound, environment, lifetime
+from headworks_local.reaper import MARK
 from moments import NUMBERS, SECONDS, TIMES, draw, ended
 from patience import PATIENCE
 from shell import gone, marked, running, told
@@ -157,7 +157,7 @@ def test_what_was_released_before_the_reaper_had_begun_stays(tmp_path):
 
 SCRATCH = """
 import os, signal, sys
-from headworks.engines.lifetime import lifetime
+from headworks_local.lifetime import lifetime
 folder = lifetime().scratch("headworks-test-")
 (folder / "file").write_text("full")
 print(folder, flush=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headworks.engines.nexmark import (
+from headworks_lab.nexmark import (
     ACTIVE,
     FIRST_ID,
     LEAD,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headworks.engines.process import Daemon
+from headworks_local.process import Daemon
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,13 +11,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from headworks.engines.apart import nodes
-from headworks.engines.apart.ability import network_problem
-from headworks.engines.apart.limits import NodeLimits, Rack, parse_racks, racks_of
-from headworks.engines.apart.names import ClusterName
-from headworks.engines.apart.nodes import ApartNodes
-from headworks.engines.apart.options import apart_options, demo_apart_options, disturb
 from headworks.errors import EngineError
+from headworks_local.isolated import nodes
+from headworks_local.isolated.ability import network_problem
+from headworks_local.isolated.limits import NodeLimits, Rack, parse_racks, racks_of
+from headworks_local.isolated.names import ClusterName
+from headworks_local.isolated.nodes import ApartNodes
+from headworks_local.isolated.options import apart_options, demo_apart_options, disturb
 from namespaces import LISTEN, SEND, Heard, bits, heard, made_of, programs, rate
 from patience import PATIENCE
 
@@ -28,8 +28,8 @@ MORE = 1.3
 """What two buckets let pass at once, and what two clocks differ, come on top of a rate that is measured for 1.5 s."""
 OWNER = """
 import time
-from headworks.engines.apart.limits import NodeLimits, Rack
-from headworks.engines.apart.nodes import ApartNodes
+from headworks_local.isolated.limits import NodeLimits, Rack
+from headworks_local.isolated.nodes import ApartNodes
 nodes = ApartNodes.make([NodeLimits(rack=Rack("a", 1e6)), NodeLimits(rack=Rack("b", 1e6)), NodeLimits()])
 print(nodes.network.name.bridge, flush=True)
 time.sleep(600)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from headworks.engines.apart.ability import SHELL, network_problem
-from headworks.engines.apart.limits import NodeLimits
-from headworks.engines.apart.names import ClusterName
-from headworks.engines.apart.nodes import ApartNodes
-from headworks.engines.apart.sweep import end_nodes
+from headworks_local.isolated.ability import SHELL, network_problem
+from headworks_local.isolated.limits import NodeLimits
+from headworks_local.isolated.names import ClusterName
+from headworks_local.isolated.nodes import ApartNodes
+from headworks_local.isolated.sweep import end_nodes
 from namespaces import made_of
 from patience import PATIENCE
 
@@ -24,8 +24,8 @@ NOBODY = 65534
 RACKS = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
-from headworks.engines.apart.limits import NodeLimits, Rack
-from headworks.engines.apart.nodes import ApartNodes
+from headworks_local.isolated.limits import NodeLimits, Rack
+from headworks_local.isolated.nodes import ApartNodes
 from namespaces import made_of, programs, rate
 nodes = ApartNodes.make([NodeLimits(rate=4e7, rack=Rack(name, 4e6)) for name in "aab"])
 with programs(nodes) as start:
@@ -75,17 +75,17 @@ def able():
 
 
 def test_who_may_not_write_where_names_are_is_told_of_the_shell(able, monkeypatch):
-    monkeypatch.setattr("headworks.engines.apart.ability.os.access", lambda *_: False)
+    monkeypatch.setattr("headworks_local.isolated.ability.os.access", lambda *_: False)
     assert network_problem() == f"/run may not be written: in a user namespace, mount one of its own, as does: {SHELL}"
 
 
 def test_who_may_not_remove_what_others_left_does_not_try(able, monkeypatch):
     nodes = ApartNodes.make([NodeLimits()])
     swept = []
-    monkeypatch.setattr("headworks.engines.apart.sweep.sweep", lambda: swept.append(True))
+    monkeypatch.setattr("headworks_local.isolated.sweep.sweep", lambda: swept.append(True))
     try:
         with monkeypatch.context() as patch:
-            patch.setattr("headworks.engines.apart.sweep.network_problem", lambda: "no right to")
+            patch.setattr("headworks_local.isolated.sweep.network_problem", lambda: "no right to")
             end_nodes("")
         assert swept == []
         end_nodes("")

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from headworks.evidence.claims import (
+from headworks.model.evidence import Claim, Interval
+from headworks_lab.evidence.claims import (
     allowed,
     amount,
     apart,
@@ -18,7 +19,6 @@ from headworks.evidence.claims import (
     status_text,
     summary,
 )
-from headworks.model.evidence import Claim, Interval
 
 
 def claim(printed, ours, **more):

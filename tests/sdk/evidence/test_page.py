@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from headworks.evidence.claims import reproduce
-from headworks.evidence.page import charts, evidence_page
-from headworks.evidence.variants import Improved
 from headworks.model.evidence import Claim, Point
-from headworks.report.chart import Dot, chart_svg
+from headworks_lab.evidence.claims import reproduce
+from headworks_lab.evidence.page import charts, evidence_page
+from headworks_lab.evidence.variants import Improved
+from headworks_lab.report.chart import Dot, chart_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headworks.evidence.variants import by_variant, cells, improve, tally
 from headworks.hooks import Description, hookimpl
 from headworks.model import Bound, Status
 from headworks.model.evidence import Improvement
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
+from headworks_lab.evidence.variants import by_variant, cells, improve, tally
 from small_requests import component, node, request, topology
 
 IDEA = "raised RuntimeError: no idea (evidence/test_variants.py:32); the running assignment is held"

@@ -9,7 +9,7 @@ from headworks.model import FrozenMap, Metrics, Plan, Profile, Status, TaskSampl
 from headworks.model.rescale import rescale_differences, rescale_refusals, rescaled, with_instances
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from hetero_cases import profiled
 from small_requests import component, node, request, topology
 

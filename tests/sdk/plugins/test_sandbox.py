@@ -32,7 +32,7 @@ from headworks.model.validate import MAX_AMOUNT
 from headworks.plugins.host import PluginHost
 from headworks.plugins.sandbox import ABANDONED, ASKED
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from headworks.testing import FirstFit, make_cases
 from headworks.toolbox.cancel import Cancellation, offer, on_cancel
 from patience import PATIENCE

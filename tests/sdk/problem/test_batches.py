@@ -29,9 +29,9 @@ from headworks.model import (
 from headworks.model.constraint import COUNTED
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
-from headworks.problem.saving import _Saving
-from headworks.problem.timed import TimedPlacement
+from headworks.problem.plan.check import check_plan
+from headworks.problem.repair.exchange import _Saving
+from headworks.problem.room.stage_times import TimedPlacement
 from headworks.testing.strategies import requests
 from small_requests import component, node, request, topology
 
@@ -272,7 +272,7 @@ def test_each_look_for_traffic_to_save_is_counted(monkeypatch):
     assert 40 < len(looks) < 10_000
     for most in (0, 40):
         looks.clear()
-        monkeypatch.setattr("headworks.problem.slowdown.LOOKS", most)
+        monkeypatch.setattr("headworks.problem.repair.slowdown.LOOKS", most)
         assert talking(0).plan([0] * 16).scores.inter_node > saved
         assert len(looks) <= most
 

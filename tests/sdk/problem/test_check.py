@@ -6,7 +6,7 @@ import pytest
 from headworks.model import FrozenMap, Move, MoveKind, Plan, Resources
 from headworks.model.validate import check_request
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from hetero_cases import profiled
 from small_requests import at, component, node, request, topology, word_count
 

@@ -33,7 +33,7 @@ from headworks.model import (
     Topology,
 )
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
+from headworks.problem.plan.check import check_plan
 from headworks.testing.build import SeededDice, build_request, constrained
 from headworks.testing.constraints import broken_constraints
 from headworks.testing.strategies import requests

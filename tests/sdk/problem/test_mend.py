@@ -7,7 +7,7 @@ import pytest
 
 from headworks.model import Constraint, ConstraintKind, FrozenMap
 from headworks.problem import Problem
-from headworks.problem.mend import mend
+from headworks.problem.repair.hard import mend
 from small_requests import component, node, request, topology
 
 NAMES = ("a", "b", "c")

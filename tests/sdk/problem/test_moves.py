@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from headworks.model import FrozenMap, Limits, MoveKind
 from headworks.problem import Problem
-from headworks.problem.check import check_plan
-from headworks.problem.moves import _Walk, order_moves
-from headworks.problem.slots import assign_slots
+from headworks.problem.plan.check import check_plan
+from headworks.problem.room.moves import _Walk, order_moves
+from headworks.problem.room.slots import assign_slots
 from headworks.testing.strategies import requests
 from small_requests import at, component, node, request, topology
 

@@ -7,7 +7,7 @@ import pytest
 from headworks.control.loop import judge
 from headworks.model import STARVED, Reason
 from headworks.problem import Problem
-from headworks.problem.planning import SHOWN
+from headworks.problem.plan.planning import SHOWN
 from small_requests import component, node, request, topology, word_count
 
 

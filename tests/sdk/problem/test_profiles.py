@@ -9,7 +9,7 @@ from headworks.model import Component, Kind, Stream, Topology
 from headworks.model.rates import component_rates
 from headworks.model.validate import check_request
 from headworks.problem import Problem
-from headworks.problem.profiles import FULL, Profiled, throughput
+from headworks.problem.arrays.profiles import FULL, Profiled, throughput
 from hetero_cases import profiled
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headworks.model import Flow, Metrics, Stream, StreamSample
 from headworks.problem import Problem
-from headworks.problem.traffic import EXACT_BITS, build
+from headworks.problem.arrays.traffic import EXACT_BITS, build
 from small_requests import component, node, request, topology
 
 NODES = 3

@@ -17,7 +17,7 @@ from headworks.model import (
     Topology,
 )
 from headworks.problem import Problem
-from headworks.problem.worker_rules import WorkerRules
+from headworks.problem.rules.worker_rules import WorkerRules
 
 PARTS = {"a": 3, "b": 2, "c": 1}
 """Tasks by component: 0 to 2, 3 and 4, and 5."""

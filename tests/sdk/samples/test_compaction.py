@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("pyarrow")
 from pyarrow import concat_tables, parquet
 
-from headworks.samples.compaction import Compaction, compact, replaced_by
 from headworks.samples.store import write_rows
+from headworks_pipeline.intake.compaction import Compaction, compact, replaced_by
 
 HOUR = datetime(2026, 1, 5, 3, tzinfo=UTC)
 OVER = HOUR + timedelta(hours=2)

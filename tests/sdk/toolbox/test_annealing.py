@@ -10,7 +10,7 @@ import pytest
 
 from headworks.model import Kind, Stream
 from headworks.problem import Problem
-from headworks.problem.workers import Workers
+from headworks.problem.arrays.workers import Workers
 from headworks.toolbox.annealing import _Chains, anneal_chains
 from headworks.toolbox.node_costs import NodeCosts
 from random_requests import random_request

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from headworks.evidence.claims import reproduce
 from headworks.problem import Problem
 from headworks_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
 from headworks_dstorm.plugin import dstorm
+from headworks_lab.evidence.claims import reproduce
 
 CLAIMS = {claim.id: claim for claim in dstorm.headworks_evidence().claims}
 WORKLOADS = {workload.name: workload for workload in dstorm.headworks_evidence().workloads}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headworks.evidence.variants import improve
 from headworks.plugins.host import PluginHost
 from headworks_dstorm.plus.plugin import dstorm_plus
+from headworks_lab.evidence.variants import improve
 
 IMPROVEMENTS = {each.id: each for each in dstorm_plus.headworks_evidence().improvements}
 

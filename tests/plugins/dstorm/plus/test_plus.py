@@ -22,7 +22,7 @@ from headworks.model import (
 )
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.problem.workers import Workers
+from headworks.problem.arrays.workers import Workers
 from headworks.toolbox.cancel import Cancellation, attach
 from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headworks_dstorm.fast import place

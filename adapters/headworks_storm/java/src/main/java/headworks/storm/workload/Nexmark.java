@@ -3,7 +3,7 @@ package headworks.storm.workload;
 import java.io.Serializable;
 import org.apache.storm.tuple.Values;
 
-/** Nexmark's events, each made from a seed and its number alone: those of `headworks.engines.nexmark`. */
+/** Nexmark's events, each made from a seed and its number alone: those of `headworks_lab.nexmark`. */
 final class Nexmark implements Serializable {
     private static final long serialVersionUID = 1L;
 

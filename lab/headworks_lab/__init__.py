@@ -1,0 +1,1 @@
+"""The laboratory of Headworks: experiments, reproductions of printed figures, sweeps and benchmarks."""

@@ -1,0 +1,1 @@
+"""Speed, memory and quality, as tables: `python -m headworks_lab.benchmarks.NAME`."""

@@ -1,0 +1,1 @@
+"""Printed figures of the four papers, recomputed; improved variants beside them."""

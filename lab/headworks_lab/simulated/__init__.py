@@ -1,0 +1,1 @@
+"""Printed figures that the simulator recomputes."""

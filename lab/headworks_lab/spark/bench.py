@@ -1,0 +1,151 @@
+"""The bench of experiments on Spark: a cluster and a session that stand from one experiment to the next."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from headworks.model import Node
+from headworks.plugins.host import PluginHost
+from headworks_lab.measure.sizing import POINTS, factor, fitted, fixed, limits
+from headworks_lab.spark.experiment import INTERVAL, OWN, Experiment
+from headworks_lab.spark.query import query_of
+from headworks_local.isolated.ability import network_problem
+from headworks_local.isolated.limits import NodeLimits
+from headworks_local.lifetime import lifetime
+from headworks_local.redirect import output_to
+from headworks_spark.driver.gateway import own_jvm, stop_if_alive
+from headworks_spark.driver.session import session
+from headworks_spark.local.cluster import LocalSpark, WorkerSpec
+
+if TYPE_CHECKING:
+    from headworks.model import Request
+
+LOG = logging.getLogger("headworks.spark.experiments")
+FIRST = 2
+"""Last number of the first Worker's loopback address, where nodes are not apart."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Standing:
+    """Cluster and session that stand from one experiment to the next.
+
+    Attributes:
+        nodes: The nodes that the cluster was made of.
+        cluster: The cluster.
+        spark: The session on it.
+        folder: Scratch space.
+    """
+
+    nodes: tuple[Node, ...]
+    cluster: LocalSpark
+    spark: Any
+    folder: Path
+
+
+@attrs.define
+class SparkBench:
+    """Experiments on Spark, one after the other.
+
+    Attributes:
+        apart: Whether its nodes are apart.
+    """
+
+    apart: bool = attrs.field(factory=lambda: not network_problem())
+    _running: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
+    _standing: Standing | None = None
+
+    def __enter__(self) -> Self:
+        """Nothing is started before the first experiment."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """End the session and the cluster."""
+        self._end()
+
+    def run(self, request: Request, scheduler: str, seed: int, seconds: float) -> dict[str, float]:
+        """Run one experiment: queries are started, warmed up, placed by the scheduler, measured and stopped.
+
+        Args:
+            request: Nodes and topologies; its assignment and metrics have no meaning here.
+            scheduler: Name of the scheduler, `OWN` for Spark's own.
+            seed: Seed of the scheduler.
+            seconds: Length of the window, which is longer where no two batches end in it.
+
+        Returns:
+            The figures by name.
+
+        Raises:
+            EngineError: The cluster or a query does not start, the scheduler has no plan, or the request does not fit
+                Spark or this machine.
+        """
+        cores = os.cpu_count() or 1
+        asked = fitted(request, cores)
+        queries = {each.id: query_of(each, asked.profiles, INTERVAL) for each in asked.topologies}
+        host = PluginHost.load([OWN] if scheduler == OWN else [OWN, scheduler])
+        standing = self._at(request, asked)
+        try:
+            with tempfile.TemporaryDirectory(dir=standing.folder, ignore_cleanup_errors=True) as folder:
+                experiment = Experiment(
+                    cluster=standing.cluster,
+                    spark=standing.spark,
+                    asked=asked,
+                    smaller=factor(request, cores),
+                    queries=queries,
+                )
+                with experiment.started(Path(folder)):
+                    experiment.place(host, scheduler, attrs.evolve(request, seed=seed))
+                    return experiment.measured(seconds)
+        except BaseException:
+            self._end()  # whatever is left of the queries is no ground for the next experiment
+            raise
+
+    def _at(self, request: Request, asked: Request) -> Standing:
+        """A session on a cluster of the request's nodes: the one that stands, or a new one."""
+        if self._standing is None or fixed(asked) != self._standing.nodes:
+            self._end()
+            self._standing = self._started(request, asked)
+        return self._standing
+
+    def _started(self, request: Request, asked: Request) -> Standing:
+        specs = workers(request)
+        apart = tuple(NodeLimits(rack=each.rack) for each in limits(asked)) if self.apart else None
+        LOG.info("starting a cluster of %d Workers", len(specs))
+        enter = self._running.enter_context
+        folder = lifetime().scratch("headworks-bench-")
+        self._running.callback(shutil.rmtree, folder, ignore_errors=True)
+        cluster = enter(LocalSpark(specs, apart=apart))
+        enter(own_jvm())
+        with output_to(folder / "driver.log"):
+            spark = session(cluster.master_url, "headworks sweep", hosts=[each.host for each in cluster.workers])
+        self._running.callback(stop_if_alive, spark.stop)
+        return Standing(nodes=fixed(asked), cluster=cluster, spark=spark, folder=folder)
+
+    def _end(self) -> None:
+        self._standing = None
+        self._running.close()
+
+
+def workers(request: Request) -> tuple[WorkerSpec, ...]:
+    """A Worker for each node, which runs as many tasks at once as the node has cores, and one at least.
+
+    Args:
+        request: As declared.
+    """
+    nodes = sorted(request.cluster.nodes, key=lambda each: each.id)
+    return tuple(
+        WorkerSpec(
+            host=f"127.0.0.{index}",
+            cores=max(round(node.capacity.cpu / POINTS), 1),
+            machine_type=node.machine_type,
+            rack=node.rack,
+        )
+        for index, node in enumerate(nodes, start=FIRST)
+    )

@@ -1,0 +1,159 @@
+"""One experiment on a session that stands: start the queries, place them, and measure a window."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.errors import EngineError
+from headworks.model import Request, Status
+from headworks_lab.measure.figures import Witness
+from headworks_lab.measure.sizing import limits
+from headworks_lab.spark.asking import question
+from headworks_lab.spark.figures import Batches, figures
+from headworks_lab.spark.query import Query, start
+from headworks_local.isolated.ability import TIME, bounds
+from headworks_local.isolated.limits import NodeLimits
+from headworks_spark.connection import Connection
+from headworks_spark.driver.gateway import stop_if_alive
+from headworks_spark.local.cluster import LocalSpark
+from headworks_spark.monitor import next_batches, observation
+from headworks_spark.target import SparkTarget
+from headworks_spark.targets import merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from headworks.model import Observation, Plan
+    from headworks.plugins.host import PluginHost
+    from headworks_spark.events.event import QueryProgress
+
+OWN = "spark"
+"""Stands for Spark's own scheduler among the names of schedulers, and names this engine."""
+INTERVAL = 2.0
+"""Seconds from trigger to trigger. With more, a window has fewer batches; with less, what a batch costs by itself is a
+larger part of it."""
+WARM_UP = 2
+"""Batches in which Python workers start and JVMs compile, before a plan is asked for and after it was carried out. With
+fewer, the window measures that too; with more, each experiment takes longer."""
+SETTLE = 2
+"""Batches within the bounds before the window. With fewer, the first of it began before them."""
+PATIENCE = 600.0
+"""Seconds for some batches. With less, a placement that the network hardly bears is an error and no figure."""
+
+
+@attrs.define(kw_only=True, eq=False)
+class Experiment:
+    """Queries on a cluster.
+
+    Attributes:
+        cluster: The cluster.
+        spark: The session on it.
+        asked: The workload, as this machine can run it.
+        smaller: The factor by which it was made smaller for that.
+        queries: What stands for each topology, by its id.
+    """
+
+    cluster: LocalSpark
+    spark: Any
+    asked: Request
+    smaller: float
+    queries: Mapping[str, Query]
+    _targets: tuple[SparkTarget, ...] = ()
+
+    @contextlib.contextmanager
+    def started(self, folder: Path) -> Iterator[None]:
+        """Start the queries, and wait until they are warm; they are stopped at the end.
+
+        Args:
+            folder: For their checkpoints.
+        """
+        self._bound(bounded=False)  # JVMs and Python workers take long with little of anything
+        with contextlib.ExitStack() as stack:
+            running = []
+            for number, (name, query) in enumerate(self.queries.items()):
+                started = start(self.spark, name, query, INTERVAL, folder / str(number))
+                stack.callback(stop_if_alive, started.stop)
+                running.append(started)
+            connection = stack.enter_context(Connection(self.spark))
+            self._targets = tuple(map(connection.target, running))
+            yield
+
+    def place(self, host: PluginHost, scheduler: str, declared: Request) -> None:
+        """Ask the scheduler for a plan and carry it out; Spark's own is left to it.
+
+        Args:
+            host: Has the scheduler, and this engine.
+            scheduler: Its name.
+            declared: The workload as it is declared, whose seed is the plan's.
+
+        Raises:
+            EngineError: It has no plan, or the plan cannot be carried out.
+        """
+        seen = self._seen(WARM_UP)
+        if scheduler == OWN:
+            return
+        rates = (each.bandwidth for each in self.asked.cluster.nodes)
+        bandwidths = dict(zip((each.host for each in self.cluster.workers), rates, strict=True))
+        plan = host.schedule(scheduler, question(seen, declared, self.queries, bandwidths, self.smaller))
+        if plan.status is not Status.OK:
+            why = "; ".join(reason.message for reason in plan.reasons[:3])
+            raise EngineError(f"{scheduler} has no placement, it is {plan.status}: {why}")
+        for target in self._targets:
+            self._execute(host, target, plan)
+        self._seen(WARM_UP)
+
+    def measured(self, seconds: float) -> dict[str, float]:
+        """Measure a window within the bounds of the nodes, by name of the figure.
+
+        Args:
+            seconds: Its length; it lasts until each query has ended two batches.
+        """
+        apart = self._bound(bounded=True)
+        self._seen(SETTLE)
+        before = self._look()
+        time.sleep(seconds)
+        while any(len(self._batches(each, before.time).done) < 3 for each in self._targets):
+            self._seen(1)
+        after = self._look()
+        batches = [self._batches(each, before.time) for each in self._targets]
+        seen = merged([observation(each, each.recorder.jobs(each.scope, since=before.time)) for each in self._targets])
+        return {**figures(seen, batches, before, after), "apart": float(apart)}
+
+    def _bound(self, *, bounded: bool) -> bool:
+        """Bound the nodes, or let them free; False where they share what this machine has."""
+        if self.cluster.nodes is None:
+            return False
+        wanted = limits(self.asked, cores=TIME in bounds())
+        self.cluster.nodes.bound(wanted if bounded else [NodeLimits()] * len(wanted))
+        return TIME in bounds()
+
+    def _seen(self, count: int) -> Observation:
+        """Wait for so many batches of each query; what they show."""
+        found = [observation(each, next_batches(each, count, timeout=PATIENCE)) for each in self._targets]
+        return merged(found)
+
+    def _execute(self, host: PluginHost, target: SparkTarget, plan: Plan) -> None:
+        receipt = host.execute(OWN, target, plan)
+        if not receipt.done:
+            failed = "; ".join(step.message for step in receipt.steps if not step.done)
+            raise EngineError(f"the plan for {target.topology.id} was not carried out: {failed}")
+
+    def _look(self) -> Witness:
+        nodes = self.cluster.nodes
+        return Witness(
+            time=time.time(), bytes=None if nodes is None else nodes.between(), pids=self.cluster.executors()
+        )
+
+    def _batches(self, target: SparkTarget, since: float) -> Batches:
+        """Batches of a query that were begun since a time, and the one before."""
+        rows = self.queries[target.topology.id].rows
+        done: Sequence[QueryProgress] = target.recorder.progress(target.scope)
+        earlier = [each for each in done if each.begin < since]
+        own = (*earlier[-1:], *(each for each in done if each.begin >= since))
+        return Batches(offered=rows / INTERVAL, rows=rows, done=own)

@@ -1,0 +1,259 @@
+"""The bench of experiments on Storm: a cluster that stands from one experiment to the next while nodes are the same."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+import psutil
+
+from headworks.model import Node
+from headworks.plugins.host import PluginHost
+from headworks_lab.measure.figures import Witness
+from headworks_lab.measure.sizing import fitted, fixed, limits
+from headworks_lab.storm.deputy import NAME, Deputy
+from headworks_lab.storm.figures import figures
+from headworks_lab.storm.supervisors import supervisors
+from headworks_local.isolated.ability import TIME, bounds, network_problem, require_times
+from headworks_local.isolated.limits import NodeLimits
+from headworks_local.lifetime import lifetime
+from headworks_storm.demo.experiment import ServedCluster, experiment
+from headworks_storm.workers.clock import steady
+from headworks_storm.workers.throughput import spout_tasks
+from headworks_storm.workload.catalogue import roles_of
+from headworks_storm.workload.describe import describe
+from headworks_storm.workload.find import contents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from headworks.model import Request
+    from headworks_storm.local.cluster import LocalStorm
+
+LOG = logging.getLogger("headworks.storm.experiments")
+OWN = "storm"
+"""Stands for Storm's own scheduler among the names of schedulers."""
+WARM_UP = 10.0
+"""Seconds in which workers compile their code, before their processor time is bounded. With less, the window measures
+that too; with more, each experiment takes longer."""
+SETTLE = 5.0
+"""Seconds within the bounds before the window, in which queues get as long as they stay."""
+LATE = 1.5
+"""Seconds after the window in which the last reports come."""
+CONF = {"topology.max.spout.pending": 500, "topology.stats.sample.rate": 0.2, "topology.message.timeout.secs": 120}
+"""Of each spout's task 500 tuples are under way at most: what a placement does not bear waits at the source, and times
+out nowhere. Of a fifth of the tuples Storm measures the latency, four times as many as by itself."""
+
+
+@attrs.frozen(kw_only=True)
+class Window:
+    """Measurements of one window.
+
+    Attributes:
+        figures: By name.
+        points: CPU points that the workers of each node used, in the order of the request's nodes by id.
+        capacity: CPU points of each node.
+    """
+
+    figures: dict[str, float]
+    points: tuple[float, ...] = ()
+    capacity: tuple[float, ...] = ()
+
+
+@attrs.define
+class StormBench:
+    """Experiments on Storm, one after the other.
+
+    Attributes:
+        apart: Whether its nodes are apart.
+        conf: Settings of each topology.
+    """
+
+    apart: bool = attrs.field(factory=lambda: not network_problem())
+    conf: Mapping[str, Any] = attrs.field(factory=lambda: CONF)
+    _deputy: Deputy = attrs.field(factory=Deputy)
+    _running: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
+    _cluster: ServedCluster | None = None
+    _nodes: tuple[Node, ...] = ()
+
+    @classmethod
+    def of_times(cls, conf: Mapping[str, Any] = CONF) -> Self:
+        """A bench whose figures are times, which compare on nodes that are apart alone.
+
+        Args:
+            conf: Settings of each topology.
+
+        Raises:
+            EngineError: Nodes cannot be apart here.
+        """
+        require_times()
+        return cls(conf=conf)
+
+    def __enter__(self) -> Self:
+        """Nothing is started before the first experiment."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """End the cluster."""
+        self._end()
+
+    def run(self, request: Request, scheduler: str, seed: int, seconds: float) -> dict[str, float]:
+        """Run one experiment: topologies are submitted, placed by the scheduler, warmed up, measured and killed.
+
+        Args:
+            request: Nodes and topologies; its assignment and metrics have no meaning here.
+            scheduler: Name of the scheduler, `OWN` for Storm's own.
+            seed: Seed of the scheduler.
+            seconds: Length of the window.
+
+        Returns:
+            The figures by name.
+
+        Raises:
+            EngineError: The cluster or a topology does not start, or the request does not fit this machine.
+        """
+        host = PluginHost.load([scheduler] if scheduler != OWN else [])
+        return self.placed(host, scheduler, request, seconds, seed).figures
+
+    def placed(self, host: PluginHost, scheduler: str, request: Request, seconds: float, seed: int = 0) -> Window:
+        """Run one experiment by a scheduler of a host; see `run`.
+
+        Args:
+            host: Has the scheduler.
+            scheduler: Its name, `OWN` for Storm's own.
+            request: Nodes and topologies.
+            seconds: Length of the window.
+            seed: Seed of the scheduler.
+        """
+        asked = fitted(request, os.cpu_count() or 1)
+        cluster = self._at(asked)
+        if scheduler != OWN:
+            host.require(scheduler, "headworks_schedule")
+            self._deputy.host = host
+        self._deputy.scheduler, self._deputy.declared, self._deputy.seed = scheduler, asked, seed
+        try:
+            return self._measured(cluster, asked, seconds, own=scheduler == OWN)
+        except BaseException:
+            self._end()  # whatever is left of the topologies is no ground for the next experiment
+            raise
+
+    def _at(self, asked: Request) -> ServedCluster:
+        """A cluster of the request's nodes, whose networks have its rates: the one that stands, or a new one."""
+        nodes = fixed(asked)
+        if self._cluster is None or nodes != self._nodes:
+            self._end()
+            bounded = limits(asked, cores=TIME in bounds()) if self.apart else None
+            folder = lifetime().scratch("headworks-bench-")
+            self._running.callback(shutil.rmtree, folder, ignore_errors=True)
+            host = PluginHost.load([OWN]).with_plugin(NAME, self._deputy)
+            LOG.info("starting a cluster of %d supervisors", len(nodes))
+            cluster = experiment(host, supervisors(asked), folder, fill=NAME, apart=bounded)
+            self._cluster = self._running.enter_context(cluster)
+            self._nodes = nodes
+        return self._cluster
+
+    def _end(self) -> None:
+        self._cluster, self._nodes = None, ()
+        self._running.close()
+
+    def _measured(self, cluster: ServedCluster, asked: Request, seconds: float, *, own: bool) -> Window:
+        def start() -> None:
+            for topology in asked.topologies:
+                roles = roles_of(topology)
+                described = describe(topology, asked.profiles, roles=roles, conf=self.conf, **contents(roles))
+                cluster.run(described, shadow=own)
+
+        settle(cluster, limits(asked, cores=TIME in bounds()), start)
+        found, points = watched(cluster, seconds)
+        for topology in asked.topologies:
+            cluster.end(topology.id)
+        found["apart"] = float(cluster.storm.nodes is not None and TIME in bounds())
+        capacity = tuple(each.capacity.cpu for each in asked.cluster.nodes)
+        return Window(figures=found, points=points, capacity=capacity)
+
+
+def settle(cluster: ServedCluster, bounded: Sequence[NodeLimits], start: Callable[[], None]) -> None:
+    """Start topologies while nodes have no bounds, let workers compile their code, and then bound the nodes.
+
+    Args:
+        cluster: The cluster; where its nodes are not apart, nothing is bounded.
+        bounded: Bounds of each node.
+        start: Submits the topologies.
+    """
+    apart = cluster.storm.nodes
+    if apart is not None:
+        apart.bound([NodeLimits()] * len(bounded))  # JVMs and their jars take long with little of either
+    start()
+    time.sleep(WARM_UP)
+    if apart is not None:
+        apart.bound(bounded)
+    time.sleep(SETTLE)
+
+
+def watched(cluster: ServedCluster, seconds: float) -> tuple[dict[str, float], tuple[float, ...]]:
+    """Measure whatever runs; returns the figures by name, and CPU points that the workers of each node used.
+
+    Args:
+        cluster: The cluster.
+        seconds: Length of the window.
+    """
+    hosts = [each.host for each in cluster.storm.supervisors]
+    before, begin = _processor_time(cluster.storm), steady()
+    found = window(cluster, seconds)
+    return found, _points(before, _processor_time(cluster.storm), steady() - begin, hosts)
+
+
+def window(cluster: ServedCluster, seconds: float) -> dict[str, float]:
+    """Measure whatever runs for so many seconds; returns the figures by name.
+
+    Args:
+        cluster: The cluster.
+        seconds: Length of the window.
+    """
+    before = _look(cluster)
+    measured = cluster.measure(seconds)
+    after = _look(cluster)
+    time.sleep(LATE)
+    collector = cluster.service.collector
+    assert collector is not None
+    reports = collector.recent(steady() - before.time)
+    spouts = frozenset(number for each in cluster.scheduled() for number in spout_tasks(each))
+    return figures(measured.seen, reports, spouts, before, after)
+
+
+def _look(cluster: ServedCluster) -> Witness:
+    nodes = cluster.storm.nodes
+    return Witness(
+        time=steady(),
+        bytes=None if nodes is None else nodes.between(),
+        pids=frozenset(each.pid for each in cluster.storm.workers()),
+    )
+
+
+def _processor_time(storm: LocalStorm) -> dict[tuple[str, int], float]:
+    """Seconds of processor time of each worker so far, by host and pid."""
+    found = {}
+    for each in storm.workers():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ends
+            times = psutil.Process(each.pid).cpu_times()
+            found[each.host, each.pid] = times.user + times.system
+    return found
+
+
+def _points(
+    before: Mapping[tuple[str, int], float],
+    after: Mapping[tuple[str, int], float],
+    seconds: float,
+    hosts: Sequence[str],
+) -> tuple[float, ...]:
+    """CPU points that the workers of each host used, of those that ran all the time."""
+    return tuple(
+        100 * sum(after[key] - before[key] for key in before.keys() & after.keys() if key[0] == host) / seconds
+        for host in hosts
+    )

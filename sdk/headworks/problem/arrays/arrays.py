@@ -1,0 +1,132 @@
+"""A request as arrays: what every step of planning reads, and none writes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headworks.model import Request, Slot, Task
+from headworks.problem.arrays.traffic import Traffic
+
+if TYPE_CHECKING:
+    from headworks.model import FrozenMap
+    from headworks.problem.arrays.packing import Packing
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Arrays:
+    """n tasks, m nodes, r resources. Every array is read-only.
+
+    Tasks are ordered by topology id, component id and index, nodes by id: "lowest index" is a tie rule that does
+    not depend on the order of a document. The tasks of a component are contiguous.
+
+    Attributes:
+        request: Where it comes from.
+        measured: Whether measured demands and traffic were taken where there are any.
+        tasks: The tasks, length n.
+        resources: Names of the resources: cpu, memory, then further ones by name.
+        demand: float64 (n, r), what each task needs, exact multiples of `STEP`.
+        capacity: float64 (m, r), what each node has, exact multiples of `STEP`.
+        heap: float64 (n,), MB of its worker's heap that each task needs.
+        heap_limit: float64 (t,), MB of heap that one worker of each topology may have, inf if unlimited.
+        component: int64 (n,), index of each task's component over all topologies.
+        topology: int64 (n,), index of each task's topology, by id.
+        slots: int64 (m,), number of slots of each node; without `limits.restarts`, of those in which nothing runs.
+        traffic: What the tasks exchange.
+        current: int64 (n,), node on which each task runs, -1 if it does not (or its node or slot is gone).
+        fixed: int64 (n,), node on which a task has to stay, -1 if it is free: it runs there and is not movable, or no
+            running task may move (`limits.max_moves` is 0, or `limits.restarts` is False and its topology not live).
+        closed: bool (n,), tasks in workers that none may join (those that run, without `limits.restarts`, of topologies
+            that are not live): they take capacity, and none of `slots`.
+    """
+
+    request: Request
+    measured: bool
+    tasks: tuple[Task, ...]
+    resources: tuple[str, ...]
+    demand: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+    heap: NDArray[np.float64]
+    heap_limit: NDArray[np.float64]
+    component: NDArray[np.int64]
+    topology: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    traffic: Traffic
+    current: NDArray[np.int64]
+    fixed: NDArray[np.int64]
+    closed: NDArray[np.bool_]
+
+    @property
+    def n(self) -> int:
+        """Number of tasks."""
+        return len(self.tasks)
+
+    @property
+    def m(self) -> int:
+        """Number of nodes."""
+        return len(self.capacity)
+
+    @cached_property
+    def node_ids(self) -> tuple[str, ...]:
+        """Node ids, in index order."""
+        return tuple(sorted(node.id for node in self.request.cluster.nodes))
+
+    @cached_property
+    def node_index(self) -> dict[str, int]:
+        """Index of each node id."""
+        return {node: index for index, node in enumerate(self.node_ids)}
+
+    @cached_property
+    def task_ids(self) -> tuple[str, ...]:
+        """Task ids, in index order."""
+        return tuple(task.id for task in self.tasks)
+
+    @cached_property
+    def task_index(self) -> dict[str, int]:
+        """Index of each task id."""
+        return {task: index for index, task in enumerate(self.task_ids)}
+
+    @cached_property
+    def packings(self) -> dict[tuple[int, tuple[float, ...], tuple[int, ...]], Packing]:
+        """Packings of heaps that were made before, by topology, MB in use in held workers, and number of each heap.
+
+        They depend on nothing else: `headworks.problem.arrays.workers` keeps them for whoever counts workers next.
+        """
+        return {}
+
+    @cached_property
+    def components(self) -> tuple[tuple[str, str], ...]:
+        """(topology id, component id) of each component index, components without tasks included."""
+        return tuple(
+            (topology.id, component)
+            for topology in sorted(self.request.topologies, key=lambda each: each.id)
+            for component in sorted(component.id for component in topology.components)
+        )
+
+    @cached_property
+    def topology_ids(self) -> tuple[str, ...]:
+        """Topology ids, in index order."""
+        return tuple(sorted(topology.id for topology in self.request.topologies))
+
+    def node_of(self, assignment: FrozenMap[str, Slot]) -> NDArray[np.int64]:
+        """Node index of each task in an assignment, -1 where it has none or its node is unknown."""
+        index = self.node_index
+        slots = map(assignment.get, self.task_ids)
+        return np.array([-1 if slot is None else index.get(slot.node, -1) for slot in slots], dtype=np.int64)
+
+    def used(self, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The amount of each resource of each node that tasks need, float64 (m, r); exact, as demands are whole steps.
+
+        Args:
+            node_of: int64 (n,), node of each task, -1 for none.
+        """
+        placed = node_of >= 0
+        nodes, demand = node_of[placed], self.demand[placed]
+        used = np.zeros_like(self.capacity)
+        for column in range(used.shape[1]):  # `np.add.at` of whole rows takes ten times as long
+            used[:, column] = np.bincount(nodes, weights=demand[:, column], minlength=len(used))
+        return used

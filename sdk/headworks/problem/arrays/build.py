@@ -1,0 +1,224 @@
+"""From a request to the arrays of a problem."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import numpy as np
+
+from headworks.model.rates import stream_rates
+from headworks.model.validate import check_request
+from headworks.problem.arrays import traffic
+from headworks.problem.arrays.amounts import STEP
+from headworks.problem.arrays.arrays import Arrays
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headworks.model import Component, Metrics, Request, Resources, Stream, StreamSample, Task, Topology
+
+BASE = ("cpu", "memory")
+
+A = TypeVar("A", bound=Arrays)
+
+
+def build(kind: type[A], request: Request, *, measured: bool) -> A:
+    """Build the arrays; see `Problem` for their shapes.
+
+    Args:
+        kind: Class of the arrays to build.
+        request: The request.
+        measured: Take demands and traffic from measurements where there are any.
+
+    Raises:
+        DocumentError: The request contradicts itself.
+    """
+    check_request(request)
+    nodes = sorted(request.cluster.nodes, key=lambda node: node.id)
+    topologies = sorted(request.topologies, key=lambda topology: topology.id)
+    tasks = tuple(task for topology in topologies for task in topology.tasks())
+    parts = [part for topology in topologies for part in sorted(topology.components, key=lambda part: part.id)]
+    names = _resource_names(request, parts)
+    component = _indices([part.parallelism for part in parts])
+    demand = _table([part.demand for part in parts], names)[component]
+    if measured:
+        _measure(demand, request.metrics, tasks)
+    current, limits = _current(request, tasks), request.limits
+    live = np.array([each.live for each in topologies for _ in each.components], dtype=bool)[component]
+    free = live | limits.restarts
+    closed = (current >= 0) & ~free
+    movable = np.array([part.movable for part in parts], dtype=bool)[component]
+    slots = np.array([len(node.slots) for node in nodes], dtype=np.int64)
+    problem = kind(
+        request=request,
+        measured=measured,
+        tasks=tasks,
+        resources=names,
+        demand=_steps(demand),
+        capacity=_steps(_table([node.capacity for node in nodes], names)),
+        heap=_steps(np.array([part.task_heap for part in parts], dtype=np.float64)[component]),
+        heap_limit=_heap_limits(topologies),
+        component=component,
+        topology=_indices([sum(part.parallelism for part in each.components) for each in topologies]),
+        slots=slots - _slots_in_use(request, tasks, current, closed),
+        traffic=_traffic(request, topologies, tasks, measured=measured),
+        current=current,
+        fixed=np.where(movable & (limits.max_moves != 0) & free, -1, current),
+        closed=closed,
+    )
+    return _read_only(problem)
+
+
+def copied(problem: A, request: Request) -> A:
+    """Copy the arrays of a request for one that says the same: whoever writes to the one does not reach the other.
+
+    Args:
+        problem: The arrays.
+        request: A request that is equal to the one that they were built from.
+    """
+    rates = problem.traffic
+    return _read_only(
+        attrs.evolve(
+            problem,
+            request=request,
+            traffic=attrs.evolve(
+                rates,
+                blocks=attrs.evolve(rates.blocks, **_fresh(rates.blocks)),
+                sparse=attrs.evolve(rates.sparse, **_fresh(rates.sparse)),
+            ),
+            **_fresh(problem),
+        )
+    )
+
+
+def _fresh(owner: attrs.AttrsInstance) -> dict[str, Any]:
+    """A copy of each array that is a field."""
+    fields = attrs.asdict(owner, recurse=False)
+    return {name: value.copy() for name, value in fields.items() if isinstance(value, np.ndarray)}
+
+
+def _read_only(problem: A) -> A:
+    """Make every array of a problem read-only, those of its traffic included."""
+    blocks, sparse = problem.traffic.blocks, problem.traffic.sparse
+    for owner in (problem, blocks, sparse):
+        for value in attrs.asdict(owner, recurse=False).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+    return problem
+
+
+def _indices(counts: list[int]) -> NDArray[np.int64]:
+    """Index of the owner of each task, int64 (n,), for the number of tasks of each owner."""
+    return np.repeat(np.arange(len(counts), dtype=np.int64), np.array(counts, dtype=np.int64))
+
+
+def _heap_limits(topologies: list[Topology]) -> NDArray[np.float64]:
+    limits = [np.inf if each.worker_heap is None else each.worker_heap for each in topologies]
+    return np.array(limits, dtype=np.float64)
+
+
+def _resource_names(request: Request, parts: list[Component]) -> tuple[str, ...]:
+    named = {name for part in parts for name in part.demand}
+    named |= {name for node in request.cluster.nodes for name in node.capacity}
+    return (*BASE, *sorted(named - set(BASE)))
+
+
+def _table(amounts: list[Resources], names: tuple[str, ...]) -> NDArray[np.float64]:
+    rows = [[amount.get(name, 0.0) for name in names] for amount in amounts]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+
+
+def _steps(amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.floor(amounts / STEP) * STEP
+
+
+def _measure(demand: NDArray[np.float64], metrics: Metrics, tasks: tuple[Task, ...]) -> None:
+    index = {task.id: number for number, task in enumerate(tasks)} if metrics.tasks else {}
+    for sample in metrics.tasks:
+        row = index[sample.task]
+        for column, amount in enumerate((sample.cpu, sample.memory)):
+            if amount is not None:
+                demand[row, column] = amount
+
+
+def _current(request: Request, tasks: tuple[Task, ...]) -> NDArray[np.int64]:
+    if not request.assignment:
+        return np.full(len(tasks), -1, dtype=np.int64)
+    nodes = sorted(request.cluster.nodes, key=lambda node: node.id)
+    alive = {(node.id, port): index for index, node in enumerate(nodes) for port in node.slots}
+    slots = (request.assignment.get(task.id) for task in tasks)
+    return np.array([-1 if slot is None else alive.get((slot.node, slot.port), -1) for slot in slots], dtype=np.int64)
+
+
+def _slots_in_use(
+    request: Request, tasks: tuple[Task, ...], current: NDArray[np.int64], closed: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Slots of each node in which a closed task runs."""
+    used = {(int(current[task]), request.assignment[tasks[task].id].port) for task in np.flatnonzero(closed).tolist()}
+    nodes = np.array([node for node, _ in used], dtype=np.int64)
+    return np.bincount(nodes, minlength=len(request.cluster.nodes)).astype(np.int64)
+
+
+def _traffic(
+    request: Request, topologies: list[Topology], tasks: tuple[Task, ...], *, measured: bool
+) -> traffic.Traffic:
+    ranges = _ranges(topologies)
+    flows, unit, seen = _flows(request, tasks) if measured else ([], "tuples/s", set())
+    uniform = [_even(stream, unit, ranges) for stream in request.metrics.streams] if measured else []
+    for topology in topologies:
+        if topology.id in seen:
+            continue
+        rates = stream_rates(topology)
+        for stream, rate in zip(topology.streams, rates, strict=True):
+            uniform += _uniform(stream, rate * _weight(stream, unit), topology.id, ranges)
+    return traffic.build(len(tasks), uniform, flows, unit)
+
+
+def _ranges(topologies: list[Topology]) -> dict[tuple[str, str], traffic.Range]:
+    ranges, start = {}, 0
+    for topology in topologies:
+        for component in sorted(topology.components, key=lambda each: each.id):
+            ranges[topology.id, component.id] = (start, start + component.parallelism)
+            start += component.parallelism
+    return ranges
+
+
+def _weight(stream: Stream, unit: str) -> float:
+    """Bytes of a tuple where other topologies are measured in bytes; a tuple of unknown size counts as 100."""
+    return 1.0 if unit == "tuples/s" else (stream.tuple_bytes or 100.0)
+
+
+def _uniform(
+    stream: Stream, rate: float, topology: str, ranges: dict[tuple[str, str], traffic.Range]
+) -> list[tuple[traffic.Range, traffic.Range, float]]:
+    senders, receivers = ranges[topology, stream.source], ranges[topology, stream.target]
+    if stream.grouping == "global":
+        receivers = (receivers[0], min(receivers[0] + 1, receivers[1]))
+    n_senders, n_receivers = senders[1] - senders[0], receivers[1] - receivers[0]
+    if not n_senders or not n_receivers or rate <= 0:
+        return []
+    copies = n_receivers if stream.grouping == "all" else 1
+    return [(senders, receivers, rate * copies / (n_senders * n_receivers))]
+
+
+def _even(
+    stream: StreamSample, unit: str, ranges: dict[tuple[str, str], traffic.Range]
+) -> tuple[traffic.Range, traffic.Range, float]:
+    """A measured stream: as much from every task of the one component to every task of the other."""
+    senders, receivers = ranges[stream.topology, stream.source], ranges[stream.topology, stream.target]
+    pairs = max((senders[1] - senders[0]) * (receivers[1] - receivers[0]), 1)
+    return senders, receivers, ((stream.bytes if unit == "bytes/s" else stream.tuples) or 0.0) / pairs
+
+
+def _flows(request: Request, tasks: tuple[Task, ...]) -> tuple[list[tuple[int, int, float]], str, set[str]]:
+    """Measured flows by task index; the unit, bytes/s if all that was measured has them; and the topologies covered."""
+    measured, streams = request.metrics.flows, request.metrics.streams
+    index = {task.id: number for number, task in enumerate(tasks)} if measured else {}
+    sizes = [flow.bytes for flow in measured] + [stream.bytes for stream in streams]
+    in_bytes = bool(sizes) and None not in sizes
+    flows = [
+        (index[flow.source], index[flow.target], (flow.bytes if in_bytes else flow.tuples) or 0.0) for flow in measured
+    ]
+    covered = {tasks[source].topology for source, _, _ in flows} | {stream.topology for stream in streams}
+    return flows, "bytes/s" if in_bytes else "tuples/s", covered

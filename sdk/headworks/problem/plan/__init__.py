@@ -1,0 +1,1 @@
+"""From a decision on nodes to a checked and scored plan."""

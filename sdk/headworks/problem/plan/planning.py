@@ -1,0 +1,253 @@
+"""From a decision on nodes to a whole plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headworks.model import FrozenMap, Plan, Reason, Status
+from headworks.problem.plan.score import score
+from headworks.problem.repair.hard import mend, stand
+from headworks.problem.repair.relaxation import binds, constraint_reason
+from headworks.problem.repair.slowdown import keep_to_limit, slow_batches
+from headworks.problem.room.moves import Route, order_moves
+from headworks.problem.room.room import Room
+from headworks.problem.room.slots import assign_slots
+from headworks.problem.rules.violations import new_breaches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from headworks.model import Slot
+    from headworks.problem.repair.limited import LimitedArrays
+    from headworks.problem.repair.slowdown import Slowdown
+    from headworks.problem.rules.constraints import CountRule, LabelRule
+
+SHOWN = 5
+"""Unplaced tasks that get a reason of their own; one more reason counts the others."""
+
+ROUNDS = 3
+"""Times that tasks without a slot, for constraints within workers, look for another node."""
+
+
+def make_plan(
+    problem: LimitedArrays,
+    node_of: NDArray[np.int64],
+    explanation: str = "",
+    decided: tuple[Reason, ...] = (),
+    worker_of: NDArray[np.int64] | None = None,
+) -> Plan:
+    """Make a plan of node indices; see `Problem.plan`.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, shape (n,), -1 for a task without one.
+        explanation: Text for the plan's explanation.
+        decided: Reasons for tasks that the scheduler leaves out on purpose.
+        worker_of: Worker of each task, shape (n,), -1 or None where the scheduler does not decide it.
+    """
+    if worker_of is not None and worker_of.shape != (problem.n,):
+        raise ValueError(f"worker_of has shape {worker_of.shape}, the problem has {problem.n} tasks")
+    if node_of.shape != (problem.n,):
+        raise ValueError(f"node_of has shape {node_of.shape}, the problem has {problem.n} tasks")
+    if problem.n and (node_of.min() < -1 or node_of.max() >= problem.m):
+        raise ValueError(f"node_of holds {node_of.min()}..{node_of.max()}, the nodes are 0..{problem.m - 1}")
+    node_of = np.where(problem.fixed >= 0, problem.fixed, node_of)
+    if problem.slowdown is not None and problem.slowdown.slow(node_of):
+        changed = f"changed for batches of at most {problem.slowdown.goal:.3g} s (limits.slowdown)"
+        explanation = f"{explanation}; {changed}" if explanation else changed
+    node_of, reasons, route = _routed(problem, node_of, worker_of, decided)
+    if route.dropped and problem.request.limits.max_moves is not None:
+        reasons += [_limited(problem, route.dropped)]
+    assignment = _assignment(problem, route)
+    complete = len(assignment) == problem.n
+    if not complete and not reasons:
+        reasons = [_no_way(problem, len(assignment))]
+    return Plan(
+        status=Status.OK if complete else Status.INFEASIBLE,
+        reasons=tuple(reasons),
+        assignment=assignment,
+        moves=route.moves,
+        scores=score(problem, assignment),
+        measured=problem.measured,
+        explanation=explanation,
+    )
+
+
+def _routed(
+    problem: LimitedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+) -> tuple[NDArray[np.int64], list[Reason], Route]:
+    """The decision that is carried out, mended where it breaks a constraint; why tasks are left; and the way there."""
+    if problem.slowdown is not None:
+        return _in_time(problem, problem.slowdown, node_of, worker_of, decided)
+    return _mended(problem, node_of, worker_of, decided)
+
+
+def _in_time(
+    problem: LimitedArrays,
+    limit: Slowdown,
+    node_of: NDArray[np.int64],
+    worker_of: NDArray[np.int64] | None,
+    decided: tuple[Reason, ...],
+) -> tuple[NDArray[np.int64], list[Reason], Route]:
+    """The decision with its batches within the limit; else what runs stays, and new tasks go where a core is free."""
+    found = keep_to_limit(problem, limit, mend(problem, node_of, _left_out(problem, decided)))
+    routed = _mended(problem, found, worker_of, decided)
+    # A limit on moves may cut the way short, and mending may move tasks again.
+    if any(slow_batches(problem, limit, _assignment(problem, routed[2]))):
+        return _mended(problem, stand(problem, limit.free), worker_of, decided)
+    return routed
+
+
+def _mended(
+    problem: LimitedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+) -> tuple[NDArray[np.int64], list[Reason], Route]:
+    if problem.constraints is None:
+        return _route(problem, node_of, worker_of, decided)
+    found = mend(problem, node_of, _left_out(problem, decided))
+    for _ in range(ROUNDS if problem.constraints.workers else 0):
+        moved = _to_free_slots(problem, found, assign_slots(problem, found, worker_of)[0])
+        if (moved == found).all():
+            break
+        found = moved
+    routed = _route(problem, found, worker_of, decided)
+    broken = _broken(problem, routed[2])
+    # A limit on moves may cut the way short where a constraint is broken: then what runs stays.
+    if broken and (problem.current >= 0).any():
+        found = stand(problem, found)
+        routed = _route(problem, found, worker_of, decided)
+        broken = _broken(problem, routed[2])
+    # What no worker can hold together is found only with the slots: then what is new of it is left.
+    new = problem.constraints.bound[problem.component] & (problem.current < 0)
+    while broken and (found[new] >= 0).any():
+        left = new & np.array([each in broken for each in problem.topology_ids], dtype=bool)[problem.topology]
+        found = np.where(left if (found[left] >= 0).any() else new, -1, found)
+        routed = _route(problem, found, worker_of, decided)
+        broken = _broken(problem, routed[2])
+    if broken:  # workers that run would be divided anew, and not as constraints ask: all that runs keeps its slot
+        running, ids = problem.request.assignment, problem.task_ids
+        slots = {task: running[ids[task]] for task in np.flatnonzero(problem.current >= 0).tolist()}
+        return problem.current, _unplaced(problem, problem.current, decided), Route(moves=(), slots=slots)
+    return routed
+
+
+def _broken(problem: LimitedArrays, route: Route) -> set[str]:
+    """Topologies of which a way ends in a new breach of a hard constraint."""
+    return {reason.subject for reason in new_breaches(problem, _assignment(problem, route))}
+
+
+def _route(
+    problem: LimitedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
+) -> tuple[NDArray[np.int64], list[Reason], Route]:
+    target, reasons = assign_slots(problem, node_of, worker_of)
+    return node_of, _unplaced(problem, node_of, decided) + reasons, order_moves(problem, target)
+
+
+def _assignment(problem: LimitedArrays, route: Route) -> FrozenMap[str, Slot]:
+    return FrozenMap({problem.task_ids[task]: slot for task, slot in sorted(route.slots.items())})
+
+
+def _left_out(problem: LimitedArrays, decided: tuple[Reason, ...]) -> NDArray[np.bool_]:
+    """Tasks of the topologies that a scheduler left out on purpose, bool (n,)."""
+    subjects = {reason.subject for reason in decided}
+    known = np.array([topology in subjects for topology in problem.topology_ids], dtype=bool)
+    return known[problem.topology] if problem.n else np.zeros(0, dtype=bool)
+
+
+def _to_free_slots(problem: LimitedArrays, node_of: NDArray[np.int64], target: dict[int, Slot]) -> NDArray[np.int64]:
+    """Move tasks for which constraints within workers leave no slot on their node to nodes with a free one."""
+    lost = [task for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist() if task not in target]
+    room, left = Room(problem), problem.slots.copy()
+    for slot in set(target.values()):
+        left[problem.node_index[slot.node]] -= 1
+    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
+        room.place(task, int(node_of[task]))
+    for task in lost:
+        room.remove(task)
+        fits = room.fits(task) & (left > 0)
+        there = int(np.where(fits, left, -1).argmax()) if fits.any() else int(node_of[task])
+        room.place(task, there)
+        left[there] -= 1
+    return room.node_of.copy()
+
+
+def _unplaced(problem: LimitedArrays, node_of: NDArray[np.int64], decided: tuple[Reason, ...]) -> list[Reason]:
+    missing = np.flatnonzero((node_of < 0) & ~_left_out(problem, decided)).tolist()
+    if not missing:
+        return list(decided)
+    room = Room(problem)
+    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
+        room.place(task, int(node_of[task]))
+    reasons = [*decided, *(_why(problem, task, room) for task in missing[:SHOWN])]
+    if len(missing) > SHOWN:
+        message = f"{len(missing) - SHOWN} more of {problem.n} tasks are unplaced"
+        reasons.append(Reason(code="unplaced", subject="tasks", message=message))
+    return reasons
+
+
+def _why(problem: LimitedArrays, task: int, room: Room) -> Reason:
+    """Name the resource that is shortest for the task on the node with the most left of it."""
+    name, demand = problem.task_ids[task], problem.demand[task]
+    if not problem.m:
+        message = f"{name} has no node to go to: the cluster is empty"
+        return Reason(code="nodes", subject=name, message=message, resource="nodes", need=1.0, have=0.0)
+    limit = problem.heap_limit[problem.topology[task]]
+    if problem.heap[task] > limit:
+        message = f"{name} needs {problem.heap[task]:g} MB of heap, a worker of its topology may have {limit:g}"
+        need, have = float(problem.heap[task]), float(limit)
+        return Reason(code="heap", subject=name, message=message, resource="heap", need=need, have=have)
+    spare = np.where(room.free < 0, -np.inf, np.inf)  # a node that is overloaded in anything takes nothing
+    ratio = np.divide(room.free, demand, out=spare, where=demand > 0)
+    wide = ratio.min(axis=1) >= 1
+    if wide.any():
+        return _no_worker(problem, task, wide, room)
+    node = int(ratio.min(axis=1).argmax())
+    short = int(ratio[node].argmin())
+    resource, need, have = problem.resources[short], float(demand[short]), max(float(room.free[node, short]), 0.0)
+    message = f"{name} needs {need:g} {resource}, the node with most room, {problem.node_ids[node]}, has {have:g}"
+    return Reason(code="capacity", subject=name, message=message, resource=resource, need=need, have=have)
+
+
+def _no_worker(problem: LimitedArrays, task: int, wide: NDArray[np.bool_], room: Room) -> Reason:
+    """Say why a task is not on any of the `wide` nodes, which have the capacity for it."""
+    name = problem.task_ids[task]
+    both = wide & room.has_worker(task)
+    constraints = problem.constraints
+    if both.any() and constraints is not None and not (both & room.open_to(task)).any():
+        return constraint_reason(problem, constraints, task, room.node_of)
+    if both.any() and constraints is not None:
+        if rules := _binding(problem, constraints.workers, task):
+            message = f"{name} finds no worker where a constraint allows it: {rules}; more heap or slots, or relax it"
+            return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
+        if rules := _binding(problem, constraints.hard, task):
+            message = f"{name} is left so that its topology breaks no constraint: {rules}; relax it, or make room"
+            return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
+    if both.any() and not room.fits(task).any():
+        node = problem.node_ids[int(both.argmax())]
+        message = f"{name} needs a slot; where it has the capacity, as on {node}, constraints give others all workers"
+        return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
+    if both.any():
+        message = f"{name} has room on node {problem.node_ids[int(both.argmax())]}, but the scheduler did not place it"
+        return Reason(code="declined", subject=name, message=message)
+    node = problem.node_ids[int(wide.argmax())]
+    message = f"{name} needs a slot or heap in a worker; the nodes with the capacity for it, as {node}, have neither"
+    return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
+
+
+def _binding(problem: LimitedArrays, rules: Iterable[LabelRule | CountRule], task: int) -> str:
+    """Those of some hard constraints that bind a task."""
+    return "; ".join(str(rule.constraint) for rule in rules if binds(rule, int(problem.component[task])))
+
+
+def _limited(problem: LimitedArrays, dropped: int) -> Reason:
+    limit = problem.request.limits.max_moves
+    message = f"{dropped} more tasks would move, the limit is {limit}; the next round continues"
+    return Reason(code="move-limit", subject="moves", message=message, need=dropped, have=limit)
+
+
+def _no_way(problem: LimitedArrays, placed: int) -> Reason:
+    message = f"{problem.n - placed} tasks wait for room that only further moves would free"
+    return Reason(code="order", subject="moves", message=message)

@@ -1,0 +1,104 @@
+"""The array view of a request: what algorithms compute on, built once a round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headworks.problem.arrays.build import build, copied
+from headworks.problem.plan.planning import make_plan
+from headworks.problem.repair.hard import mend
+from headworks.problem.repair.limited import LimitedArrays
+from headworks.problem.room.room import Room
+from headworks.problem.rules.violations import breaks_on_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from headworks.model import Plan, Reason, Request
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Problem(LimitedArrays):
+    """The arrays of a request, and the two things that a scheduler does with them: place tasks, and make a plan."""
+
+    @classmethod
+    def of(cls, request: Request, *, measured: bool = True) -> Problem:
+        """Build the arrays of a request, once: they are kept with it.
+
+        Args:
+            request: What is asked.
+            measured: Take demands and traffic from `metrics` where they are there; False uses declarations alone.
+
+        Raises:
+            DocumentError: The request contradicts itself (see `headworks.model.validate`).
+        """
+        if measured not in request.views:
+            request.views[measured] = build(cls, request, measured=measured)
+        problem: Problem = request.views[measured]
+        return problem
+
+    def lend(self, request: Request) -> None:
+        """Give a request that says the same a copy of these arrays, as `of` would build them for it.
+
+        Args:
+            request: A request that is equal to this one.
+        """
+        _ = self.task_index  # tasks are shared: their ids are read before anybody else has them
+        request.views[self.measured] = copied(self, request)
+
+    def room(self) -> Room:
+        """The capacity and slots that are left, with every fixed task in its place."""
+        return Room(self)
+
+    def mend(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move tasks that break a constraint to nodes where they do not, as `plan` does.
+
+        Args:
+            node_of: Node index of each task, int64 (n,), -1 for a task without one.
+
+        Returns:
+            Node index of each task, int64 (n,); the same array where the request has no constraints.
+        """
+        return mend(self, node_of)
+
+    def breaks(self, node_of: NDArray[np.int64]) -> bool:
+        """Check whether a decision on nodes breaks a hard constraint, whatever runs.
+
+        Args:
+            node_of: Node index of each task, int64 (n,), -1 for a task without one.
+        """
+        return breaks_on_nodes(self, node_of, fresh=True)
+
+    def plan(
+        self,
+        node_of: NDArray[np.int64] | Sequence[int],
+        explanation: str = "",
+        reasons: Sequence[Reason] = (),
+        *,
+        worker_of: NDArray[np.int64] | Sequence[int] | None = None,
+    ) -> Plan:
+        """Turn a decision on nodes into a plan: slots, ordered moves, scores, and reasons where it is infeasible.
+
+        What would break a hard constraint goes to another node first, or is left out; what breaks a soft one goes where
+        it does not, if there is room (`mend`).
+
+        Args:
+            node_of: Node index of each task, shape (n,), -1 where nothing fits. Fixed tasks stay in any case.
+            explanation: What a person should know about the decision.
+            reasons: Why all unplaced tasks of a topology are so, where the scheduler decided it: the subject of
+                each is the topology's id. Other unplaced tasks get a reason each.
+            worker_of: Worker of each task, shape (n,), for a scheduler that decides workers as well: tasks of one
+                topology on one node are in one worker where the number is the same. -1 leaves it to Headworks, as None
+                does for all tasks: one worker for a topology on a node, more where its heap limit asks for them.
+                Where the slots of a node do not suffice for so many, its topologies have fewer.
+
+        Raises:
+            ValueError: A shape is wrong, or an index is no node.
+        """
+        workers = None if worker_of is None else np.asarray(worker_of, dtype=np.int64)
+        return make_plan(self, np.asarray(node_of, dtype=np.int64), explanation, tuple(reasons), workers)

@@ -1,0 +1,81 @@
+"""Every figure that tables show, computed in one place for every scheduler alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headworks.model import FrozenMap, Scores, Slot
+from headworks.problem.arrays.amounts import STEP
+from headworks.problem.arrays.batches import batch_seconds
+from headworks.problem.arrays.profiles import FULL, Profiled, load_at, throughput
+from headworks.problem.rules.violations import penalty
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headworks.problem.repair.limited import LimitedArrays
+
+
+def score(problem: LimitedArrays, assignment: FrozenMap[str, Slot], input_rate: float | None = None) -> Scores:
+    """Score an assignment; see `Scores` for the meaning of each figure.
+
+    With an input rate (`Plan.input_rate`), CPU use is what profiles say at that rate, and traffic, stated or measured,
+    is at that rate too.
+
+    Args:
+        problem: The request as arrays.
+        assignment: Slot of each task, by task id.
+        input_rate: Input rate that the plan names, None for the stated one.
+    """
+    node_of = problem.node_of(assignment)
+    scale = problem.traffic.scale
+    inter, total = problem.traffic.inter_node(node_of), problem.traffic.total
+    used = np.unique(node_of[node_of >= 0])
+    # finite where a node has nothing of a resource that it is using
+    ratio = problem.used(node_of) / np.maximum(problem.capacity, STEP)
+    at_rate = 1.0
+    if input_rate is not None:
+        ratio[:, 0] = load_at(problem, node_of, input_rate) / FULL
+        at_rate = input_rate / (Profiled.of(problem.request).input_rate or input_rate or 1.0)
+    batch, state = batch_seconds(problem.batches, node_of)
+    return Scores(
+        unit=problem.traffic.unit,
+        traffic=total / scale * at_rate,
+        inter_node=inter / scale * at_rate,
+        share=inter / total if total else 0.0,
+        nodes_used=len(used),
+        workers=len(set(assignment.values())),
+        cost=_cost(problem, used),
+        utilisation=float(ratio.max(initial=0.0)),
+        sustainable=_sustainable(ratio[:, 0]),
+        balance=_balance(ratio[used, 0]),
+        moves=_moves(problem, assignment),
+        unplaced=problem.n - len(assignment),
+        throughput=throughput(problem, node_of),
+        penalty=penalty(problem, assignment),
+        batch_seconds=batch,
+        state_seconds=state,
+    )
+
+
+def _moves(problem: LimitedArrays, assignment: FrozenMap[str, Slot]) -> int:
+    before, runs = problem.request.assignment, np.flatnonzero(problem.current >= 0).tolist()
+    return sum(assignment.get(problem.task_ids[task]) != before[problem.task_ids[task]] for task in runs)
+
+
+def _cost(problem: LimitedArrays, used: NDArray[np.int64]) -> float | None:
+    nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
+    prices = [nodes[index].price for index in used.tolist()]
+    known = [price for price in prices if price is not None]
+    return round(sum(known), 9) if len(known) == len(prices) and known else None
+
+
+def _sustainable(cpu: NDArray[np.float64]) -> float | None:
+    fullest = float(cpu.max(initial=0.0))
+    return 1.0 / fullest if fullest > 0 else None
+
+
+def _balance(cpu: NDArray[np.float64]) -> float | None:
+    return float(cpu.min() / cpu.max()) if len(cpu) and cpu.max() > 0 else None

@@ -1,0 +1,1 @@
+"""Repair of a decision that breaks a rule, and the reasons where none helps."""

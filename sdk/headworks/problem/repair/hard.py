@@ -1,0 +1,247 @@
+"""Mending of a decision on nodes: what breaks a hard constraint goes to an allowed node, or is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headworks.model import ConstraintKind
+from headworks.problem.repair.soft import soften
+from headworks.problem.room.room import Room
+from headworks.problem.rules.violations import breaks_on_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from headworks.problem.repair.limited import LimitedArrays
+    from headworks.problem.rules.constraints import Constraints, CountRule
+
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+TRIALS = 128
+"""Placed tasks tried for making way for one that finds no node. The larger it is, the more tasks find a place, and the
+longer a full cluster takes: each trial looks at all nodes."""
+
+ALL_TRIALS = 16 * TRIALS
+"""Such trials for all tasks together. The larger it is, the more tasks find a place where many find no node, and the
+longer a request takes that has no room for them all."""
+
+EFFORT = 2_000
+"""Steps of the depth-first search, at most. The larger it is, the more tangles of constraints are solved, and the
+longer a request takes that has no solution: each step looks at all nodes."""
+
+
+def mend(problem: LimitedArrays, node_of: Ints, left_out: Flags | None = None) -> Ints:
+    """Move what breaks a hard constraint to the best allowed node, then what breaks a soft one where there is room.
+
+    What runs stays where it is rather than nowhere; what is new and finds no node has none. A placement that breaks
+    nothing is returned as it is.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, int64 (n,), -1 for a task without one; fixed tasks are where they are.
+        left_out: Tasks that the scheduler left out on purpose, bool (n,); nobody looks for a node for them.
+
+    Returns:
+        Node index of each task, int64 (n,).
+    """
+    constraints = problem.constraints
+    if constraints is None:
+        return node_of
+    lost = (node_of < 0) & constraints.bound[problem.component]
+    if left_out is not None:
+        lost &= ~left_out
+    if breaks_on_nodes(problem, node_of, fresh=True) or lost.any():
+        node_of = _mended(problem, constraints, node_of, lost)
+    return soften(problem, node_of)
+
+
+def stand(problem: LimitedArrays, node_of: Ints) -> Ints:
+    """Leave what runs where it is; what is new goes where it was decided, if that is allowed and there is room.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task as it was decided, int64 (n,), -1 for a task without one.
+    """
+    work = _Mending(problem, node_of)
+    for task in np.flatnonzero((problem.current >= 0) & (problem.fixed < 0)).tolist():
+        work.room.place(task, int(problem.current[task]))
+    new = np.flatnonzero((problem.current < 0) & (node_of >= 0))
+    return work.place(new.tolist())
+
+
+def _mended(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
+    wanted = np.flatnonzero((node_of >= 0) | lost)
+    found = _keep(problem, constraints, node_of, lost)
+    if problem.request.limits.max_moves is None or not (problem.current >= 0).any():
+        for wishes in (True, False):  # where nodes are all but full, a decision on nodes may be what is in the way
+            if (found[wanted] < 0).any():
+                anew = _anew(problem, constraints, node_of, lost, wishes=wishes)
+                if (anew[wanted] < 0).sum() < (found[wanted] < 0).sum():
+                    found = anew
+    if (problem.current[wanted] >= 0)[found[wanted] < 0].any():  # nothing that runs is stopped for a constraint
+        return stand(problem, node_of)
+    return found
+
+
+def _keep(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
+    """Mend with as few changes as possible."""
+    work = _Mending(problem, node_of)
+    for rule in constraints.counted:
+        if rule.kind is ConstraintKind.TOGETHER:
+            work.gather(rule, lost)
+    stays = np.flatnonzero((node_of >= 0) & (node_of == problem.current) & (work.room.node_of < 0)).tolist()
+    reluctant = []
+    for task in stays:
+        node = int(node_of[task])
+        if work.room.admits(task, node):
+            work.room.place(task, node)
+        else:
+            reluctant.append(task)
+    for task in reluctant:  # these run and break a constraint: away if possible, before anybody else comes
+        if not work.settle(task):
+            work.room.place(task, int(node_of[task]))
+    rest = np.flatnonzero(((node_of >= 0) | lost) & (work.room.node_of < 0))
+    return work.place(rest.tolist())
+
+
+def _anew(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost: Flags, *, wishes: bool) -> Ints:
+    """Place what constraints bind first, the most bound first, by depth-first search; then all others.
+
+    With `wishes` the search tries the node that was decided first, else those of a task's own component.
+    """
+    bound = constraints.bound[problem.component]
+    work = _Mending(problem, node_of if wishes else np.where(bound, -1, node_of))
+    tasks = np.flatnonzero(((node_of >= 0) | lost) & (problem.fixed < 0) & bound)
+    choice = constraints.allowed[problem.component[tasks]].sum(axis=1)
+    rules = np.array([len(each) for each in constraints.of], dtype=np.int64)[problem.component[tasks]]
+    # most bound first, as Storm's constraint solver: fewest nodes, most constraints, then a component at a time
+    order = tasks[np.lexsort((tasks, problem.component[tasks], -rules, choice))]
+    work.search(order.tolist())
+    rest = np.flatnonzero(((node_of >= 0) | lost) & (work.room.node_of < 0))
+    return work.place(rest.tolist())
+
+
+class _Mending:
+    """A room that is filled with a decision as far as constraints allow."""
+
+    def __init__(self, problem: LimitedArrays, node_of: Ints) -> None:
+        self.problem, self.wanted, self.room = problem, node_of, Room(problem)
+        still = problem.request.limits.max_moves is not None
+        self._trials = ALL_TRIALS
+        self._may_give_way = (problem.fixed < 0) & ((problem.current < 0) | (not still))
+
+    def place(self, tasks: Iterable[int]) -> Ints:
+        """Place tasks where they are wanted or else on the best node; return where all are."""
+        lost = []
+        for task in tasks:
+            node = int(self.wanted[task])
+            if node >= 0 and self.room.fits_on(task, node):
+                self.room.place(task, node)
+            else:
+                lost.append(task)
+        for task in lost:
+            if not self.settle(task):
+                self._exchange(task)
+        return self.room.node_of.copy()
+
+    def settle(self, task: int) -> bool:
+        """Place a task on the best of the nodes that fit, if there is one."""
+        fits = self.room.fits(task)
+        if not fits.any():
+            return False
+        self.room.place(task, self._best(task, fits))
+        return True
+
+    def _best(self, task: int, fits: Flags) -> int:
+        """Of some nodes the one whose tasks the task exchanges most with; the lowest of equals."""
+        units = self.problem.traffic.of_task(task, self.room.node_of, self.problem.m)
+        return int(np.where(fits, units, -1).argmax())
+
+    def _exchange(self, task: int) -> bool:
+        """Put a task in the place of one that finds another node, on a node that constraints leave open to it."""
+        room, trials = self.room, min(TRIALS, self._trials)
+        if not trials:
+            return False
+        opened = np.flatnonzero(room.open_to(task) & (self.problem.slots > 0))
+        for node in opened.tolist():
+            for other in np.flatnonzero((room.node_of == node) & self._may_give_way).tolist():
+                if not trials:
+                    return False
+                trials, self._trials = trials - 1, self._trials - 1
+                room.remove(other)
+                if room.fits_on(task, node):
+                    room.place(task, node)
+                    if self.settle(other):
+                        return True
+                    room.remove(task)
+                room.place(other, node)
+        return False
+
+    def gather(self, rule: CountRule, lost: Flags) -> None:
+        """Place all tasks of a set in one domain, if one has room for them."""
+        problem, room = self.problem, self.room
+        member = np.array(rule.group, dtype=np.int64)[problem.component] >= 0
+        tasks = np.flatnonzero(member & ((self.wanted >= 0) | lost) & (room.node_of < 0))
+        nodes = self.wanted[np.flatnonzero(member)]
+        if not len(tasks) or (nodes.min() >= 0 and len(np.unique(rule.domain[nodes])) == 1):
+            return
+        votes = np.zeros(len(rule.names))
+        for places, weight in ((self.wanted, 1.0), (problem.current, 1.0 if problem.request.limits.max_moves else 0.0)):
+            at = places[tasks][places[tasks] >= 0]
+            votes += weight * np.bincount(rule.domain[at], minlength=len(votes))
+        largest_first = tasks[np.lexsort((tasks, -problem.demand[tasks].sum(axis=1)))].tolist()
+        for domain in np.argsort(-votes, kind="stable").tolist():
+            if self._gather_in(largest_first, rule.domain == domain):
+                return
+
+    def _gather_in(self, tasks: list[int], nodes: Flags) -> bool:
+        """Place all of some tasks on some nodes, or none."""
+        for number, task in enumerate(tasks):
+            fits = self.room.fits(task) & nodes
+            if not fits.any():
+                for placed in tasks[:number]:
+                    self.room.remove(placed)
+                return False
+            wanted = int(self.wanted[task])
+            self.room.place(task, wanted if wanted >= 0 and fits[wanted] else self._best(task, fits))
+        return True
+
+    def search(self, tasks: list[int]) -> None:
+        """Place tasks one by one, depth first with backtracking; the deepest placement found stays."""
+        ways: list[list[int]] = []
+        deepest: list[int] = []
+        for _ in range(EFFORT):
+            if len(ways) == len(tasks) and all(self.room.node_of[task] >= 0 for task in tasks):
+                return
+            if len(ways) < len(tasks) and (not ways or self.room.node_of[tasks[len(ways) - 1]] >= 0):
+                ways.append(self._ways(tasks[len(ways)]))
+            task = tasks[len(ways) - 1]
+            if ways[-1]:
+                self.room.place(task, ways[-1].pop())
+                if len(ways) > len(deepest):
+                    deepest = [int(self.room.node_of[each]) for each in tasks[: len(ways)]]
+                continue
+            ways.pop()  # a dead end: the task before it is placed anew
+            if not ways:
+                break
+            self.room.remove(tasks[len(ways) - 1])
+        for task in tasks[: len(ways)]:
+            if self.room.node_of[task] >= 0:
+                self.room.remove(task)
+        for task, node in zip(tasks, deepest, strict=False):
+            self.room.place(task, node)
+
+    def _ways(self, task: int) -> list[int]:
+        """Nodes to try for a task, the best one last: where it is wanted, where its own component is, by traffic."""
+        fits = self.room.fits(task)
+        nodes = np.flatnonzero(fits)
+        units = self.problem.traffic.of_task(task, self.room.node_of, self.problem.m)[nodes]
+        own = (self.problem.component == self.problem.component[task]) & (self.room.node_of >= 0)
+        beside = np.isin(nodes, self.room.node_of[own])
+        ways: list[int] = nodes[np.lexsort((-nodes, units, beside, nodes == self.wanted[task]))].tolist()
+        return ways

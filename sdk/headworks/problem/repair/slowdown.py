@@ -1,0 +1,259 @@
+"""The limit on batches of a sequential topology: how long the engine's own scheduler would take, and who is slower.
+
+An engine without a plan gives each task to the core that is free first. Tasks that are bound to nodes wait for theirs,
+so a plan makes a batch longer unless nodes are given work by their cores, stage by stage.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from headworks.model import FrozenMap, Reason
+from headworks.problem.arrays.batches import Batch
+from headworks.problem.repair.exchange import save_traffic
+from headworks.problem.room.room import Room
+from headworks.problem.room.stage_times import TimedPlacement
+from headworks.problem.rules.violations import breaks_on_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from headworks.model import Slot
+    from headworks.problem.rules.constrained import ConstrainedArrays
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+OVER = 1e-9
+"""Relative excess that counts as rounding: if larger, slower plans pass; if smaller, sums in another order do not."""
+LESS = 0.05
+"""Part of the traffic between nodes that a placement which had to be changed has to save, for tasks to move. If larger,
+gains are passed over; if smaller, tasks move when measurements change."""
+TRIED = 8
+"""Tasks of the slowest node that are looked at for each step, those with the most work. If larger, less traffic goes
+between nodes; if smaller, a wide stage is balanced sooner."""
+
+LOOKS = 10_000
+"""Times that the peers of a task are looked at, or a change is tried. If larger, wide topologies save more; if smaller,
+they take less time: one costs some 50 microseconds."""
+
+
+@attrs.frozen(eq=False)
+class Slowdown:
+    """The longest batch that a plan may make.
+
+    Attributes:
+        batch: The batch.
+        goal: Its longest duration for what is placed anew.
+        seconds: Its longest duration for what runs or is placed anew: what runs may be slower.
+        free: int64 (n,), a placement that keeps to it: each task where a core is free first and has room.
+    """
+
+    batch: Batch
+    goal: float
+    seconds: float
+    free: Ints
+
+    def slow(self, node_of: Ints, more: float = OVER) -> bool:
+        """Check whether a batch takes longer than by the engine's own scheduler, times the limit.
+
+        Args:
+            node_of: Node index of each task, int64 (n,), -1 for a task without one; then it does not.
+            more: Part of the goal by which it may be longer.
+        """
+        return bool((node_of >= 0).all()) and self.batch.seconds(node_of) > self.goal * (1 + more)
+
+    def exceeded(self, node_of: Ints) -> bool:
+        """Check whether a batch takes longer than it may; not while tasks have no node.
+
+        Args:
+            node_of: Node index of each task, int64 (n,), -1 for a task without one.
+        """
+        return bool((node_of >= 0).all()) and self.batch.seconds(node_of) > self.seconds * (1 + OVER)
+
+
+def slowdown_of(problem: ConstrainedArrays) -> Slowdown | None:
+    """The limit on the batches of a request, None where it has none.
+
+    There is none for several topologies, which share cores; where the engine would find no room for every task; and
+    where some tasks run and may not all move, others being new.
+
+    Args:
+        problem: The request as arrays.
+    """
+    limits = problem.request.limits
+    if limits.slowdown is None or len(problem.request.topologies) != 1 or not problem.batches:
+        return None
+    (batch,) = problem.batches
+    runs = problem.current >= 0
+    if runs.any() and not runs.all() and (limits.max_moves is not None or not limits.restarts):
+        return None
+    free = _free(problem, batch)
+    if free is None:
+        return None
+    running = batch.seconds(problem.current) if runs.all() else 0.0
+    goal = limits.slowdown * batch.seconds(free)
+    return Slowdown(batch, goal, max(goal, running), free)
+
+
+def _free(problem: ConstrainedArrays, batch: Batch) -> Ints | None:
+    """List scheduling of each stage over the cores of all nodes that have room; None where a task finds none."""
+    room, work = Room(problem), batch.work
+    for tasks in batch.stages:
+        ends = [[0.0] * cores for cores in batch.cores.tolist()]
+        first = np.zeros(problem.m)
+        for task in tasks.tolist():
+            node = int(problem.fixed[task])
+            if node < 0:
+                open_to = room.fits(task)
+                if not open_to.any():
+                    return None
+                node = int(np.where(open_to, first, np.inf).argmin())
+                room.place(task, node)
+            heapq.heapreplace(ends[node], ends[node][0] + work[task])
+            first[node] = ends[node][0]
+    return room.node_of.copy()
+
+
+def keep_to_limit(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) -> Ints:
+    """Move tasks off the slowest nodes of stages until a batch is no longer than it may be.
+
+    A placement within the limit is returned as it is. Of the moves that shorten a stage, those come first that leave
+    a task where it runs, then those that add the least traffic between nodes. What was added is saved elsewhere, as far
+    as the limit lets it.
+
+    Args:
+        problem: The request as arrays.
+        limit: The limit on its batches.
+        node_of: Node index of each task, int64 (n,), -1 for a task without one.
+    """
+    if not limit.slow(node_of) or (node_of == problem.current).all():
+        return node_of
+    found = _changed(problem, limit, node_of)
+    # What runs keeps to the limit by its definition. It stays where it is as fast, or few tasks may move.
+    few = problem.request.limits.max_moves is not None
+    stays = bool((problem.current >= 0).all()) and (few or not limit.slow(problem.current, LESS))
+    worse = limit.slow(found) or _as_good(problem, problem.current, found)
+    return problem.current if stays and worse else found
+
+
+def _changed(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) -> Ints:
+    """A placement that keeps to the limit, with the traffic of the decision if single changes find it.
+
+    They begin at the decision, where each task is on the core that is free first, and at what runs.
+    """
+    enough = problem.traffic.inter_node(node_of)
+    decided = TimedPlacement(problem, limit.batch, node_of)
+    _Balancing(decided, limit).run()
+    starts = [decided, TimedPlacement(problem, limit.batch, limit.free)]
+    if (problem.current >= 0).all() and not _breaks(problem, problem.current):
+        starts.append(TimedPlacement(problem, limit.batch, problem.current))
+    best: tuple[int, int] | None = None
+    found = limit.free
+    for start in starts:
+        if limit.slow(start.room.node_of):
+            continue
+        save_traffic(start, limit.goal * (1 + OVER), enough, LOOKS // len(starts))
+        node_of = start.room.node_of
+        rank = max(problem.traffic.inter_node(node_of), enough), int((node_of != problem.current).sum())
+        if best is None or rank < best:
+            best, found = rank, node_of.copy()
+    return found
+
+
+def _breaks(problem: ConstrainedArrays, node_of: Ints) -> bool:
+    """Check whether a placement is over the capacity of a node, or breaks a hard constraint on nodes."""
+    return bool((problem.used(node_of) > problem.capacity).any() or breaks_on_nodes(problem, node_of, fresh=True))
+
+
+def _as_good(problem: ConstrainedArrays, running: Ints, found: Ints) -> bool:
+    """Check whether what runs may stay: measurements that differ a little would else move tasks in every round."""
+    if _breaks(problem, running):
+        return False
+    traffic = problem.traffic
+    return traffic.inter_node(found) >= (1 - LESS) * traffic.inter_node(running)
+
+
+def slow_batches(
+    problem: ConstrainedArrays, limit: Slowdown | None, assignment: FrozenMap[str, Slot]
+) -> Iterator[Reason]:
+    """The reason why an assignment may not be carried out whose batches take too long.
+
+    Args:
+        problem: The request as arrays.
+        limit: The limit on its batches, None where there is none.
+        assignment: Slot of each task, by task id.
+    """
+    if limit is None or not limit.exceeded(node_of := problem.node_of(assignment)):
+        return
+    need, name = limit.batch.seconds(node_of), problem.topology_ids[limit.batch.topology]
+    message = (
+        f"a batch of {name} would take {need:.3g} s, {limit.seconds:.3g} s are allowed: limits.slowdown is "
+        f"{problem.request.limits.slowdown:g} times what it takes where each task runs on the core that is free first"
+    )
+    yield Reason(code="slowdown", subject=name, message=message, resource="seconds", need=need, have=limit.seconds)
+
+
+class _Balancing:
+    """A placement that is changed task by task; each step shortens a stage on its slowest node."""
+
+    def __init__(self, placement: TimedPlacement, limit: Slowdown) -> None:
+        self._placement, self._limit = placement, limit
+        self._problem, self._batch = placement.problem, placement.batch
+        stages = range(len(self._batch.stages))
+        self._least = [float(self._batch.of_stage(stage, limit.free).max(initial=0.0)) for stage in stages]
+
+    def run(self) -> None:
+        """Go on until the limit is kept, or no step shortens a stage that is slower than the engine's own."""
+        for _ in range(4 * self._problem.n):
+            longest = self._placement.longest
+            if sum(longest) <= self._limit.goal:
+                break
+            order = sorted(range(len(longest)), key=lambda stage: self._least[stage] - longest[stage])
+            if not any(self._step(stage) for stage in order):
+                break
+
+    def _step(self, stage: int) -> bool:
+        """Move one task off the slowest node of a stage, if that shortens what the node takes."""
+        times, work = self._placement.times[stage], self._batch.work
+        node = int(times.argmax())
+        free = [task for task in self._placement.on[stage][node] if self._problem.fixed[task] < 0]
+        best: tuple[tuple[bool, float], int, int] | None = None
+        for task in sorted(free, key=lambda task: (-work[task], task))[:TRIED]:
+            found = self._target(stage, task, node, float(times[node]))
+            if found is not None:
+                cost, target = found
+                ranked = (bool(self._problem.current[task] != target), cost)
+                if best is None or ranked < best[0]:
+                    best = ranked, task, target
+        if best is None:
+            return False
+        _, task, target = best
+        self._placement.move(task, target)
+        return True
+
+    def _target(self, stage: int, task: int, node: int, slowest: float) -> tuple[float, int] | None:
+        """Units of traffic for each second less, and the node to which they are the fewest; None if nothing helps."""
+        room, on = self._placement.room, self._placement.on[stage]
+        times, work = self._placement.times[stage], self._batch.work[task]
+        # A node that has a free core takes the task beside its others, any other after some of them.
+        ends = np.maximum(times + work / self._batch.cores, work)
+        open_to = (ends < slowest * (1 - OVER)) & (np.arange(self._problem.m) != node)
+        if not open_to.any():
+            return None
+        open_to &= room.fits(task)
+        peers = self._problem.traffic.of_task(task, room.node_of, self._problem.m)
+        left = self._batch.waves([each for each in on[node] if each != task], node)
+        runs = int(self._problem.current[task])
+        nodes = np.flatnonzero(open_to).tolist()
+        for target in sorted(nodes, key=lambda each: (each != runs, float(ends[each]), each)):
+            end = self._batch.waves(sorted([*on[target], task]), target)
+            gain = slowest - max(end, left)
+            if gain > slowest * OVER:
+                return float(peers[node] - peers[target]) / gain, target
+        return None
