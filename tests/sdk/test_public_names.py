@@ -1,6 +1,6 @@
 """The names that a plugin's or an adapter's author may rely on: `public_names.txt` holds them, a line a module.
 
-Whoever adds, renames or removes one changes that file with it, and says so in the changelog.
+A change of these names changes that file with it.
 """
 
 import ast
