@@ -34,7 +34,8 @@ class Searching(BuiltIn):
     """
 
     @pytest.fixture(scope="session")
-    def headworks_cases(self, headworks_cases):
+    @staticmethod
+    def headworks_cases(headworks_cases):
         if THOROUGH:
             return headworks_cases
         return Cases(mixed=headworks_cases.mixed[::3], small=headworks_cases.small[::3])

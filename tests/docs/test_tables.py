@@ -7,7 +7,6 @@ compared among themselves here, and with another run where a test makes one (`te
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache
 from itertools import pairwise
 
@@ -15,15 +14,13 @@ import pytest
 
 from doc_tables import COMMANDS, ROOT, block, blocks, number, tables
 from headworks import PluginHost
+from headworks_lab.benchmarks import placement_gain as gain
+from headworks_lab.benchmarks import production_clusters as clusters
 from headworks_spark.demo.show import MEASURED, NOTE_APART
 from headworks_spark.demo.show import TIMES as SPARK_TIMES
 from headworks_storm.demo.show import APART, COLUMNS, TIMES
 from headworks_storm.demo.show import NOTE as STORM_NOTE
 from headworks_storm.release.artefacts import STORM
-
-sys.path.append(str(ROOT / "benchmarks"))
-import placement_gain as gain
-import production_clusters as clusters
 
 PATIENCE = 120.0
 """Seconds to plan: whether a plan is there in time is for the benchmark to say."""

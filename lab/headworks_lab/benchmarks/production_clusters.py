@@ -91,7 +91,7 @@ def apart(cluster: str, scheduler: str) -> dict[str, Any]:
 def storm(cluster: str) -> dict[str, Any]:
     """Storm's own scheduler, in a JVM that the smallest cluster has warmed."""
     sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "adapters" / "storm"))
-    from storm_jvm import run_class
+    from storm_jvm import run_class  # the JVM that runs one class is of the tests
 
     with tempfile.TemporaryDirectory() as folder:
         *_, found = run_class("ProductionClusters", NAMES[-1], cluster, folder=Path(folder))

@@ -56,7 +56,7 @@ def headworks(jvm: Any, cluster: Any, scheduler: str, folder: Path) -> None:
     assert not any("does not answer" in each for each in said), said  # else Storm's own scheduler placed them
 
 
-@pytest.mark.parametrize("name", map(case, CASES))
+@pytest.mark.parametrize("name", [case(each) for each in CASES])
 def test_storm_places_all(jvm: Any, name: str) -> None:
     """Else the others would be no cases."""
     cases = jvm.headworks.storm.SolverCases
