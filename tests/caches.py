@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headworks_local.cache import cache_folder
+from headworks_local.private_files import cache_folder
 
 
 def own_cache(folder):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
-from headworks.testing.build import GROUPINGS
+from headworks.testing.instances.build import GROUPINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

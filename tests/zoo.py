@@ -11,7 +11,7 @@ import numpy as np
 
 from headworks.hooks import HOOKSPEC_VERSION, Description, hookimpl
 from headworks.model import FrozenMap, Limits, Move, MoveKind, Plan, Slot, Status
-from headworks.model.rescale import with_instances
+from headworks.model.scaling import with_instances
 from headworks.problem import Problem
 
 if TYPE_CHECKING:

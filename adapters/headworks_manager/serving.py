@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import click
 from platformdirs import user_state_path
 
-from headworks.cli.address import Address
 from headworks.cli.output import json_option, say
+from headworks.cli.parameters import Address
 from headworks.errors import EngineError
-from headworks_local.secret import read_or_make_secret
+from headworks_local.private_files import read_or_make_secret
 from headworks_manager.commands import database_option
 from headworks_manager.kafka.address import TOPIC, KafkaTopic, read_settings
 

@@ -11,9 +11,8 @@ import attrs
 import click
 from platformdirs import user_cache_path
 
-from headworks.cli.numbers import FiniteRange
 from headworks.cli.output import emit, json_option, say, table
-from headworks.cli.places import Place
+from headworks.cli.parameters import FiniteRange, Place
 from headworks.errors import EngineError
 from headworks.samples.remote.folder import is_url
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headworks.cli.control import bad_rounds
-from headworks.cli.host import plugins
+from headworks.cli.installed import plugins
 from headworks.cli.output import emit, json_option, say, table
 from headworks.cli.request import REQUEST_HELP, SCHEDULER, option_option, request_argument, scheduler_names
+from headworks.cli.rounds import bad_rounds
 from headworks.cli.settings import Configured
 from headworks.control.settings import make, settings_of
 from headworks.errors import DocumentError

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headworks.model.rescale import with_instances
+from headworks.model.scaling import with_instances
 from headworks_sim.layout import Floats, Layout
 from headworks_sim.migration import migrations
 from headworks_sim.places import RunningTasks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headworks.cli.numbers import FiniteRange
+from headworks.cli.parameters import FiniteRange
 from headworks.errors import EngineError
 from headworks_local.cluster_commands import end_cluster, running_cluster, whole_numbers
 from headworks_local.isolated.options import apart_options, fault_command

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headworks.errors import EngineError
 from headworks.model import STARVED, FrozenMap, Receipt, Step
-from headworks.model.rescale import rescale_differences, rescale_refusals
+from headworks.model.scaling import rescale_differences, rescale_refusals
 from headworks_spark.driver.advice import warnings
 from headworks_spark.driver.session import HARD, executors, level_of
 

@@ -9,7 +9,7 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Request, Resources, Slot, Task, Topology
-from headworks.model.load import declared_from_measured
+from headworks.model.scaling import declared_from_measured
 from headworks_spark.placement.lease import Lease
 from headworks_spark.placement.state import StatePlacement
 from headworks_spark.placement.table import PlacementTable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model import FrozenMap, Receipt, Step
-from headworks.model.rescale import rescale_differences, rescale_refusals
+from headworks.model.scaling import rescale_differences, rescale_refusals
 from headworks_storm.arrival import astray, some, wait_until_alive, wait_until_routed
 from headworks_storm.seat_counts import count_changes
 from headworks_storm.seat_plan import SEATS, carry_out, seat_tasks

@@ -14,7 +14,7 @@ import attrs
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Priorities
 from headworks.model import Metrics, Request
-from headworks_local.secret import read_or_make_secret
+from headworks_local.private_files import read_or_make_secret
 from headworks_storm.client.connection import NimbusConnection
 from headworks_storm.client.gateway import NimbusGateway
 from headworks_storm.intake import StormIntake

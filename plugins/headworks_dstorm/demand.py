@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model import Status
-from headworks.model.load import at_offered_load
+from headworks.model.scaling import at_offered_load
 from headworks.problem import Problem
 
 if TYPE_CHECKING:

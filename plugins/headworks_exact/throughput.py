@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from headworks.model import Bound, Reason, Status
-from headworks.model.rescale import rescaled
+from headworks.model.scaling import rescaled
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import FULL, counts_of
 from headworks.toolbox.cancel import offer

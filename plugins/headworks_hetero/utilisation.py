@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headworks.model.rescale import with_instances
+from headworks.model.scaling import with_instances
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import FULL, Profiled, counts_of
 

@@ -15,7 +15,7 @@ from headworks.documents import digest, loads, read, structure
 from headworks.errors import DocumentError, OptionError, PluginError, known_names
 from headworks.model import Bound, Plan, Request, Status
 from headworks.model.html import html_table
-from headworks.model.typed import check_types
+from headworks.model.values import check_types
 from headworks.plugins.guard import guarded
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 from filelock import FileLock, Timeout
 
-from headworks_local.cache import cache_folder
+from headworks_local.private_files import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,10 +14,10 @@ from filelock import FileLock, Timeout
 
 from headworks.errors import EngineError
 from headworks.interrupts import handled, held
-from headworks_local.cache import cache_folder
 from headworks_local.isolated.nodes import ApartNodes
 from headworks_local.isolated.sweep import end_nodes
 from headworks_local.lifetime import lifetime
+from headworks_local.private_files import cache_folder
 from headworks_local.process import Daemon, LocalCluster, end, end_group
 
 if TYPE_CHECKING:

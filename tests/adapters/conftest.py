@@ -11,7 +11,7 @@ import pytest
 
 from caches import own_cache
 from headworks.errors import EngineError
-from headworks_local.cache import cache_folder
+from headworks_local.private_files import cache_folder
 
 
 def pytest_runtest_setup(item):

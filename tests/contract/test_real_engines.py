@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headworks.testing.engine_rules import ENGINE_RULES
+from headworks.testing.engines.rules import ENGINE_RULES
 from patience import PATIENCE
 
 

@@ -8,13 +8,12 @@ import attrs
 import pytest
 
 from headworks.model import FrozenMap, Limits, Status
-from headworks.model.rescale import with_instances
+from headworks.model.scaling import with_instances
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.testing.brute import MAX_NODES, MAX_TASKS, placeable
-from headworks.testing.build import MEDIUM, SMALL, SeededDice, build_request, constrained
-from headworks.testing.constraints import broken_constraints
-from headworks.testing.profiled import build_profiled
+from headworks.testing.instances.build import MEDIUM, SMALL, SeededDice, build_request, constrained
+from headworks.testing.instances.profiled import build_profiled
+from headworks.testing.reference import MAX_NODES, MAX_TASKS, broken_constraints, placeable
 from tiers import THOROUGH
 from tight_heaps import tight_heaps
 

@@ -6,7 +6,7 @@ import pytest
 
 from headworks.plugins.host import PluginHost
 from headworks.testing import RULES, FirstFit, SchedulerContract
-from headworks.testing.cases import Cases
+from headworks.testing.instances.cases import Cases
 from tiers import THOROUGH
 
 FEWER = {"dstorm-plus": {"steps": 250}, "optimal": {"effort": 0.005}}

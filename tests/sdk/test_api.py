@@ -29,10 +29,10 @@ from headworks.model import (
     Topology,
 )
 from headworks.model.html import html_table
-from headworks.model.typed import check_types
+from headworks.model.values import check_types
 from headworks.plugins.host import PluginHost
 from headworks.testing import FirstFit
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from memory_engine import Judge
 from small_requests import word_count
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headworks.cli.host import plugins
-from headworks.cli.numbers import FiniteRange
+from headworks.cli.installed import plugins
 from headworks.cli.output import Progress, console, emit, folder_option, json_option, say, table
+from headworks.cli.parameters import FiniteRange
 from headworks.errors import EngineError
 from headworks_local.isolated.options import demo_apart_options
 

@@ -22,7 +22,7 @@ from headworks.model import (
     Task,
     TaskSample,
 )
-from headworks.model.load import at_load, declared_from_measured
+from headworks.model.scaling import at_load, declared_from_measured
 from headworks.problem import Problem
 from headworks.problem.plan.score import score
 from headworks_spark.demo.dataset import DAYS, FEEDS, feeds_by_carrier, flights

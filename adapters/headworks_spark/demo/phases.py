@@ -10,7 +10,7 @@ import attrs
 from headworks.documents import digest
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Observation, Plan, Request, Slot, Status
-from headworks.model.load import at_load, declared_from_measured
+from headworks.model.scaling import at_load, declared_from_measured
 from headworks_spark.demo.flights import BATCHES_A_YEAR
 from headworks_spark.demo.offline import ALONE, free_scores
 from headworks_spark.monitor import Totals, next_batches, observation, totals

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.errors import EngineError
-from headworks_local.cache import cache_folder
 from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import environment
+from headworks_local.private_files import cache_folder
 
 if TYPE_CHECKING:
     from headworks_local.java import Java

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from headworks.cli.host import plugins
+from headworks.cli.installed import plugins
 from headworks.cli.output import emit, json_option, say, table
-from headworks.cli.places import Place
+from headworks.cli.parameters import Place
 from headworks.errors import DocumentError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from headworks.model import (
     TaskSample,
     TopologySample,
 )
-from headworks.model.load import declared_from_measured
+from headworks.model.scaling import declared_from_measured
 from headworks_spark.target import PORT
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from headworks.cli.screen import ScreenHandler
+from headworks.cli.rounds import ScreenHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from headworks.cli.screen import Screen
+    from headworks.cli.rounds import Screen
     from headworks.control.journal import Journal
     from headworks.control.outbox import Outbox
     from headworks.control.round import Round
@@ -36,8 +36,8 @@ class Records:
             screen: Shows rounds, and says what is wrong with the journal.
         """
         # numpy and cattrs cost 0.2 s, which the list of commands does not need.
-        from headworks.control.counts import Counts
         from headworks.control.outbox import QueuedJournal
+        from headworks.control.round import Counts
 
         self.journal = QueuedJournal(journal, outbox, screen.say)
         self.count: Callable[[], Mapping[str, int]] = dict

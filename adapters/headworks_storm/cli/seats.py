@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import click
 
-from headworks.cli.numbers import FiniteRange
+from headworks.cli.parameters import FiniteRange
 from headworks_lab.profiling.command import storm
 
 __all__ = ["storm"]

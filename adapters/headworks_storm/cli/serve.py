@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headworks.cli.address import Address
-from headworks.cli.control import journal_option, loop_settings, make_journal, run_rounds
-from headworks.cli.host import plugins
-from headworks.cli.numbers import FiniteRange
+from headworks.cli.installed import plugins
 from headworks.cli.output import json_option, say
+from headworks.cli.parameters import Address, FiniteRange
 from headworks.cli.request import option_option
-from headworks.cli.screen import Screen
+from headworks.cli.rounds import Screen, journal_option, loop_settings, make_journal, run_rounds
 from headworks.cli.settings import Configured
 from headworks.control.settings import Pace, make
 from headworks_storm.cli.records import Records

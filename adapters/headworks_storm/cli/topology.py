@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from headworks.cli.host import plugins
-from headworks.cli.numbers import FiniteRange
+from headworks.cli.installed import plugins
+from headworks.cli.parameters import FiniteRange
 from headworks.errors import EngineError
 from headworks_storm.cli.seats import storm
 from headworks_storm.install.unit import systemd_unit

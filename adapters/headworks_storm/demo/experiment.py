@@ -10,7 +10,7 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Observation, Plan, Receipt, Request, Slot, Status
-from headworks.model.load import at_load, declared_from_measured
+from headworks.model.scaling import at_load, declared_from_measured
 from headworks.plugins.host import PluginHost
 from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import LocalStorm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headworks.control.arrival import compare_assignments
+from headworks.control.round import compare_assignments
 from headworks.model import Request
 from headworks.problem import Problem
 from headworks.report.curves import Curve, CurvePanel, curves_svg

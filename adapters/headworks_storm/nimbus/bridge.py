@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import attrs
 
 from headworks.errors import EngineError
-from headworks_local.secret import make_secret, write_private
+from headworks_local.private_files import make_secret, write_private
 from headworks_storm.nimbus.answer import LONGEST
 from headworks_storm.peers.server import Bounds, PeerServer
 

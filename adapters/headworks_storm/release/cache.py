@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headworks_local.cache import cache_folder
+from headworks_local.private_files import cache_folder
 
 if TYPE_CHECKING:
     from headworks_storm.release.artefacts import Distribution

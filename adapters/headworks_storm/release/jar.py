@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headworks.errors import EngineError
-from headworks_local.cache import cache_folder
 from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import environment
 from headworks_local.maven import Artefact, resolve
+from headworks_local.private_files import cache_folder
 from headworks_storm.release.artefacts import STORM, distribution, java_version
 from headworks_storm.release.relocate import relocate
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import attrs
 
 from headworks.errors import DocumentError, EngineError
-from headworks_local.secret import make_secret
+from headworks_local.private_files import make_secret
 from headworks_storm.peers.proof import derive
 from headworks_storm.peers.server import Bounds, PeerServer
 from headworks_storm.workers.clock import steady

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model import Kind, TopologySample
-from headworks.model.completion import completed_part
+from headworks.model.rates import completed_part
 from headworks_storm.nimbus.snapshot import component_of
 from headworks_storm.workers.reports import Report
 

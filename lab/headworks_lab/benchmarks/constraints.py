@@ -1,7 +1,7 @@
 """Random requests with placement constraints: plans of the built-in schedulers that break a hard one.
 
 `python -m headworks_lab.benchmarks.constraints FIRST LAST [SCHEDULER ...]` asks each scheduler for a plan of each
-seed's request. The count shares nothing with the check of the host (`headworks.testing.constraints`).
+seed's request. The count shares nothing with the check of the host (`headworks.testing.reference`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import attrs
 
 from headworks import PluginHost
 from headworks.model import Status
-from headworks.model.rescale import rescaled
-from headworks.testing.build import SeededDice, build_request, constrained
-from headworks.testing.constraints import broken_constraints
+from headworks.model.scaling import rescaled
+from headworks.testing.instances.build import SeededDice, build_request, constrained
+from headworks.testing.reference import broken_constraints
 
 DEADLINE = 60.0
 """Seconds for a plan: it is constraints that are judged here, and not the speed of a machine that is busy."""

@@ -1,9 +1,9 @@
 """Random requests that are valid and odd: plans of built-in schedulers that are held, or refused without a reason.
 
 `python -m headworks_lab.benchmarks.odd_requests FIRST LAST [SCHEDULER ...]` asks each scheduler for a plan of each
-seed's request, all of them where none is named. What `headworks.testing.odd` has one by one comes together here: nodes
-without slots or capacity, topologies that may not move, limits that bind, measurements that differ, profiles at and
-beyond their edges, nodes that are desired and are not there.
+seed's request, all of them where none is named. The cases of `headworks.testing.instances.edge_cases` come together
+here: nodes without slots or capacity, topologies that may not move, limits that bind, measurements that differ,
+profiles at and beyond their edges, nodes that are desired and are not there.
 Exit code 1: a plan is held, or one that is infeasible has no reason.
 """
 
@@ -19,8 +19,8 @@ import attrs
 
 from headworks import PluginHost
 from headworks.model import Cluster, FrozenMap, Limits, Profile, Request, Resources, Slot, Status, Topology
-from headworks.testing.build import SeededDice, build_request, constrained
-from headworks.testing.profiled import build_profiled
+from headworks.testing.instances.build import SeededDice, build_request, constrained
+from headworks.testing.instances.profiled import build_profiled
 
 DEADLINE = 60.0
 """Seconds for a plan: it is the outcome that is judged here, and not the speed of a machine that is busy."""

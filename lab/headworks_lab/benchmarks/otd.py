@@ -19,7 +19,7 @@ import numpy as np
 
 from headworks.cli.output import console, table
 from headworks.model import Cluster, Component, Flow, Kind, Metrics, Node, Request, Resources, Slot, Stream, Topology
-from headworks.model.frozen import FrozenMap
+from headworks.model.values import FrozenMap
 from headworks.problem import Problem
 from headworks_nstorm.deployment import rounds
 from headworks_nstorm.options import Options

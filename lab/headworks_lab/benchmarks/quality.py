@@ -24,8 +24,8 @@ import attrs
 from headworks.cli.output import console, table
 from headworks.model import Limits, Plan, Request, Status
 from headworks.plugins.host import PluginHost
-from headworks.testing.build import Dice, SeededDice, Size, build_request
-from headworks.testing.profiled import build_profiled
+from headworks.testing.instances.build import Dice, SeededDice, Size, build_request
+from headworks.testing.instances.profiled import build_profiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from headworks.cli.complete import claims as claim_names
-from headworks.cli.complete import plugin_names
-from headworks.cli.host import plugins
+from headworks.cli.installed import claims as claim_names
+from headworks.cli.installed import plugin_names, plugins
 from headworks.cli.output import console, emit, json_option, say
 from headworks.plugins.collect import measured_claims_of
 

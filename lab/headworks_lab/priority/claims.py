@@ -137,7 +137,7 @@ def run_demo(workload: Workload) -> PriorityDemoResult:
         workload: Parameters.
     """
     # Nimbus's client and Kafka's cost 0.5 s, which naming the figures does not need.
-    from headworks.cli.host import plugins
+    from headworks.cli.installed import plugins
     from headworks.cli.output import Progress
     from headworks_lab.priority.run import run
 
@@ -152,7 +152,7 @@ def run_feeds(workload: FeedWorkload) -> FeedDemoResult:
         workload: Parameters.
     """
     # Nimbus's client and Kafka's cost 0.5 s, which naming the figures does not need.
-    from headworks.cli.host import plugins
+    from headworks.cli.installed import plugins
     from headworks.cli.output import Progress
     from headworks_lab.priority.feeds_run import run
 

@@ -10,9 +10,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from headworks.cli.host import plugins
-from headworks.cli.numbers import FiniteRange
+from headworks.cli.installed import plugins
 from headworks.cli.output import Progress, emit, folder_option, json_option, say, table
+from headworks.cli.parameters import FiniteRange
 
 SCHEDULERS = ("isolation", "sps", "dps", "sps-v2")
 OF_FEEDS = ("sps", "dps")

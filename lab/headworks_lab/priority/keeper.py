@@ -15,8 +15,8 @@ import attrs
 from headworks.errors import EngineError
 from headworks_local.lifetime import lifetime
 from headworks_local.ports import Ports
+from headworks_local.private_files import read_or_make_secret
 from headworks_local.process import Daemon, end, end_group, patience
-from headworks_local.secret import read_or_make_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headworks.cli.host import plugins
-from headworks.cli.numbers import FiniteRange
+from headworks.cli.installed import plugins
 from headworks.cli.output import Progress, emit, json_option, table
+from headworks.cli.parameters import FiniteRange
 from headworks_storm.cli.cluster import storm
 from headworks_storm.release.artefacts import STORM
 

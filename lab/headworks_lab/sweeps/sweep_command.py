@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from headworks.cli.complete import requests
-from headworks.cli.host import plugins
-from headworks.cli.numbers import FiniteRange
+from headworks.cli.installed import plugins, requests
 from headworks.cli.output import emit, json_option, say
 from headworks.cli.output import table as text_table
+from headworks.cli.parameters import FiniteRange
 from headworks.cli.request import scheduler_names
 from headworks.errors import EngineError
 from headworks_local.isolated.limits import parse_rate

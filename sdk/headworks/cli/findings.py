@@ -7,12 +7,12 @@ import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
-from headworks.cli.defaults import BROKEN
+from headworks.cli.settings import BROKEN
 from headworks.hooks import Finding
 from headworks.plugins.collect import needs_of
 from headworks.plugins.loading import SHADOWED
-from headworks_local.cache import cache_folder
 from headworks_local.isolated.ability import bounds, network_problem
+from headworks_local.private_files import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

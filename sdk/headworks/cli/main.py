@@ -20,18 +20,18 @@ from headworks.plugins.cycles import collect_seldom
 from headworks.plugins.prints import claim_stdout
 
 BUILT_IN = {
-    "compare": "headworks.cli.compare",
-    "conform": "headworks.cli.conform",
-    "doctor": "headworks.cli.doctor",
-    "journal": "headworks.cli.journal",
-    "new": "headworks.cli.new",
-    "plan": "headworks.cli.plan",
-    "plugins": "headworks.cli.plugins",
+    "compare": "headworks.cli.commands.compare",
+    "conform": "headworks.cli.commands.conform",
+    "doctor": "headworks.cli.commands.doctor",
+    "journal": "headworks.cli.commands.journal",
+    "new": "headworks.cli.commands.new",
+    "plan": "headworks.cli.commands.plan",
+    "plugins": "headworks.cli.commands.plugins",
     "reproduce": "headworks_lab.evidence.reproduce",
-    "run": "headworks.cli.run",
-    "schema": "headworks.cli.schema",
-    "why": "headworks.cli.why",
-    "workloads": "headworks.cli.workloads",
+    "run": "headworks.cli.commands.run",
+    "schema": "headworks.cli.commands.schema",
+    "why": "headworks.cli.commands.why",
+    "workloads": "headworks.cli.commands.workloads",
 }
 """Commands of the core: name, and the module that holds `command`."""
 
@@ -139,7 +139,7 @@ def headworks(context: click.Context, /, *, verbose: int, log_level: str | None,
     show_logs(named, tracebacks=traceback)
     if (file := find_file(_here())) is not None:
         # What reads files costs 0.1 s, and most folders have none.
-        from headworks.cli.defaults import take
+        from headworks.cli.settings import take
 
         LOG.info("options are those of %s", file)
         take(context, file, context.meta[WORDS])

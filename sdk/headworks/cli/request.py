@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from headworks.cli.complete import plugin_names, requests
-from headworks.cli.defaults import OPTIONS
+from headworks.cli.installed import plugin_names, requests
+from headworks.cli.settings import OPTIONS
 from headworks.control.settings import settings_of
 from headworks.model import Limits, Status
 

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from headworks.control.arrival import compare_assignments, without_missing_tasks
 from headworks.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
-from headworks.control.counts import Counts
 from headworks.control.draining import Draining
 from headworks.control.guards import (
     Guards,
     Memory,
     asked_again,
+    given_up_reason,
     interval_reason,
     judged,
     regret_reason,
@@ -32,12 +31,11 @@ from headworks.control.guards import (
 from headworks.control.journal import NoJournal
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Priorities
-from headworks.control.repeated import given_up_reason
-from headworks.control.round import Outcome, Round
+from headworks.control.round import Counts, Outcome, Round, compare_assignments, without_missing_tasks
 from headworks.documents import unstructure
 from headworks.errors import DocumentError, EngineEndedError, HeadworksError
 from headworks.model import Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Status, Undrained
-from headworks.model.rescale import rescale_differences
+from headworks.model.scaling import rescale_differences
 from headworks.model.validate import check_request
 from headworks.problem import Problem
 
@@ -156,7 +154,7 @@ class Loop:
             target: The engine's handle.
             journal: Where rounds are recorded.
             keep: Is given every observation, and raises nothing.
-            counts: Reads what the adapter counts beside the rounds; see `headworks.control.counts`.
+            counts: Reads what the adapter counts beside the rounds; see `headworks.control.round`.
             clock: Tells seconds for the guards.
 
         Raises:

@@ -1,13 +1,19 @@
-"""Record of one round of the control loop."""
+"""Record of one round of the control loop: its outcome, its check of tasks, its counts."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
 from headworks.hooks import Verdict
 from headworks.model import FrozenMap, Plan, Receipt, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from headworks.model import Slot, Topology
+
 
 Outcome = Literal[
     "quiet",
@@ -65,3 +71,55 @@ class Round:
     notes: tuple[str, ...] = ()
     scaling: Receipt | None = None
     counts: FrozenMap[str, int] = FrozenMap()
+
+
+def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:
+    """Count the tasks that were seen on the node that was asked for; a task not seen at all is missed.
+
+    Args:
+        asked: Slot of each task that the plan asks for.
+        seen: Slot of each task that was observed.
+    """
+    missed = tuple(sorted(task for task, slot in asked.items() if task not in seen or seen[task].node != slot.node))
+    return Check(asked=len(asked), hits=len(asked) - len(missed), missed=missed)
+
+
+def without_missing_tasks(plan: Plan, topologies: Iterable[Topology]) -> dict[str, Slot]:
+    """The slots that a plan asks for, but those of tasks beyond the number that an engine runs.
+
+    Only components whose parallelism the plan chooses lose any: an engine may run fewer, and its receipt says so.
+
+    Args:
+        plan: The plan, with the parallelism that it chooses.
+        topologies: The topologies as the engine runs them after it.
+    """
+    runs = {f"{topology.id}/{part.id}": part.parallelism for topology in topologies for part in topology.components}
+    most = {name: runs[name] for name in plan.parallelism if name in runs}
+    parts = ((task, slot, *task.rpartition("/")[::2]) for task, slot in plan.assignment.items())
+    return {task: slot for task, slot, name, index in parts if name not in most or int(index) < most[name]}
+
+
+GOOD = frozenset({"received"})
+"""Counts that may grow without a warning."""
+
+
+class Counts:
+    """Reads counts once a round, and knows those of the round before."""
+
+    def __init__(self, read: Callable[[], Mapping[str, int]]) -> None:
+        """Take what reads them.
+
+        Args:
+            read: Counts since the start, by name; raises nothing.
+        """
+        self._read = read
+        self._before: Mapping[str, int] = {}
+
+    def add(self, done: Round) -> Round:
+        """The round with the counts, and with a warning that names those that have grown since the last one."""
+        now = FrozenMap(self._read())
+        grown = {name: count - self._before.get(name, 0) for name, count in now.items() if name not in GOOD}
+        said = ", ".join(f"{count} more {name}" for name, count in grown.items() if count > 0)
+        self._before = now
+        warnings = (*done.warnings, f"since the last round: {said}") if said else done.warnings
+        return attrs.evolve(done, counts=now, warnings=warnings)

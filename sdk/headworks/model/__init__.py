@@ -1,10 +1,7 @@
 """The words every part of Headworks speaks: immutable values, Storm's terms where Storm has one."""
 
 from headworks.model.cluster import Cluster, Node, Slot
-from headworks.model.constraint import Constraint, ConstraintKind, Scope
-from headworks.model.frozen import FrozenMap, Resources
 from headworks.model.intake import Backlog, Change, Drain, Intake, Steering, Undrained
-from headworks.model.metrics import Flow, Metrics, NodeSample, StreamSample, TaskSample, TopologySample
 from headworks.model.plan import (
     ENDED_EARLY,
     NO_PROFILES,
@@ -21,8 +18,20 @@ from headworks.model.plan import (
     Status,
     Step,
 )
-from headworks.model.request import Limits, Observation, Profile, Request
-from headworks.model.topology import Component, Kind, Stream, Task, Topology
+from headworks.model.request import (
+    Flow,
+    Limits,
+    Metrics,
+    NodeSample,
+    Observation,
+    Profile,
+    Request,
+    StreamSample,
+    TaskSample,
+    TopologySample,
+)
+from headworks.model.topology import Component, Constraint, ConstraintKind, Kind, Scope, Stream, Task, Topology
+from headworks.model.values import FrozenMap, Resources
 
 __all__ = [
     "ENDED_EARLY",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from headworks.model.frozen import FrozenMap, Resources
+from headworks.model.values import FrozenMap, Resources
 
 
 @attrs.frozen(order=True, cache_hash=True)

@@ -8,8 +8,8 @@ from typing import Literal, Protocol, runtime_checkable
 import attrs
 
 from headworks.model.cluster import Slot
-from headworks.model.frozen import FrozenMap
 from headworks.model.plan import Receipt
+from headworks.model.values import FrozenMap
 
 Undrained = Literal["wait", "keep", "force"]
 """Choices for a topology that is not empty in time: wait on, keep the old allocation, or move its tasks anyway."""

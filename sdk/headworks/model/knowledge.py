@@ -6,8 +6,8 @@ from typing import Literal
 
 import attrs
 
-from headworks.model.frozen import FrozenMap
 from headworks.model.request import Profile
+from headworks.model.values import FrozenMap
 
 
 @attrs.frozen(kw_only=True)

@@ -7,8 +7,8 @@ import enum
 import attrs
 
 from headworks.model.cluster import Slot
-from headworks.model.frozen import FrozenMap
 from headworks.model.html import html_table
+from headworks.model.values import FrozenMap
 
 STARVED = "starved"
 """Code of the reason that names a topology left without nodes on purpose: others at least as important take them."""
@@ -149,7 +149,7 @@ class Plan:
     to fit. Scores are computed on measured demands where there are any, for every scheduler alike.
 
     A scheduler that chooses numbers of tasks says so in `parallelism`, by `topology/component`; components that it
-    does not name keep theirs, and task ids follow (`headworks.model.rescale`). `input_rate` is what all spouts together
+    does not name keep theirs, and task ids follow (`headworks.model.scaling`). `input_rate` is what all spouts together
     may emit, in tuples/s; with it, components that have profiles are taken to cost what these say at that rate.
     """
 

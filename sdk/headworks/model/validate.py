@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import DocumentError, pointer
 from headworks.model import ConstraintKind, Kind, Slot
-from headworks.model.constraint import COUNTED
 from headworks.model.rates import depths, stream_rates
+from headworks.model.topology import COUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

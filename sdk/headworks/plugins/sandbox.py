@@ -15,7 +15,7 @@ from headworks.documents import canonical, fingerprint, restore, unstructure
 from headworks.documents.strict_json import parse
 from headworks.interrupts import Terminated, answered
 from headworks.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
-from headworks.model.rescale import rescaled
+from headworks.model.scaling import rescaled
 from headworks.plugins.answer import Answer, no_plan
 from headworks.plugins.deadline import LOST
 from headworks.plugins.failure import failure, keep_traceback

@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headworks.testing.capabilities import CAPABILITIES
-    from headworks.testing.cases import Cases, make_cases
     from headworks.testing.conform import Conformance
     from headworks.testing.contract import SchedulerContract
-    from headworks.testing.engine_conform import EngineConformance
-    from headworks.testing.engine_contract import EngineContract
-    from headworks.testing.engine_rules import ENGINE_RULES
-    from headworks.testing.engine_trial import EngineTrial
+    from headworks.testing.engines.conform import EngineConformance
+    from headworks.testing.engines.contract import EngineContract
+    from headworks.testing.engines.rules import ENGINE_RULES
+    from headworks.testing.engines.trial import EngineTrial
+    from headworks.testing.instances.cases import Cases, make_cases
+    from headworks.testing.instances.strategies import clusters, requests, topologies
     from headworks.testing.reference import FirstFit
     from headworks.testing.rules import RULES
-    from headworks.testing.strategies import clusters, requests, topologies
 
 _HOME = {
     "CAPABILITIES": "capabilities",
-    "Cases": "cases",
+    "Cases": "instances.cases",
     "Conformance": "conform",
-    "ENGINE_RULES": "engine_rules",
-    "EngineConformance": "engine_conform",
-    "EngineContract": "engine_contract",
-    "EngineTrial": "engine_trial",
+    "ENGINE_RULES": "engines.rules",
+    "EngineConformance": "engines.conform",
+    "EngineContract": "engines.contract",
+    "EngineTrial": "engines.trial",
     "FirstFit": "reference",
     "RULES": "rules",
     "SchedulerContract": "contract",
-    "clusters": "strategies",
-    "make_cases": "cases",
-    "requests": "strategies",
-    "topologies": "strategies",
+    "clusters": "instances.strategies",
+    "make_cases": "instances.cases",
+    "requests": "instances.strategies",
+    "topologies": "instances.strategies",
 }
 
 __all__ = [

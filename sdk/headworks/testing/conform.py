@@ -9,11 +9,11 @@ import attrs
 
 from headworks.model import Request
 from headworks.plugins.host import PluginHost
-from headworks.testing.cases import Cases, make_cases
+from headworks.testing.instances.cases import Cases, make_cases
+from headworks.testing.instances.shrink import shrink, weight
 from headworks.testing.memory import RememberingHost
 from headworks.testing.rule import SkipRule
 from headworks.testing.rules import RULES
-from headworks.testing.shrink import shrink, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headworks.testing.build import MEDIUM, SMALL
+from headworks.testing.instances.build import MEDIUM, SMALL
 from headworks.testing.rule import SkipRule
 from headworks.testing.rules import RULES
 
@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     raise ImportError("headworks.testing.contract needs Hypothesis: pip install 'headworks[test]'") from error
 
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DataObject
 
     from headworks.plugins.host import PluginHost
-    from headworks.testing.cases import Cases
+    from headworks.testing.instances.cases import Cases
     from headworks.testing.rule import Rule
 
 SEARCHED = [rule for rule in RULES if rule.judge is not None and rule.about is None]

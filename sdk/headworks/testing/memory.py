@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headworks.model import Plan, Request
-    from headworks.testing.cases import Cases
+    from headworks.testing.instances.cases import Cases
     from headworks.toolbox.cancel import Cancellation
 
 

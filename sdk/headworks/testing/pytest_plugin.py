@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headworks.plugins.host import PluginHost
-    from headworks.testing.cases import Cases
+    from headworks.testing.instances.cases import Cases
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +27,7 @@ def headworks_host() -> PluginHost:
 def headworks_cases() -> Cases:
     """The seeded requests that `headworks conform` uses."""
     # pytest loads this module in every project: numpy and the core cost 0.2 s.
-    from headworks.testing.cases import make_cases
+    from headworks.testing.instances.cases import make_cases
 
     return make_cases()
 

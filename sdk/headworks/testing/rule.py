@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from headworks.plugins.host import PluginHost
-    from headworks.testing.cases import Cases
+    from headworks.testing.instances.cases import Cases
 
     Judge = Callable[[PluginHost, str, Request], str]
     """Says how a scheduler breaks a rule on a request, "" if it keeps it."""

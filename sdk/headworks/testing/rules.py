@@ -15,17 +15,16 @@ import attrs
 from headworks.documents import dumps, loads
 from headworks.errors import OptionError
 from headworks.model import FrozenMap, Limits, MoveKind, Plan, Status
-from headworks.model.rescale import rescaled
+from headworks.model.scaling import rescaled
 from headworks.plugins.prints import native_heard
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import throughput
-from headworks.testing.brute import placeable
 from headworks.testing.capabilities import CAPABILITIES
-from headworks.testing.constraints import broken_constraints
+from headworks.testing.instances.variants import doubled, moved, renamed, roomier, shuffled
+from headworks.testing.reference import broken_constraints, placeable
 from headworks.testing.replay import replay
 from headworks.testing.rule import SkipRule, Violation, cut_off, held, rule, whole_rule
 from headworks.testing.task_numbers import numbers
-from headworks.testing.variants import doubled, moved, renamed, roomier, shuffled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from headworks.model import Request
     from headworks.plugins.host import PluginHost
-    from headworks.testing.cases import Cases
+    from headworks.testing.instances.cases import Cases
     from headworks.testing.rule import Rule
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headworks.model import NO_PROFILES, Constraint, ConstraintKind, FrozenMap, Reason, Request, Status
-from headworks.model.rescale import with_instances
+from headworks.model.scaling import with_instances
 from headworks.model.validate import MAX_TASKS
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import FULL, OVER, Profiled, counts_of, unprofiled_load

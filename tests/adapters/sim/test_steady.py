@@ -12,7 +12,7 @@ from headworks.errors import DocumentError
 from headworks.model import Flow, Kind, Metrics, Profile, Stream
 from headworks.problem import Problem
 from headworks.problem.plan.score import score
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from headworks_sim.layout import Layout
 from headworks_sim.steady import Model, fill
 from headworks_sim.streams import flow_through, pairs

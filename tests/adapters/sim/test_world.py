@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from headworks.model import Plan, Slot
 from headworks.problem import Problem
 from headworks.testing import FirstFit
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from headworks_sim.executor import preflight
 from headworks_sim.experiment import run
 from headworks_sim.layout import Layout

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from headworks.cli.main import headworks
 from headworks.errors import EngineError
-from headworks_local.cache import cache_folder
 from headworks_local.java import Java, find_java
+from headworks_local.private_files import cache_folder
 from headworks_spark.driver.jar import MANAGER, OPTIONAL_MANAGERS, SERVICE, SparkHome, scheduler_jar, spark_home
 from patience import PATIENCE
 

@@ -8,7 +8,7 @@ import attrs
 
 from headworks.hooks import Description, hookimpl
 from headworks.model import FrozenMap
-from headworks.model.rescale import with_instances
+from headworks.model.scaling import with_instances
 from headworks.problem import Problem
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from headworks.model import (
     Stream,
     Topology,
 )
-from headworks.testing.constraints import broken_constraints
+from headworks.testing.reference import broken_constraints
 from headworks_storm.nimbus.constraints import constraints_of
 from headworks_storm.nimbus.unread_constraints import mistakes_of
 from patience import PATIENCE

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from headworks.cli.main import headworks
 from headworks.model import Cluster, Observation, Request, Slot, Status
-from headworks.model.metrics import Flow, Metrics, TopologySample
+from headworks.model.request import Flow, Metrics, TopologySample
 from headworks.plugins.host import PluginHost
 from headworks_lab.measure.figures import Witness
 from headworks_lab.measure.sizing import fitted

@@ -10,7 +10,7 @@ import pytest
 from headworks.api import workload
 from headworks.errors import EngineError
 from headworks.model import Cluster, Request
-from headworks.model.rescale import rescaled
+from headworks.model.scaling import rescaled
 from headworks.plugins.collect import measured_claims_of
 from headworks.plugins.host import PluginHost
 from headworks_lab.measure.sizing import fed

@@ -21,8 +21,8 @@ import attrs
 import pytest
 
 from headworks.control.journal import read_journal
+from headworks_local.private_files import read_or_make_secret
 from headworks_local.process import command_line
-from headworks_local.secret import read_or_make_secret
 from headworks_storm.nimbus.bridge import Endpoint
 from headworks_storm.service import HOOKS, SCHEDULER
 from shell import HEADWORKS

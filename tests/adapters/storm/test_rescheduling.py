@@ -12,7 +12,7 @@ from collections import Counter
 
 import pytest
 
-from headworks_local.secret import read_or_make_secret
+from headworks_local.private_files import read_or_make_secret
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import HOOKS, SCHEDULER

@@ -20,7 +20,7 @@ from headworks.control.round import Round
 from headworks.errors import EngineError
 from headworks.model import Component, FrozenMap, Kind, Plan, Resources, Stream, Topology
 from headworks.plugins.host import PluginHost
-from headworks_local.secret import read_or_make_secret
+from headworks_local.private_files import read_or_make_secret
 from headworks_storm.install.submit import submit_description
 from headworks_storm.nimbus.bridge import Endpoint
 from headworks_storm.peers.proof import derive

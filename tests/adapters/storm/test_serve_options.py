@@ -11,8 +11,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from headworks.cli.defaults import keys
 from headworks.cli.main import headworks
+from headworks.cli.settings import keys
 from headworks.control import loop
 from headworks.control.settings import Pace
 from headworks_storm import service

@@ -1,7 +1,7 @@
 from hypothesis import given
 
 from baseline_cases import part, topology
-from headworks.testing.strategies import topologies
+from headworks.testing.instances.strategies import topologies
 from headworks_baselines.order import breadth_first_order, connection_order
 
 

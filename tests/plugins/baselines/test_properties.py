@@ -9,7 +9,7 @@ from baseline_cases import ask, shuffled
 from headworks.model import Status
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from headworks_baselines.even import EvenOptions, even
 from headworks_baselines.isolation import isolation
 from headworks_baselines.resource_aware import ResourceAwareOptions, resource_aware

@@ -11,8 +11,8 @@ from baseline_cases import request as request_of
 from baseline_cases import topology as topology_of
 from headworks.model import Cluster, Component, Metrics, Node, Request, Resources, Stream, TaskSample, Topology
 from headworks.problem import Problem
-from headworks.testing.build import Size
-from headworks.testing.strategies import requests
+from headworks.testing.instances.build import Size
+from headworks.testing.instances.strategies import requests
 from headworks_baselines.order import connection_order
 from headworks_baselines.proximity import Proximity
 from headworks_baselines.resource_aware import ResourceAwareOptions, resource_aware

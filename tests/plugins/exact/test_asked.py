@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from headworks.model import NOT_SEARCHED
-from headworks.model.rescale import rescaled
+from headworks.model.scaling import rescaled
 from headworks.plugins.host import PluginHost
 from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headworks_exact import placement

@@ -25,7 +25,7 @@ from headworks.model import (
 )
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.testing.brute import placeable
+from headworks.testing.reference import placeable
 from headworks_exact.options import Options
 from headworks_exact.placement import place
 from headworks_exact.solver import Budget

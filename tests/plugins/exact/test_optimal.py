@@ -17,8 +17,8 @@ from headworks.problem import Problem
 from headworks.problem.arrays import packing
 from headworks.problem.arrays.profiles import FULL, Profiled
 from headworks.problem.plan.check import check_plan
-from headworks.testing.brute import placeable
-from headworks.testing.build import SMALL, SeededDice, build_request
+from headworks.testing.instances.build import SMALL, SeededDice, build_request
+from headworks.testing.reference import placeable
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headworks_exact import placement, solver

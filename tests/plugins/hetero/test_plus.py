@@ -10,8 +10,8 @@ import pytest
 
 from headworks.model import Component, Kind, Limits, Node, Resources, Status
 from headworks.plugins.host import PluginHost
-from headworks.testing.build import SeededDice
-from headworks.testing.profiled import build_profiled
+from headworks.testing.instances.build import SeededDice
+from headworks.testing.instances.profiled import build_profiled
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_hetero.options import Options, PlusOptions
 from headworks_hetero.planning import as_printed

@@ -16,7 +16,7 @@ from headworks.model import Flow, FrozenMap, Kind, Metrics, Observation, TaskSam
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
-from headworks.testing.build import SeededDice, build_request
+from headworks.testing.instances.build import SeededDice, build_request
 from headworks_nstorm.cases import case_of, loads
 from headworks_nstorm.deployment import deal, rounds
 from headworks_nstorm.evidence.workloads import computation, word_count

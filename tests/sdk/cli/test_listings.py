@@ -103,7 +103,7 @@ class Asking:
 
 def test_an_option_that_has_to_be_given_is_listed_without_a_default(monkeypatch):
     host = PluginHost.load().with_plugin("asking", Asking())
-    monkeypatch.setattr("headworks.cli.plugins.plugins", lambda: host)
+    monkeypatch.setattr("headworks.cli.commands.plugins.plugins", lambda: host)
     (line,) = [each for each in invoke("plugins").stdout.splitlines() if each.startswith(" asking ")]
     assert " hours share=0.5 " in line
 

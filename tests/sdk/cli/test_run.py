@@ -7,8 +7,8 @@ import attrs
 import pytest
 from click.testing import CliRunner
 
-from headworks.cli.control import bad_rounds
 from headworks.cli.main import headworks
+from headworks.cli.rounds import bad_rounds
 from headworks.control.journal import read_journal
 from headworks.control.round import Outcome, Round
 from headworks.documents import loads
@@ -118,7 +118,7 @@ def test_plans_of_which_none_came_to_be_are_exit_code_1(machine, monkeypatch, ou
 
 def test_a_lost_plan_that_a_later_round_made_good_is_exit_code_0(machine, monkeypatch):
     machine.deaf = True
-    monkeypatch.setattr("headworks.cli.run.time.sleep", lambda _seconds: setattr(machine, "deaf", False))
+    monkeypatch.setattr("headworks.cli.commands.run.time.sleep", lambda _seconds: setattr(machine, "deaf", False))
     done = invoke("--rounds", "2", "--cooldown", "0")
     rounds = [line.split(":")[1] for line in done.stderr.splitlines() if line.startswith("round")]
     assert rounds == [" missed", " asserted"]

@@ -6,6 +6,7 @@ import pytest
 from headworks.control.guards import (
     Guards,
     Memory,
+    Repeated,
     Trial,
     asked_again,
     gain,
@@ -15,7 +16,6 @@ from headworks.control.guards import (
     wait_reason,
 )
 from headworks.control.loop import Control, Loop
-from headworks.control.repeated import Repeated
 from headworks.control.round import Round
 from headworks.hooks import Description, hookimpl
 from headworks.model import Flow, FrozenMap, Metrics, Observation, Reason, Receipt, Scores, TopologySample

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 
-from headworks.cli.screen import Screen, ScreenHandler
+from headworks.cli.rounds import Screen, ScreenHandler
 from headworks.control.outbox import Outbox, QueuedJournal
 from headworks.errors import DocumentError
 from patience import PATIENCE
@@ -88,7 +88,7 @@ def test_a_screen_that_fails_and_shows_its_own_log_does_not_go_on_for_ever(monke
     def broken(*_words, **_options):
         raise RuntimeError("no terminal")
 
-    monkeypatch.setattr("headworks.cli.screen._put", broken)
+    monkeypatch.setattr("headworks.cli.rounds._put", broken)
     logger, done = logging.getLogger("headworks"), threading.Event()
     with Outbox("test") as outbox:
         screen = Screen(outbox, as_json=False)

@@ -24,7 +24,7 @@ from headworks.model import (
 )
 from headworks.model.knowledge import ComponentTraffic, Demand, Drift, Knowledge, NodeHealth, ProfileFit
 from headworks.problem import Problem
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 
 
 def settled(asked):

@@ -34,8 +34,8 @@ from headworks.errors import DocumentError
 from headworks.model import Cluster, Node, Observation, Plan, Request, Resources, Slot
 from headworks.model.validate import MAX_LABELS, MAX_NODES, MAX_TASKS
 from headworks.problem import Problem
-from headworks.testing.strategies import requests
-from headworks.testing.variants import shuffled
+from headworks.testing.instances.strategies import requests
+from headworks.testing.instances.variants import shuffled
 from small_requests import word_count
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from headworks.errors import DocumentError
 from headworks.model import Flow, Metrics, NodeSample, Resources, StreamSample, TaskSample, TopologySample
-from headworks.model.load import at_load, at_offered_load, declared_from_measured, scaled
+from headworks.model.scaling import at_load, at_offered_load, declared_from_measured, scaled
 from small_requests import component, node, request, topology
 
 OTHER = {"topology": "u", "source": "c", "target": "c"}

@@ -6,7 +6,7 @@ import pytest
 from headworks.errors import DocumentError
 from headworks.hooks import Description, hookimpl
 from headworks.model import FrozenMap, Metrics, Plan, Profile, Status, TaskSample
-from headworks.model.rescale import rescale_differences, rescale_refusals, rescaled, with_instances
+from headworks.model.scaling import rescale_differences, rescale_refusals, rescaled, with_instances
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan

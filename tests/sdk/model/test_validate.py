@@ -36,7 +36,7 @@ from headworks.model.validate import (
     check_size,
     is_id,
 )
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from small_requests import at, component, node, request, topology
 
 METRICS = Metrics(

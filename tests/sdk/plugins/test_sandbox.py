@@ -27,7 +27,7 @@ from headworks.model import (
     Status,
     TaskSample,
 )
-from headworks.model.rescale import rescaled
+from headworks.model.scaling import rescaled
 from headworks.model.validate import MAX_AMOUNT
 from headworks.plugins.host import PluginHost
 from headworks.plugins.sandbox import ABANDONED, ASKED

@@ -26,13 +26,13 @@ from headworks.model import (
     TaskSample,
     TopologySample,
 )
-from headworks.model.constraint import COUNTED
+from headworks.model.topology import COUNTED
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
 from headworks.problem.repair.exchange import _Saving
 from headworks.problem.room.stage_times import TimedPlacement
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from small_requests import component, node, request, topology
 
 HOST = PluginHost.load()

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from headworks.model import Metrics, Node, Resources, TaskSample
 from headworks.problem import STEP, Problem
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from small_requests import component, node, request, topology, word_count
 
 

@@ -34,9 +34,9 @@ from headworks.model import (
 )
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
-from headworks.testing.build import SeededDice, build_request, constrained
-from headworks.testing.constraints import broken_constraints
-from headworks.testing.strategies import requests
+from headworks.testing.instances.build import SeededDice, build_request, constrained
+from headworks.testing.instances.strategies import requests
+from headworks.testing.reference import broken_constraints
 
 SPREAD = Constraint(kind=ConstraintKind.AT_MOST, components=("db",), limit=1)
 APART = Constraint(kind=ConstraintKind.APART, components=("db", "fast"))

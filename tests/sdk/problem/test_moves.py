@@ -10,7 +10,7 @@ from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
 from headworks.problem.room.moves import _Walk, order_moves
 from headworks.problem.room.slots import assign_slots
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from small_requests import at, component, node, request, topology
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headworks.problem import Problem
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from small_requests import component, node, request, topology
 
 

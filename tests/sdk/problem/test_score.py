@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from headworks.model import FrozenMap, Slot
 from headworks.problem import Problem
 from headworks.problem.plan.score import score
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from small_requests import component, node, request, topology, word_count
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headworks.model import Constraint, ConstraintKind, Limits, Reason, Scope
 from headworks.problem import Problem
 from headworks.problem.room.slots import assign_slots
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from small_requests import at, component, node, request, topology
 
 

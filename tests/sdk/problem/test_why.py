@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from headworks.api import find_request
 from headworks.errors import DocumentError
 from headworks.model import Flow, FrozenMap, Limits, Metrics, Plan, Slot, Status
-from headworks.model.rescale import rescaled
+from headworks.model.scaling import rescaled
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
 from headworks.problem.plan.score import score
 from headworks.problem.plan.why import explain
-from headworks.testing.build import SMALL
-from headworks.testing.strategies import requests
+from headworks.testing.instances.build import SMALL
+from headworks.testing.instances.strategies import requests
 from small_requests import component, node, request, topology, word_count
 
 FLOWS = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from headworks.model import FrozenMap, Kind, Stream
 from headworks.problem import Problem
 from headworks.report.placement import BANDS, DETAILED, placement_svg, short
-from headworks.testing.strategies import requests
+from headworks.testing.instances.strategies import requests
 from small_requests import at, component, node, request, topology, word_count
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -18,9 +18,9 @@ from headworks.model.validate import check_request
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.testing import FirstFit, clusters, make_cases, requests, topologies
-from headworks.testing.brute import placeable
-from headworks.testing.build import SMALL, Size
-from headworks.testing.variants import doubled, moved, renamed, roomier, shuffled
+from headworks.testing.instances.build import SMALL, Size
+from headworks.testing.instances.variants import doubled, moved, renamed, roomier, shuffled
+from headworks.testing.reference import placeable
 
 
 def test_cases_are_the_same_in_every_process():

@@ -15,9 +15,9 @@ from headworks.model import Limits
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.testing import RULES, FirstFit
-from headworks.testing.cases import make_cases
 from headworks.testing.conform import Outcome, conform
-from headworks.testing.shrink import shrink, weight
+from headworks.testing.instances.cases import make_cases
+from headworks.testing.instances.shrink import shrink, weight
 from plugin_folder import GOOD, install
 from zoo import BEASTS, Hanging, Scheduler
 
@@ -115,10 +115,10 @@ def test_the_kit_works_without_hypothesis():
         "from headworks.testing import conform, make_cases\n"
         "conform.make_cases = lambda seed: make_cases(seed, 5)\n"
         "print(conform.conform('ff', PluginHost().with_plugin('ff', FirstFit())).passed)\n"
-        "try:\n    import headworks.testing.strategies\nexcept ImportError as error:\n    print(error)\n"
+        "try:\n    import headworks.testing.instances.strategies\nexcept ImportError as error:\n    print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
         "True",
-        "headworks.testing.strategies needs Hypothesis: pip install 'headworks[test]'",
+        "headworks.testing.instances.strategies needs Hypothesis: pip install 'headworks[test]'",
     ]

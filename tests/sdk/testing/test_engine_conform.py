@@ -30,7 +30,7 @@ from headworks.model import (
 from headworks.plugins.host import PluginHost
 from headworks.testing import ENGINE_RULES, EngineTrial
 from headworks.testing.conform import Outcome
-from headworks.testing.engine_conform import conform_engine
+from headworks.testing.engines.conform import conform_engine
 
 
 class Machine:

@@ -6,8 +6,8 @@ import pytest
 
 from headworks.model import Kind
 from headworks.model.validate import check_request
-from headworks.testing.build import SeededDice
-from headworks.testing.profiled import MACHINES, PARTS, build_profiled
+from headworks.testing.instances.build import SeededDice
+from headworks.testing.instances.profiled import MACHINES, PARTS, build_profiled
 
 
 def drawn(seed):

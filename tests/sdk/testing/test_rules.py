@@ -154,7 +154,7 @@ def test_a_description_that_promises_nonsense_is_found(description, text):
 
 def test_every_reason_to_hold_a_plan_belongs_to_one_rule():
     folder = Path(headworks.__file__).parent
-    held = "".join((folder / name).read_text() for name in ("problem/check.py", "plugins/sandbox.py"))
+    held = "".join((folder / name).read_text() for name in ("problem/plan/check.py", "plugins/sandbox.py"))
     rules = re.findall(r"held\(([^)]*)\)", (folder / "testing" / "rules.py").read_text())
     judged = Counter(code for call in rules for code in re.findall(r'"([a-z-]+)"', call)[1:])
     assert set(re.findall(r'(?:code=|no_plan\()"([a-z-]+)"', held)) == set(judged)

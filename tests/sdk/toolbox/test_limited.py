@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from headworks.model import Kind, Limits, Status, Stream
 from headworks.problem import Problem
-from headworks.testing.build import Size
-from headworks.testing.strategies import requests
+from headworks.testing.instances.build import Size
+from headworks.testing.instances.strategies import requests
 from headworks.toolbox.limited import _gains, best_moves, plan_within_limit
 from small_requests import component, node, request, topology
 

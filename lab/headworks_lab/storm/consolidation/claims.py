@@ -99,7 +99,7 @@ def _packed(shape: str, scheduler: str, measure: Measure | None, *, falls: bool)
 def packed() -> Sequence[Packed]:
     """Run the micro-benchmark, with its messages on stderr; once."""
     # Nimbus's client and numpy cost 0.5 s, which naming the figures does not need.
-    from headworks.cli.host import plugins
+    from headworks.cli.installed import plugins
     from headworks.cli.output import Progress
     from headworks_lab.storm.consolidation.run import micro_benchmark
 

@@ -14,7 +14,7 @@ import attrs
 
 from headworks.api import workload
 from headworks.model import Cluster, Resources
-from headworks.model.load import scaled
+from headworks.model.scaling import scaled
 from headworks_lab.measure.sizing import fed
 from headworks_lab.storm.bench import OWN, StormBench
 from headworks_local.isolated.limits import parse_rate

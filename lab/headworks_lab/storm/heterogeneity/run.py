@@ -10,7 +10,7 @@ import numpy as np
 from headworks.api import workload
 from headworks.errors import EngineError
 from headworks.model import Status
-from headworks.model.rescale import rescaled
+from headworks.model.scaling import rescaled
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import load_at

@@ -212,7 +212,7 @@ def saturated_case(case: str) -> Saturated:
 
 def _alone(measure: Callable[[PluginHost, Path, Callable[[str], None]], T]) -> T:
     # The host and its plugins cost 0.2 s, which naming the figures does not need.
-    from headworks.cli.host import plugins
+    from headworks.cli.installed import plugins
     from headworks.cli.output import Progress
 
     with tempfile.TemporaryDirectory(prefix="headworks-live-", ignore_cleanup_errors=True) as folder:

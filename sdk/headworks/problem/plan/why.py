@@ -13,7 +13,7 @@ import numpy as np
 
 from headworks.errors import DocumentError, known_names
 from headworks.model import Reason, Slot
-from headworks.model.rescale import rescaled
+from headworks.model.scaling import rescaled
 from headworks.problem.arrays.amounts import STEP
 from headworks.problem.arrays.profiles import FULL, Profiled, load_with
 from headworks.problem.plan.alternatives import Others, no_slot, restarts

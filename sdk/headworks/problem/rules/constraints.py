@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headworks.model import Constraint, ConstraintKind, Scope
-from headworks.model.constraint import COUNTED
+from headworks.model.topology import COUNTED
 
 if TYPE_CHECKING:
     from headworks.model import Node

@@ -1,0 +1,88 @@
+"""`headworks compare`: several schedulers on one request or on several, a table each and a summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from headworks.cli.installed import plugins
+from headworks.cli.installed import requests as complete_request
+from headworks.cli.output import emit, json_option, say
+from headworks.cli.request import REQUEST_HELP, exit_code, limit_settings, option_option, scheduler_names
+from headworks.cli.settings import Configured
+
+
+@click.command(
+    "compare",
+    cls=Configured,
+    settings=lambda: limit_settings("deadline"),
+    epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.",
+)
+@click.argument("requests", metavar="REQUEST...", nargs=-1, required=True, shell_complete=complete_request)
+@click.option(
+    *("-s", "--scheduler", "schedulers"),
+    multiple=True,
+    shell_complete=scheduler_names,
+    help="A scheduler, repeatable; all by default.",
+)
+@option_option
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with pictures here.")
+@json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    requests: tuple[str, ...],
+    schedulers: tuple[str, ...],
+    options: dict[str, Any],
+    deadline: float | None,
+    html: Path | None,
+    as_json: bool,
+) -> None:
+    """Plan each REQUEST with several schedulers and compare what they decide.
+
+    Where a scheduler knows the optimum or a bound, every plan's gap to it is shown.
+    """
+    # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
+    from headworks.api import compare, find_request
+    from headworks.cli.tables import comparison_table, constraint_tables, reasons, summary_table
+    from headworks.documents import unstructure, write_text
+
+    if html is not None and len(requests) > 1:
+        raise click.BadParameter("a page shows one REQUEST; name one", param_hint="--html")
+    host, compared, tables = plugins(context), [], []
+    given = _by_scheduler(options)
+    for text in requests:
+        asked = find_request(text, host)
+        found = compare(asked, schedulers or None, options=given, deadline=deadline, host=host)
+        compared.append(found)
+        if not as_json:
+            tables += [*([text] if len(requests) > 1 else []), comparison_table(found, asked)]
+            tables += constraint_tables(asked, {row.scheduler: row.plan for row in found.rows})
+        for row in found.rows:
+            for line in reasons(row.plan):
+                say(f"{row.scheduler}: {row.plan.label}: {line}")
+        if html is not None:
+            # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
+            from headworks.report.html import comparison_page
+
+            write_text(html, comparison_page(found, asked))
+            say(f"wrote {html}")
+    if len(requests) > 1 and not as_json:
+        tables.append(summary_table(requests, compared))
+    data = unstructure(compared[0]) if len(requests) == 1 else [unstructure(each) for each in compared]
+    emit(data, *tables, as_json=as_json)
+    context.exit(max((exit_code(row.plan) for found in compared for row in found.rows), default=0))
+
+
+def _by_scheduler(options: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in options.items():
+        scheduler, dot, option = name.partition(".")
+        if not dot:
+            raise click.BadParameter(f"{name}: name the scheduler too, as in dstorm.{name}=...")
+        found.setdefault(scheduler, {})[option] = value
+    return found

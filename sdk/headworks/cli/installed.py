@@ -1,0 +1,93 @@
+"""The installed plugins, loaded once a run, and their names for the shell to complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from headworks.plugins.host import PluginHost
+
+
+def plugins(context: click.Context | None = None) -> PluginHost:
+    """The plugin host that all commands of this run share; of the current context by default."""
+    root = (context or click.get_current_context()).find_root()
+    if root.obj is None:
+        root.obj = PluginHost.load()
+    host: PluginHost = root.obj
+    return host
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from headworks.model.evidence import Evidence
+
+    Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+FILES = CompletionItem("", type="file")
+"""What a shell completes by itself."""
+
+
+def plugin_names(*hooks: str) -> Completer:
+    """Complete the names of the plugins that have one of some hooks.
+
+    Args:
+        hooks: Names of the hooks.
+    """
+
+    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+        host = plugins(context)
+        return _beginning(begun, sorted({name for hook in hooks for name in host.having(hook)}))
+
+    return complete
+
+
+def requests(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete PLUGIN:WORKLOAD, or else leave the shell to complete a file.
+
+    Args:
+        context: Context of the command.
+        _parameter: The argument.
+        begun: The beginning that was typed.
+    """
+    names = [f"{plugin}:{workload.name}" for plugin, own in _evidence(context) for workload in own.workloads]
+    return _beginning(begun, names) or [FILES]
+
+
+def claims(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the names of claims and improvements, of all plugins.
+
+    Args:
+        context: Context of the command.
+        _parameter: The option.
+        begun: The beginning that was typed.
+    """
+    shown = [own for _, own in _evidence(context)]
+    names = {each.id for own in shown for each in own.claims} | {each.id for own in shown for each in own.improvements}
+    return _beginning(begun, sorted(names))
+
+
+def rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the names of the rules of schedulers and engines.
+
+    Args:
+        _context: Context of the command.
+        _parameter: The option.
+        begun: The beginning that was typed.
+    """
+    # numpy and cattrs cost 0.2 s, which the list of commands does not need.
+    from headworks.testing.engines.rules import ENGINE_RULES
+    from headworks.testing.rules import RULES
+
+    return _beginning(begun, [*(each.id for each in RULES), *(each.id for each in ENGINE_RULES)])
+
+
+def _evidence(context: click.Context) -> list[tuple[str, Evidence]]:
+    host = plugins(context)
+    return [(name, host.evidence(name)) for name in host.having("headworks_evidence")]
+
+
+def _beginning(begun: str, names: Iterable[str]) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(begun)]

@@ -1,0 +1,202 @@
+"""Rounds of the control loop under a command: settings, journal, and a screen that holds up nobody."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import os
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from headworks.cli.output import console, trimmed
+from headworks.control.settings import Pace, Setting, settings_of
+from headworks.errors import printable
+from headworks.interrupts import check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from headworks.control.journal import Journal
+    from headworks.control.loop import Loop
+    from headworks.control.outbox import Outbox
+    from headworks.control.round import Round
+
+
+BAD = ("failed", "held")
+"""Outcomes after which a command ends with exit code 1."""
+LOST = ("vetoed", "missed", "rolled-back")
+"""Outcomes of plans that did not come to be. A later round may make that good: alone they are exit code 1."""
+GOOD = ("executed", "unchanged", "asserted", "answered")
+"""Outcomes after which tasks were seen where a plan wants them, or are going there."""
+
+journal_option = click.option(
+    "--journal", type=click.Path(dir_okay=False, path_type=Path), help="Append every round to this file."
+)
+
+
+def loop_settings(*, without: Iterable[str] = ()) -> tuple[Setting, ...]:
+    """The settings of every command that runs the control loop."""
+    from headworks.control.loop import Control  # needs numpy, which a list of commands does not
+
+    return tuple(each for each in settings_of(Control, Pace) if each.name not in without)
+
+
+def make_journal(path: Path | None) -> Journal:
+    """The journal in a file, or none.
+
+    Raises:
+        DocumentError: The file cannot be written.
+    """
+    # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
+    from headworks.control.journal import LARGEST, FileJournal, NoJournal
+
+    return FileJournal(path, largest=LARGEST) if path else NoJournal()
+
+
+def run_rounds(
+    loop: Loop,
+    pace: Pace,
+    *,
+    as_json: bool,
+    wait: Callable[[float], None] = time.sleep,
+    show: Callable[[Round], None] | None = None,
+) -> int:
+    """Run and show rounds until there were enough or the application ended; the number of bad ones (`bad_rounds`).
+
+    Args:
+        loop: Is run.
+        pace: How many rounds, and how far apart.
+        as_json: Show each as one line of JSON.
+        wait: Lets the seconds between two rounds pass: an engine may have a clock of its own.
+        show: Shows each in another way.
+    """
+    outcomes: Counter[str] = Counter()
+    while pace.rounds is None or outcomes.total() < pace.rounds:
+        if outcomes:
+            wait(pace.interval)
+        done = loop.round(replan=pace.replan)
+        check()
+        if show is None:
+            show_round(done, as_json=as_json)
+        else:
+            show(done)
+        outcomes[done.outcome] += 1
+        if done.outcome == "ended":
+            break
+    return bad_rounds(outcomes)
+
+
+def bad_rounds(outcomes: Mapping[str, int]) -> int:
+    """Count the rounds that are a reason for exit code 1: those that broke, and lost plans where no plan came to be.
+
+    Args:
+        outcomes: The number of rounds with each outcome.
+    """
+    made = any(outcomes.get(each) for each in GOOD)
+    return sum(outcomes.get(each, 0) for each in (BAD if made else (*BAD, *LOST)))
+
+
+def show_round(done: Round, *, as_json: bool) -> None:
+    """Print a round: one line of JSON, or a sentence and the moves.
+
+    Args:
+        done: The round.
+        as_json: True for JSON, on stdout alone.
+    """
+    message, data = round_text(done, as_json=as_json)
+    click.echo(message, err=True, nl=False)
+    click.echo(data, nl=False)
+
+
+def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
+    """A round as text for stderr and for stdout.
+
+    Args:
+        done: The round.
+        as_json: True for JSON, on stdout alone.
+    """
+    # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
+    from headworks.cli.tables import moves_table
+    from headworks.documents import unstructure
+
+    if as_json:
+        return "", json.dumps(unstructure(done), ensure_ascii=False, allow_nan=False) + "\n"
+    lines = (f"round {done.number}: {done.outcome}: {done.message}", *(f"  {each}" for each in done.warnings))
+    message = printable("".join(f"{line}\n" for line in (*lines, *(f"  {each}" for each in done.notes))))
+    if done.plan is None or not done.plan.moves:
+        return message, ""
+    screen = console()
+    with screen.capture() as captured:
+        screen.print(moves_table(done.plan))
+    return message, trimmed(captured.get())
+
+
+class Screen:
+    """Writes to stdout and stderr by an outbox, whose thread alone stands where a pipe is full.
+
+    Attributes:
+        lost: Rounds and messages that were not shown: the queue was full, nobody reads any more, or they failed.
+    """
+
+    def __init__(self, outbox: Outbox, *, as_json: bool) -> None:
+        """Take the way there.
+
+        Args:
+            outbox: The queue.
+            as_json: Show rounds as JSON.
+        """
+        self._outbox, self._as_json = outbox, as_json
+        self._unread = self._told = 0
+
+    @property
+    def lost(self) -> int:
+        """Rounds and messages that were not shown."""
+        return self._unread + self._outbox.lost
+
+    def show(self, done: Round) -> None:
+        """Show a round when its turn comes."""
+        self._outbox.put(lambda: self._write(*round_text(done, as_json=self._as_json)))
+
+    def say(self, message: str) -> None:
+        """Say something on stderr when its turn comes."""
+        self._outbox.put(lambda: self._write(f"{message}\n", ""))
+
+    def _write(self, message: str, data: str) -> None:
+        if self.lost > self._told:
+            self._told, lost = self.lost, self.lost - self._told
+            message = f"{lost} rounds and messages were not shown: nobody read them in time\n{message}"
+        try:
+            _put(sys.stderr, message)
+            _put(sys.stdout, data)
+        except (OSError, ValueError):  # whoever read has gone, or the stream is closed
+            self._unread += 1
+
+
+class ScreenHandler(logging.Handler):
+    """Handler of log records that shows them on a screen, and so keeps no thread waiting that logs."""
+
+    def __init__(self, screen: Screen) -> None:
+        """Take the screen."""
+        super().__init__()
+        self._screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a record when its turn comes."""
+        self._screen.say(self.format(record))
+
+
+def _put(stream: TextIO, text: str) -> None:
+    # Past Python's own buffer: a thread that stands in it holds its lock, and then no process ends in order.
+    with contextlib.suppress(io.UnsupportedOperation):
+        descriptor, left = stream.fileno(), text.encode(stream.encoding or "utf-8", "replace")
+        while left:
+            left = left[os.write(descriptor, left) :]
+        return
+    stream.write(text)
