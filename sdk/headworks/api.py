@@ -80,11 +80,9 @@ def plan(
 
     Args:
         request: A request, its document as plain data, the path of its file, or `PLUGIN:WORKLOAD`.
-        scheduler: Name of an installed scheduler.
         options: The scheduler's options by name; text is converted.
         deadline: Seconds to plan, instead of the request's own limit.
         max_moves: Running tasks that may move, instead of the request's own limit.
-        seed: Instead of the request's own.
         host: The plugins to use; all that are installed by default.
         cancel: Ends a search early, with the best plan that it has.
 
@@ -113,9 +111,7 @@ def why(
     """Plan a request and find the reasons for one task's place: a row for each node; see `plan`.
 
     Args:
-        request: The request, in any form that `plan` takes.
         task: Id of the task, `TOPOLOGY/COMPONENT/INDEX`.
-        scheduler: Name of an installed scheduler.
         options: The scheduler's options by name; text is converted.
         deadline: Seconds to plan, instead of the request's own limit.
         host: The plugins to use; all that are installed by default.
@@ -141,9 +137,7 @@ def compare(
     """Plan one request with several schedulers, all installed ones by default; see `plan`.
 
     Args:
-        request: The request, in any form that `plan` takes.
         schedulers: Names of the schedulers; all that are installed by default.
-        options: Options by name, of each scheduler by name.
         deadline: Seconds to plan; None keeps the limit.
         host: The plugins to choose from; all that are installed by default.
 
@@ -178,7 +172,6 @@ def gap_to(bound: Bound | None, plan: Plan) -> float | None:
 
     Args:
         bound: The bound, None if there is none.
-        plan: The plan.
     """
     if bound is None or plan.status is not Status.OK:
         return None
@@ -205,7 +198,6 @@ def find_request(text: str, host: PluginHost) -> Request:
 
     Args:
         text: The path of a request document, `-` for stdin, or `PLUGIN:WORKLOAD`.
-        host: Has the plugins whose workloads are meant.
 
     Raises:
         DocumentError: It is no file and no workload, or not a valid request.
@@ -259,10 +251,6 @@ def _workload(host: PluginHost, plugin: str, name: str) -> Request:
 def load_request(request: Request | Mapping[str, Any] | str | Path, host: PluginHost | None = None) -> Request:
     """A request from whatever form it has; see `plan`.
 
-    Args:
-        request: The request, its document, the path of its file, or a workload.
-        host: Has the plugins whose workloads are meant.
-
     Raises:
         DocumentError: It is none of these, or not a valid request.
     """
@@ -289,7 +277,6 @@ def limited(
     """The request with some of its limits replaced.
 
     Args:
-        request: The request.
         deadline: Seconds to plan; None keeps the limit.
         max_moves: Running tasks that may move; None keeps the limit.
         slowdown: Times as long as by the engine's own scheduler that a batch may take; None keeps the limit.

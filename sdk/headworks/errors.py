@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LISTED = 80
-"""Names that a message lists, at most. The larger it is, the longer are messages about clusters of thousands."""
+"""Names that a message lists, at most."""
 
 
 _LONG = 80
-"""Characters of a key that a message shows. The larger it is, the less of the message is left on a screen."""
+"""Characters of a key that a message shows."""
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Characters that steer a terminal, or turn the direction of what follows."""
 
@@ -89,12 +89,7 @@ def _shown(where: str) -> str:
 
 
 def known_names(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the one that was perhaps meant, and all that there are.
-
-    Args:
-        name: The name that is not known.
-        known: The names that are.
-    """
+    """The end of a message about an unknown name: the one that was perhaps meant, and all that there are."""
     known = sorted(each if len(each) <= _LONG else f"{each[:_LONG]}..." for each in known)
     close = difflib.get_close_matches(str(name)[:_LONG].lower(), known, n=1, cutoff=0.66)
     listed = f": {', '.join(known) or 'none'}" if len(known) <= _LISTED else f" {len(known)}, such as {known[0]}"

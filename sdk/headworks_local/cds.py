@@ -40,8 +40,6 @@ class ClassData:
         """The archive for this `java` program and these jars, in the user's cache by default.
 
         Args:
-            java: The Java that starts.
-            jars: Where the jars of its class path lie.
             cache: Folder of the archives, the user's cache by default.
         """
         parts = "\n".join(f"{each} {_changed(each)}" for each in (java.resolve(), jars))

@@ -39,7 +39,6 @@ def end_cluster(kind: type[ClusterState], *, as_json: bool) -> None:
     """End the cluster that is left running, and say so; without effect if there is none.
 
     Args:
-        kind: The state of the engine's cluster.
         as_json: Whether the names of the ended daemons are printed as JSON.
     """
     ended = kind.end()
@@ -49,11 +48,7 @@ def end_cluster(kind: type[ClusterState], *, as_json: bool) -> None:
 
 
 def running_cluster(kind: type[S]) -> S:
-    """The cluster that is left running; ends the command with exit code 1 if there is none.
-
-    Args:
-        kind: The state of the engine's cluster.
-    """
+    """The cluster that is left running; ends the command with exit code 1 if there is none."""
     running = kind.read()
     if running is None:
         click.echo(f"no local {kind.title} runs: start one with `headworks {kind.engine} up`", err=True)

@@ -47,12 +47,7 @@ class Lifetime:
         return f"{self.token}.{next(self._numbers)}"
 
     def lead(self, group: str, pid: int) -> None:
-        """Say that the session of a process belongs to a group: where its environment cannot be read, that counts.
-
-        Args:
-            group: The mark.
-            pid: Process that leads a session.
-        """
+        """Say that the session of a process belongs to a group: where its environment cannot be read, that counts."""
         self._tell(f"lead {group} {pid}")
 
     def release(self, group: str) -> None:
@@ -60,11 +55,7 @@ class Lifetime:
         self._tell(f"release {group}")
 
     def scratch(self, prefix: str) -> Path:
-        """A new temporary folder, which the reaper removes if this process does not live to do it.
-
-        Args:
-            prefix: Begin of its name.
-        """
+        """A new temporary folder, which the reaper removes if this process does not live to do it."""
         with held():
             folder = tempfile.mkdtemp(prefix=prefix)
             self._tell(f"remove {folder}")

@@ -124,10 +124,6 @@ class ClusterState:
     def leave(cls, make: Callable[[Path], C], note: Callable[[C], Self]) -> Iterator[Self]:
         """Start a cluster that outlives this process, if the block comes to its end.
 
-        Args:
-            make: Makes the cluster, with its logs and state in the given folder.
-            note: What the state file shall say of it once it runs.
-
         Raises:
             EngineError: One runs already, another command changes it, or it does not start.
         """

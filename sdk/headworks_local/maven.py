@@ -75,7 +75,6 @@ def resolve(artefact: Artefact, cache: Path | None = None, *, sha256: str = "") 
     """Find a file in the local Maven repository, or download it there.
 
     Args:
-        artefact: What to find.
         cache: The local repository; by default Maven's own (`M2_REPO`, or `~/.m2/repository`).
         sha256: Digest that the file has to have, any if empty. A cached file with another one, such as the half of a
             download that was interrupted, is replaced.

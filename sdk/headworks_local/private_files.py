@@ -50,7 +50,6 @@ def write_private(path: Path, text: str) -> None:
 
     Args:
         path: The file; its folder is made if it is not there.
-        text: All of its content.
 
     Raises:
         EngineError: It cannot be written.

@@ -67,10 +67,6 @@ class Daemon:
         """Start a command in a session of its own, both its outputs in the log; `env` is all of its environment.
 
         Args:
-            name: Name in messages.
-            command: Program and arguments.
-            log: File for both its outputs.
-            env: All of its environment.
             group: Mark by which the reaper finds it, "" for none.
             on: Has a call that starts a process and returns its pid made on a node; None for this machine as it is.
         """
@@ -127,7 +123,6 @@ def end(daemons: Iterable[Daemon], *, grace: float = 10.0) -> None:
     """End daemons and all they started: ask each to end, after `grace` seconds kill what is left.
 
     Args:
-        daemons: The daemons.
         grace: Seconds to end by themselves.
     """
     left = [daemon for daemon in daemons if daemon.members()]
@@ -149,9 +144,7 @@ def patience(daemons: Callable[[], Iterable[Daemon]], seconds: float, complaint:
     """Yield again and again until `seconds` have passed; the caller leaves the loop when it has what it waits for.
 
     Args:
-        daemons: The daemons.
         seconds: Seconds to wait.
-        complaint: Message if the time is over.
 
     Raises:
         EngineError: One of the daemons, as they are at that time, died; or the time is over: then with the complaint.
@@ -180,11 +173,7 @@ def check_addresses(hosts: Iterable[str]) -> None:
 
 
 def is_of_this_machine(host: str) -> bool:
-    """Check whether a server of this machine can listen at an address.
-
-    Args:
-        host: The address, or a name.
-    """
+    """Check whether a server of this machine can listen at an address."""
     with socket.socket() as probe:
         try:
             probe.bind((host, 0))

@@ -72,7 +72,6 @@ class Reaper:
 
         Args:
             owner: Its pid; it is the parent of this process.
-            token: What all that it starts bears.
         """
         self._owner = owner
         self._token = token
@@ -141,12 +140,7 @@ def _is_taken(leader: psutil.Process) -> bool:
 
 
 def main(owner: int, token: str) -> None:
-    """Wait for the end of the owner, then end what it started.
-
-    Args:
-        owner: Pid of the parent.
-        token: The mark of all that it starts.
-    """
+    """Wait for the end of the owner, then end what it started."""
     for number in DEAF:
         signal.signal(number, signal.SIG_IGN)
     reaper = Reaper(owner, token)

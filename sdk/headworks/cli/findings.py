@@ -29,7 +29,6 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
 
     Args:
         host: The plugins; all are loaded.
-        commands: Commands of plugins that are set aside.
     """
     return (
         _python(),
@@ -47,11 +46,7 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
 
 
 def file_finding(meta: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """The fault of the file of options that holds in this folder, if it has one.
-
-    Args:
-        meta: What is known of the command that is run.
-    """
+    """The fault of the file of options that holds in this folder, if it has one."""
     if (error := meta.get(BROKEN)) is None:
         return ()
     fix = "mend it, or go to another folder: but for help and this command, all that reads it is refused"

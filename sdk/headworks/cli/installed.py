@@ -31,11 +31,7 @@ FILES = CompletionItem("", type="file")
 
 
 def plugin_names(*hooks: str) -> Completer:
-    """Complete the names of the plugins that have one of some hooks.
-
-    Args:
-        hooks: Names of the hooks.
-    """
+    """Complete the names of the plugins that have one of some hooks."""
 
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
         host = plugins(context)
@@ -45,38 +41,20 @@ def plugin_names(*hooks: str) -> Completer:
 
 
 def requests(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete PLUGIN:WORKLOAD, or else leave the shell to complete a file.
-
-    Args:
-        context: Context of the command.
-        _parameter: The argument.
-        begun: The beginning that was typed.
-    """
+    """Complete PLUGIN:WORKLOAD, or else leave the shell to complete a file."""
     names = [f"{plugin}:{workload.name}" for plugin, own in _evidence(context) for workload in own.workloads]
     return _beginning(begun, names) or [FILES]
 
 
 def claims(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete the names of claims and improvements, of all plugins.
-
-    Args:
-        context: Context of the command.
-        _parameter: The option.
-        begun: The beginning that was typed.
-    """
+    """Complete the names of claims and improvements, of all plugins."""
     shown = [own for _, own in _evidence(context)]
     names = {each.id for own in shown for each in own.claims} | {each.id for own in shown for each in own.improvements}
     return _beginning(begun, sorted(names))
 
 
 def rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete the names of the rules of schedulers and engines.
-
-    Args:
-        _context: Context of the command.
-        _parameter: The option.
-        begun: The beginning that was typed.
-    """
+    """Complete the names of the rules of schedulers and engines."""
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
     from headworks.testing.engines.rules import ENGINE_RULES
     from headworks.testing.rules import RULES

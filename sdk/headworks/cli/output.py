@@ -27,7 +27,6 @@ def folder_option(default: str, files: str) -> Callable[[Any], Any]:
     """The option `-O` of a command that writes files to a folder.
 
     Args:
-        default: The folder.
         files: What is written to it, in words.
     """
     kind = click.Path(file_okay=False, path_type=Path)
@@ -68,11 +67,6 @@ def steps(what: str, count: int, unit: str = "steps") -> Iterator[Callable[[str]
 
     Nothing is drawn between two steps, so no thread runs that a step could trip over, and stdout stays the step's own.
 
-    Args:
-        what: What consists of the steps.
-        count: How many there are.
-        unit: What they are, in the plural.
-
     Yields:
         Takes the name of each step as it begins.
     """
@@ -98,8 +92,6 @@ def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:
 
     Args:
         data: Plain data for JSON.
-        renderables: Texts and tables for a person.
-        as_json: True for the data, False for the others.
     """
     if as_json:
         click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str))
@@ -112,11 +104,7 @@ def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:
 
 
 def trimmed(text: str) -> str:
-    """The text that rich has drawn, without the blank line above a table and the blanks at the ends of lines.
-
-    Args:
-        text: The text.
-    """
+    """The text that rich has drawn, without the blank line above a table and the blanks at the ends of lines."""
     lines = itertools.dropwhile(lambda line: not line.strip(), text.splitlines())
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -142,8 +130,6 @@ def table(
     """A table for the terminal.
 
     Args:
-        title: Heading.
-        columns: Headings of the columns.
         rows: Cells of each row, as many as columns; None is an empty one.
         numbers: Headings of the columns that are right-aligned.
         whole: Headings of the columns that are not folded, beside the first.

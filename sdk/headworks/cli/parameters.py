@@ -16,13 +16,7 @@ class Address(click.ParamType):  # type: ignore[type-arg]  # generic since click
     name = "address"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Host and port of a text.
-
-        Args:
-            value: The text, or what was made of it already.
-            param: Parameter, for the error.
-            ctx: Context, for the error.
-        """
+        """Host and port of a text."""
         if isinstance(value, tuple):
             return value
         host, colon, port = str(value).rpartition(":")
@@ -39,8 +33,6 @@ class FiniteRange(click.FloatRange):
 
         Args:
             value: As it was typed, or a default.
-            param: The parameter, for the message.
-            ctx: Its context.
 
         Raises:
             BadParameter: It is no number, not finite, or beyond a bound.
@@ -56,7 +48,6 @@ class Place(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.
 
     Args:
         exists: True to refuse paths where nothing is; those on others are looked at when they are used.
-        files: True to take files as well as folders.
     """
 
     def __init__(self, *, exists: bool, files: bool = False) -> None:
@@ -64,11 +55,5 @@ class Place(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.
         self._path = click.Path(exists=exists, file_okay=files)
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The place as text.
-
-        Args:
-            value: What was typed.
-            param: The parameter that it is for.
-            ctx: The command's context.
-        """
+        """The place as text."""
         return str(value) if is_url(str(value)) else str(self._path.convert(str(value), param, ctx))

@@ -35,7 +35,6 @@ def pairs(context: click.Context, _parameter: click.Parameter, values: tuple[str
 
     Args:
         context: Context of the command, whose `default_map` has the file's options.
-        values: Texts as they were typed.
 
     Raises:
         BadParameter: A text has no `=`.

@@ -71,11 +71,8 @@ def run_rounds(
     """Run and show rounds until there were enough or the application ended; the number of bad ones (`bad_rounds`).
 
     Args:
-        loop: Is run.
-        pace: How many rounds, and how far apart.
         as_json: Show each as one line of JSON.
         wait: Lets the seconds between two rounds pass: an engine may have a clock of its own.
-        show: Shows each in another way.
     """
     outcomes: Counter[str] = Counter()
     while pace.rounds is None or outcomes.total() < pace.rounds:
@@ -94,11 +91,7 @@ def run_rounds(
 
 
 def bad_rounds(outcomes: Mapping[str, int]) -> int:
-    """Count the rounds that are a reason for exit code 1: those that broke, and lost plans where no plan came to be.
-
-    Args:
-        outcomes: The number of rounds with each outcome.
-    """
+    """Count the rounds that are a reason for exit code 1: those that broke, and lost plans where no plan came to be."""
     made = any(outcomes.get(each) for each in GOOD)
     return sum(outcomes.get(each, 0) for each in (BAD if made else (*BAD, *LOST)))
 
@@ -107,7 +100,6 @@ def show_round(done: Round, *, as_json: bool) -> None:
     """Print a round: one line of JSON, or a sentence and the moves.
 
     Args:
-        done: The round.
         as_json: True for JSON, on stdout alone.
     """
     message, data = round_text(done, as_json=as_json)
@@ -119,7 +111,6 @@ def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
     """A round as text for stderr and for stdout.
 
     Args:
-        done: The round.
         as_json: True for JSON, on stdout alone.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
@@ -149,7 +140,6 @@ class Screen:
         """Take the way there.
 
         Args:
-            outbox: The queue.
             as_json: Show rounds as JSON.
         """
         self._outbox, self._as_json = outbox, as_json

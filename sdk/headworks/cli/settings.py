@@ -31,11 +31,6 @@ NO_KEYS = ("config", "help", "version")
 def take(root: click.Context, path: Path, words: Sequence[str]) -> None:
     """Take the values of the file that was found as defaults; one that is broken stops neither help nor `doctor`.
 
-    Args:
-        root: Context of the group of all commands.
-        path: The file.
-        words: What was typed, the name of the command first.
-
     Raises:
         DocumentError: It is broken, and the command may need it.
     """
@@ -75,10 +70,6 @@ def _called(context: click.Context, words: Sequence[str]) -> click.Context:
 def defaults_of(root: click.Context, path: Path) -> dict[str, Any]:
     """The values of a file, by the words of the commands and the names of their parameters.
 
-    Args:
-        root: Context of the group of all commands.
-        path: The file.
-
     Raises:
         DocumentError: A table or a key is unknown, or a value does not fit; the pointer says which.
     """
@@ -91,12 +82,7 @@ def path_of(context: click.Context) -> tuple[str, ...]:
 
 
 def keys(command: click.Command, context: click.Context) -> dict[str, click.Option]:
-    """The options of a command by their names in a file: as on the command line, in the plural if repeatable.
-
-    Args:
-        command: The command.
-        context: Context of the group of all commands.
-    """
+    """The options of a command by their names in a file: as on the command line, in the plural if repeatable."""
     if context.command is command:  # what is for all commands, such as --verbose, is typed
         return {}
     options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
@@ -166,9 +152,7 @@ class Configured(click.Command):
         """Make a command.
 
         Args:
-            args: As for `click.Command`.
             settings: Makes the table, when it is needed: its classes may be costly to import.
-            more: As for `click.Command`.
         """
         super().__init__(*args, **more)
         self._settings = settings
@@ -186,12 +170,7 @@ class Configured(click.Command):
         return [*own[:-1], *self._options, *own[-1:]]  # --help stays the last
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read what was typed, unless the file that was found is broken and none was named instead.
-
-        Args:
-            ctx: Context of the command.
-            args: What was typed.
-        """
+        """Read what was typed, unless the file that was found is broken and none was named instead."""
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError:

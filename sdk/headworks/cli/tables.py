@@ -21,12 +21,7 @@ SHOWN_REASONS = 8
 
 
 def comparison_table(comparison: Comparison, request: Request) -> Any:
-    """Table of one row a scheduler; throughput and gap where they are known.
-
-    Args:
-        comparison: Plans of several schedulers.
-        request: The request that they were made for.
-    """
+    """Table of one row a scheduler; throughput and gap where they are known."""
     unit = comparison.rows[0].plan.scores.unit if comparison.rows else "tuples/s"
     tasks = sum(part.parallelism for topology in request.topologies for part in topology.components)
     columns, cells = comparison_cells(comparison)
@@ -41,7 +36,6 @@ def summary_table(names: Sequence[str], comparisons: Sequence[Comparison]) -> An
     """Table of one row a scheduler over several requests: plans that are ok, and means over these.
 
     Args:
-        names: Names of the requests.
         comparisons: Plans for each of them, in the same order.
     """
     by_name: dict[str, list[Row]] = {}
@@ -68,12 +62,7 @@ def _mean_cells(rows: list[Row]) -> tuple[str, ...]:
 
 
 def plan_tables(plan: Plan, request: Request) -> list[Any]:
-    """Tables of a plan: its figures, the constraints where there are any, and the moves.
-
-    Args:
-        plan: The plan.
-        request: The request that it was made for.
-    """
+    """Tables of a plan: its figures, the constraints where there are any, and the moves."""
     scores = plan.scores
     rows = [
         ("status", status_text(plan)),
@@ -102,7 +91,6 @@ def constraint_tables(request: Request, plans: Mapping[str, Plan]) -> list[Any]:
     """Table of the constraints and the plans that break them; none where a request has no constraints.
 
     Args:
-        request: The request.
         plans: Plans for it, by a name; a single one needs none.
     """
     rows = constraint_rows(request, plans)

@@ -67,12 +67,7 @@ class FleetMemory:
 
 
 def watch(memory: FleetMemory, seen: Observation) -> FleetMemory:
-    """The memory after an observation; one without any task counts for no empty node.
-
-    Args:
-        memory: State after the round before.
-        seen: The observation of this round.
-    """
+    """The memory after an observation; one without any task counts for no empty node."""
     used = {slot.node for slot in seen.assignment.values()}
     idle = {node.id for node in seen.cluster.nodes} - used
     rounds = {node: memory.idle.get(node, 0) + 1 for node in sorted(idle)} if used else {}
@@ -82,12 +77,7 @@ def watch(memory: FleetMemory, seen: Observation) -> FleetMemory:
 
 
 def gave_back(memory: FleetMemory, seen: Observation) -> FleetMemory:
-    """The memory after nodes were drained because a scheduler left them empty.
-
-    Args:
-        memory: State after the round before.
-        seen: The observation of this round.
-    """
+    """The memory after nodes were drained because a scheduler left them empty."""
     used = {slot.node for slot in seen.assignment.values()}
     return attrs.evolve(memory, enough=len(used), wait=memory.pause, pause=min(2 * memory.pause, LONGEST_PAUSE))
 
@@ -99,12 +89,6 @@ def scale(done: Round, seen: Observation, memory: FleetMemory, fleet: Fleet) -> 
     empty; one at a time. A scheduler that left nodes empty does not get them back at once for such a state:
     else one that packs would be given a node and lose it for ever. Nodes that have been empty for `fleet.idle` rounds
     are drained, the highest id first.
-
-    Args:
-        done: The round.
-        seen: The observation of this round.
-        memory: State after the round before.
-        fleet: Limits on the nodes.
     """
     nodes = {node.id for node in seen.cluster.nodes}
     short = "; ".join(done.verdict.reasons) if _is_short(done, nodes, seen) else ""

@@ -90,12 +90,7 @@ def read_decisions(records: Iterable[Mapping[str, Any]], only: Iterable[int] = (
 
 
 def replay(decision: Decision, host: PluginHost) -> Replayed:
-    """Make a decision again, with the request, the options and the seed that were recorded.
-
-    Args:
-        decision: The decision.
-        host: Has the plugins.
-    """
+    """Make a decision again, with the request, the options and the seed that were recorded."""
     made = decision.round
     found = Replayed(record=decision.record, number=made.number, scheduler=decision.scheduler, verdict="not made")
     if made.request is None or made.plan is None:
@@ -118,13 +113,6 @@ def plan_otherwise(
     decision: Decision, request: Request, scheduler: str, host: PluginHost, options: Mapping[str, Any] | None = None
 ) -> Other:
     """Plan a recorded request with another scheduler.
-
-    Args:
-        decision: The decision.
-        request: Its request.
-        scheduler: Name of the other scheduler.
-        host: Has the plugins.
-        options: Options of the other scheduler.
 
     Raises:
         PluginError: There is no such scheduler.

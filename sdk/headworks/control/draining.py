@@ -20,7 +20,6 @@ def changed_topologies(before: Mapping[str, Slot], after: Mapping[str, Slot]) ->
 
     Args:
         before: Slots of running tasks, by task id.
-        after: Slots that a plan asks for.
     """
     return tuple(sorted({task.partition("/")[0] for task, slot in before.items() if after.get(task, slot) != slot}))
 
@@ -29,11 +28,6 @@ def change_of(request: Request, after: Mapping[str, Slot], execute: Callable[[],
     """The change from what runs to another assignment: the topologies to pause for it, and all old slots.
 
     Topologies whose tasks move while their workers run are not paused; their slots are among the old ones.
-
-    Args:
-        request: What runs.
-        after: Slots that are asked for.
-        execute: Carries it out.
     """
     names = changed_topologies(request.assignment, after)
     own = {task: slot for task, slot in request.assignment.items() if task.partition("/")[0] in names}
@@ -49,9 +43,6 @@ class Draining:
         """Take the plugins; nothing is asked yet.
 
         Args:
-            host: Has the plugins.
-            engine: Name of the engine's plugin.
-            target: The engine's handle.
             priorities: Name of the priority manager, and an address after a colon.
             drain: Patience with topologies that are paused; None pauses none.
 
@@ -86,11 +77,6 @@ class Draining:
 
     def execute(self, request: Request, after: Mapping[str, Slot], execute: Callable[[], Receipt]) -> Receipt:
         """Carry a change out.
-
-        Args:
-            request: What runs.
-            after: Slots that are asked for.
-            execute: Carries it out.
 
         Raises:
             HeadworksError: The priority manager or the engine failed.

@@ -52,12 +52,7 @@ class Repeated:
 
 
 def count_again(before: Repeated, done: Round) -> Repeated:
-    """The failure of a round, counted from 1 unless it is the one of before; reminders of a plan are no new failure.
-
-    Args:
-        before: The failure of the rounds before.
-        done: The round, which acted and failed.
-    """
+    """The failure of a round, counted from 1 unless it is the one of before; reminders of a plan are no new failure."""
     if done.plan is not None and not done.plan.provenance.scheduler:
         return before
     steps = done.receipt.steps if done.receipt is not None else ()
@@ -71,9 +66,6 @@ def given_up_reason(request: Request, plan: Plan, repeated: Repeated, *, most: i
     """Reason to carry no plan out any more, "" to go on: the same failed too often in a row, and nothing has changed.
 
     Args:
-        request: The request.
-        plan: The plan.
-        repeated: The failure of the rounds before.
         most: How often it may be seen.
     """
     if repeated.times < most or repeated.among != _world(request):
@@ -177,9 +169,6 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
     """Memory after a round that ended at `now`.
 
     Args:
-        memory: State after the round before.
-        done: The round.
-        guards: Thresholds of the guards.
         now: Time in seconds, on the clock of the loop.
     """
     # A round that failed with a request and without a plan is one whose way back raised.
@@ -223,12 +212,7 @@ def _trial(done: Round, guards: Guards) -> Trial | None:
 
 
 def measure(request: Request, goal: Goal) -> float | None:
-    """The goal as it was measured on what runs; None if it was not, or some task runs nowhere.
-
-    Args:
-        request: The request.
-        goal: Figure that the loop improves.
-    """
+    """The goal as it was measured on what runs; None if it was not, or some task runs nowhere."""
     if goal in PREDICTED:
         scores = running(request)
         known = not scores.unplaced and (goal != "traffic" or bool(request.metrics.flows or request.metrics.streams))
@@ -251,8 +235,6 @@ def interval_reason(verdict: Verdict, memory: Memory, *, now: float) -> str:
     """Reason not to ask for a plan yet, "" to ask for it now: the scheduling interval has not passed.
 
     Args:
-        verdict: What the scheduler's analysis said, and the interval that it asks for.
-        memory: State after the round before.
         now: Time in seconds, on the clock of the loop.
     """
     passed = None if memory.acted is None else now - memory.acted
@@ -273,12 +255,7 @@ def wait_reason(
     traffic has goals that no figure may show, so that none is asked of it.
 
     Args:
-        request: The request.
-        plan: The plan.
-        guards: Thresholds of the guards.
-        memory: State after the round before.
         now: Time in seconds, on the clock of the loop.
-        traffic_aware: Whether the scheduler promises to put less traffic between nodes.
     """
     before = running(request)
     # A task without a slot does no work at all: no cool-down and no least gain may keep it waiting.
@@ -303,11 +280,6 @@ def gain(before: Scores, after: Scores, goal: Goal | None = None) -> float:
     """Gain of `after` over `before`: in the goal, or in the figure that gains most.
 
     That of traffic is a share of all traffic, for a small share halved is little; the others are relative.
-
-    Args:
-        before: Scores before the plan.
-        after: Scores after it.
-        goal: Figure that the loop improves.
     """
     # A goal that no plan predicts (latency) is stood in for by the best of those that it does.
     goals = (goal,) if goal in PREDICTED else PREDICTED
@@ -342,14 +314,7 @@ def _consolidates(before: Scores, after: Scores, goal: Goal | None) -> bool:
 
 
 def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: int) -> str:
-    """Reason to roll the last plan back in round `number`, "" to keep it.
-
-    Args:
-        request: The request.
-        guards: Thresholds of the guards.
-        memory: State after the round before.
-        number: Number of the round.
-    """
+    """Reason to roll the last plan back in round `number`, "" to keep it."""
     trial = memory.trial
     if trial is None or guards.goal is None or number < trial.round + guards.settle:
         return ""
@@ -363,13 +328,7 @@ def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: i
 
 
 def judged(guards: Guards, memory: Memory, *, number: int) -> Memory:
-    """Memory once the trial was judged in round `number`.
-
-    Args:
-        guards: Thresholds of the guards.
-        memory: State after the round before.
-        number: Number of the round.
-    """
+    """Memory once the trial was judged in round `number`."""
     due = memory.trial is not None and number >= memory.trial.round + guards.settle
     return attrs.evolve(memory, trial=None, failures=0, repeated=Repeated()) if due else memory
 
@@ -379,11 +338,6 @@ def asked_again(request: Request, guards: Guards, memory: Memory) -> list[int]:
 
     Tasks whose node is gone, and tasks that are new, stay where they run; while one of them runs nowhere it is the
     scheduler's turn.
-
-    Args:
-        request: The request.
-        guards: Thresholds of the guards.
-        memory: State after the round before.
     """
     if not memory.asked or memory.tries >= guards.reassert:
         return []

@@ -29,9 +29,9 @@ class NoJournal:
 
 
 LARGEST = 2**28
-"""Bytes of a file of a rotated journal, about. With more, fewer files; a record of a large cluster is megabytes."""
+"""Bytes of a file of a rotated journal, about. A record of a large cluster is megabytes."""
 FILES = 8
-"""Older files of a rotated journal that are kept, `NAME.1` the newest. With more, more rounds and more of the disk."""
+"""Older files of a rotated journal that are kept, `NAME.1` the newest."""
 
 
 class FileJournal:
@@ -44,10 +44,8 @@ class FileJournal:
         """Open the file for appending.
 
         Args:
-            path: The file.
             largest: Bytes from which on the file is put aside as `NAME.1`, before that `NAME.1` as `NAME.2` and so on;
                 None never does.
-            files: Files put aside that are kept.
 
         Raises:
             DocumentError: The file cannot be written.

@@ -39,7 +39,6 @@ def complete(seen: Observation, knowledge: Knowledge) -> Observation:
     description has. Knowledge of an earlier submission serves a topology that has none under its own id.
 
     Args:
-        seen: What a monitor saw.
         knowledge: Of earlier hours; what it knows of other topologies and components is left out.
     """
     ids = {each.topology for each in knowledge.demands} | {each.profile.topology for each in knowledge.profiles}
@@ -97,9 +96,6 @@ def _declared(topology: Topology, knowledge: Knowledge, source: str) -> Topology
 
 def read_knowledge(path: Path) -> Knowledge:
     """Read a document `knowledge`, or a list of profiles as `headworks profile --json` prints it.
-
-    Args:
-        path: The file.
 
     Raises:
         DocumentError: It cannot be read, is neither, or has an amount that is none.

@@ -116,8 +116,6 @@ def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool, kept: bool =
     """Outcome and reason of a plan that is not to be carried out, (None, "") of one that is.
 
     Args:
-        plan: The plan.
-        objections: Objections of reviewing plugins.
         shadow: Whether plans are recorded and not carried out.
         kept: Whether the tasks of a plan without moves stay where they are by themselves.
     """
@@ -150,9 +148,6 @@ class Loop:
 
         Args:
             host: Has the plugins that are named in `control`.
-            control: What to do, and how patiently.
-            target: The engine's handle.
-            journal: Where rounds are recorded.
             keep: Is given every observation, and raises nothing.
             counts: Reads what the adapter counts beside the rounds; see `headworks.control.round`.
             clock: Tells seconds for the guards.
@@ -181,11 +176,7 @@ class Loop:
         self._nodes = FleetMemory()
 
     def round(self, *, replan: bool = False) -> Round:
-        """Do one round and record it; where the journal cannot be written, a note says so, and the next round comes.
-
-        Args:
-            replan: Plan even when the scheduler's own analysis sees no need.
-        """
+        """Do one round and record it; where the journal cannot be written, a note says so, and the next round comes."""
         self._number += 1
         self._notes = ()
         done = self._counts.add(self._scale(self._attempt(replan=replan)))

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("headworks.control.outbox")
 WAITING = 64
-"""Entries that wait at most. With more, a disk that hangs takes more memory: one of a large cluster is megabytes."""
+"""Entries that wait at most. One of a large cluster is megabytes."""
 PATIENCE = 2.0
-"""Seconds that the end of a process waits for what is left. With more, a stuck pipe holds up the end for longer."""
+"""Seconds that the end of a process waits for what is left."""
 
 
 class Outbox:
@@ -33,7 +33,6 @@ class Outbox:
         """Take the name of the thread.
 
         Args:
-            name: The name.
             waiting: Entries that wait at most.
         """
         self.dropped = self.failed = 0
@@ -98,8 +97,6 @@ class QueuedJournal:
         """Take the sink and the way there.
 
         Args:
-            journal: The sink.
-            outbox: The queue.
             say: Is told when records begin to be lost and when they are written again; does not block.
         """
         self.journal, self._outbox, self._say = journal, outbox, say
@@ -123,11 +120,7 @@ class QueuedJournal:
         self.append_made(lambda: record)
 
     def append_made(self, make: Callable[[], Mapping[str, Any]]) -> None:
-        """Record one round, whose record is made on the thread of the outbox.
-
-        Args:
-            make: Makes the record.
-        """
+        """Record one round, whose record is made on the thread of the outbox."""
         before = self._outbox.dropped
         self._outbox.put(lambda: self._write(make))
         if self._outbox.dropped > before and not self.trouble:

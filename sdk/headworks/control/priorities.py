@@ -24,7 +24,6 @@ def overridden(seen: Observation, said: Observation) -> Observation:
     """The observation with the priorities, desired and minimum nodes that a priority manager said.
 
     Args:
-        seen: What a monitor saw.
         said: The answer; topologies that were not seen are left out, and so is everything else.
     """
     by_id = {topology.id: topology for topology in said.topologies}
@@ -46,7 +45,6 @@ class Priorities:
         """Take the plugin; nothing is asked yet.
 
         Args:
-            host: Has the plugin.
             place: Its name, and an address after a colon; None leaves observations as they are.
 
         Raises:

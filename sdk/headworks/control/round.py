@@ -74,12 +74,7 @@ class Round:
 
 
 def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:
-    """Count the tasks that were seen on the node that was asked for; a task not seen at all is missed.
-
-    Args:
-        asked: Slot of each task that the plan asks for.
-        seen: Slot of each task that was observed.
-    """
+    """Count the tasks that were seen on the node that was asked for; a task not seen at all is missed."""
     missed = tuple(sorted(task for task, slot in asked.items() if task not in seen or seen[task].node != slot.node))
     return Check(asked=len(asked), hits=len(asked) - len(missed), missed=missed)
 
@@ -90,7 +85,6 @@ def without_missing_tasks(plan: Plan, topologies: Iterable[Topology]) -> dict[st
     Only components whose parallelism the plan chooses lose any: an engine may run fewer, and its receipt says so.
 
     Args:
-        plan: The plan, with the parallelism that it chooses.
         topologies: The topologies as the engine runs them after it.
     """
     runs = {f"{topology.id}/{part.id}": part.parallelism for topology in topologies for part in topology.components}

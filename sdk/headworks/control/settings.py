@@ -116,7 +116,6 @@ def make(kind: type[T], values: Mapping[str, Any], **more: Any) -> T:
     Args:
         kind: The class; the settings of its fields' classes count too.
         values: Values that `Setting.convert` made, by the setting's name; those of other classes are passed over.
-        more: Fields that are no settings.
     """
     for field, hint in _fields(kind):
         name = field.metadata.get("name", field.name)

@@ -33,7 +33,6 @@ def loads(text: str | bytes, kind: type[T], *, source: str = "") -> T:
     Args:
         text: JSON, UTF-8.
         kind: The class to make of it: `Request`, `Plan`, `Observation` or any other class of the model.
-        source: Name of the file, for errors.
 
     Raises:
         DocumentError: The text is no JSON, holds NaN or a key twice, breaks its schema, or contradicts itself.
@@ -48,7 +47,6 @@ def read(path: str | Path, kind: type[T]) -> T:
     """Read a document from a file; see `loads`.
 
     Args:
-        path: The file.
         kind: Class of the value, such as `Request`.
 
     Raises:
@@ -74,7 +72,6 @@ def structure(data: Any, kind: type[T]) -> T:
 
     Args:
         data: What a JSON reader gives: dicts, lists, texts, numbers, booleans and None.
-        kind: Class of the value.
 
     Raises:
         DocumentError: The data break the schema of the class, or a request or observation contradicts itself; a
@@ -91,7 +88,6 @@ def restore(data: Any, kind: type[T]) -> T:
 
     Args:
         data: What a JSON reader gives; `$schema` is passed over.
-        kind: Class of the value.
 
     Raises:
         DocumentError: The data break the schema of the class, or contradict themselves in another way.
@@ -117,7 +113,6 @@ def dumps(value: Any, *, indent: int | None = 2) -> str:
     """Write a value of the model as a JSON document; fields that hold their default are left out.
 
     Args:
-        value: A value of a class that has a schema.
         indent: Blanks to a level; None for one line.
     """
     data = {"$schema": schema_id(type(value)), **unstructure(value)}
@@ -129,7 +124,6 @@ def write(path: str | Path, value: Any) -> None:
 
     Args:
         path: The file; its folder is made.
-        value: A value of a class that has a schema.
 
     Raises:
         DocumentError: The place cannot be written.

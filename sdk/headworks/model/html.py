@@ -9,14 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ROWS = 20
-"""Rows of a table, at most. With more, a plan of thousands of tasks hides what stands below it."""
+"""Rows of a table, at most."""
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table, cut where it is long.
 
     Args:
-        columns: Headings.
         rows: Cells of each row, as many as columns; None is an empty one.
     """
     every = list(rows)

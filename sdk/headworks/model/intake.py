@@ -39,11 +39,7 @@ class Intake(Protocol):
         """Name of the cluster: the same after a restart of this process, another one for another cluster."""
 
     def backlog(self, topologies: Sequence[str]) -> Mapping[str, Backlog]:
-        """Tuples under way by topology id; topologies that are gone are left out.
-
-        Args:
-            topologies: Their ids.
-        """
+        """Tuples under way by topology id; topologies that are gone are left out."""
 
     def pause(self, topology: str) -> None:
         """Let the sources of a topology emit nothing more; without effect on one that pauses, or is gone."""

@@ -45,7 +45,6 @@ def component_rates(topology: Topology, where: str = "") -> dict[str, float]:
     A spout processes what it emits, a bolt what it receives; a spout that states no rate counts as 1 tuple/s.
 
     Args:
-        topology: See `stream_rates`.
         where: JSON pointer of the topology, for errors.
 
     Raises:

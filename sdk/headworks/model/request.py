@@ -166,13 +166,7 @@ class Request:
 
     @classmethod
     def of(cls, observation: Observation, *, limits: Limits | None = None, seed: int = 0) -> Request:
-        """Ask about what a monitor saw.
-
-        Args:
-            observation: The observation.
-            limits: Limits of the round.
-            seed: Seed of every random choice.
-        """
+        """Ask about what a monitor saw."""
         return cls(
             cluster=observation.cluster,
             topologies=observation.topologies,

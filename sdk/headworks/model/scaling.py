@@ -27,7 +27,6 @@ def scaled(request: Request, factor: float | Mapping[str, float], *, memory: boo
     Eq. 5.1).
 
     Args:
-        request: With metrics.
         factor: 0 or more, 1 changes nothing: one for all, or by id of the topology, 1 for those not named.
         memory: Whether memory grows as well; by default it is left as it was measured, as a JVM's hardly does.
     """
@@ -52,10 +51,6 @@ def at_offered_load(request: Request, *, memory: bool = False) -> Request:
 
     A topology that keeps up, or of which either was not measured, is left as it is; so is one that completes nothing,
     for what it needs for a tuple is not known.
-
-    Args:
-        request: With metrics of topologies.
-        memory: Whether memory grows as well.
     """
     growth = {
         sample.topology: sample.offered / sample.throughput
@@ -69,7 +64,6 @@ def at_load(request: Request, load: float) -> Request:
     """The request at the rate that would keep a share of the cluster's CPU busy.
 
     Args:
-        request: With measured CPU of at least one task.
         load: Share of all CPU points, 0 to 1.
 
     Raises:
@@ -131,10 +125,6 @@ def rescaled(request: Request, plan: Plan) -> Request:
     flows of a topology that changes are too. If the plan has an input rate, CPU demands of components that have
     profiles are 0: their profiles say what they cost (`headworks.problem.arrays.profiles`).
 
-    Args:
-        request: A valid request.
-        plan: The plan, with the parallelism that it chooses.
-
     Raises:
         DocumentError: The plan names a component that is not there, fewer than one task, or far too many.
     """
@@ -145,7 +135,6 @@ def with_instances(request: Request, parallelism: Mapping[str, int], *, priced: 
     """The request with other numbers of tasks, by `topology/component`; see `rescaled`.
 
     Args:
-        request: A valid request.
         parallelism: Numbers of tasks; components that are not named keep theirs.
         priced: Whether profiles stand in for the CPU demands of the components that have some.
     """
@@ -197,7 +186,6 @@ def rescale_refusals(plan: Plan, topologies: Iterable[Topology]) -> tuple[Step, 
     """Failed steps, one a component, with which an engine that cannot rescale refuses a plan of another parallelism.
 
     Args:
-        plan: The plan, with the parallelism that it chooses.
         topologies: The topologies as the engine runs them.
     """
     return tuple(
@@ -210,7 +198,6 @@ def rescale_differences(plan: Plan, topologies: Iterable[Topology]) -> Iterator[
     """A sentence for each component whose parallelism in the plan is not the one that runs.
 
     Args:
-        plan: The plan, with the parallelism that it chooses.
         topologies: The topologies as the engine runs them.
     """
     for topology in topologies:

@@ -106,7 +106,6 @@ def check_assigned(data: Any, tasks: int = MAX_TASKS) -> None:
 
     Args:
         data: What is to become a request, an observation or a plan; nothing is known of it yet.
-        tasks: Number of tasks.
 
     Raises:
         DocumentError: With a pointer to the last of them.

@@ -72,10 +72,6 @@ TAKEN: dict[type, tuple[type | tuple[type, ...], str]] = {
 def check_types(value: Any, kind: type) -> None:
     """Refuse a value one of whose fields, or of their fields, is of another type than its class says.
 
-    Args:
-        value: A value of the model.
-        kind: The class that it should have.
-
     Raises:
         DocumentError: With a pointer to the first such field.
     """

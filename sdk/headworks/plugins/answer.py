@@ -30,8 +30,6 @@ def no_plan(code: str, name: str, message: str) -> Reason:
     """Reason why a scheduler has no plan.
 
     Args:
-        code: Code of the reason.
-        name: Name of the scheduler.
         message: What it did, as the end of a sentence that begins with its name.
     """
     return Reason(code=code, subject=name, message=f"{name} {message}; the running assignment is held")

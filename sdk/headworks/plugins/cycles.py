@@ -5,9 +5,8 @@ from __future__ import annotations
 import gc
 
 THRESHOLDS = 50_000, 5, 1
-"""Objects more than before at which young ones are searched, and after how many searches those that outlived them. If
-larger, a service whose rounds fail keeps the requests of more of them; if smaller, large requests are searched while
-they are read (Python's own are 700, 10, 10: as many objects until all are searched, in more steps)."""
+"""Objects more than before at which young ones are searched, and after how many searches those that outlived them.
+Python's own are 700, 10, 10."""
 
 
 def collect_seldom() -> None:

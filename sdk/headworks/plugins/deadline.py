@@ -26,13 +26,11 @@ LOST = "headworks-abandoned-"
 RING = signal.SIGVTALRM
 """Signal to the main thread that its deadline is over; programs use it as the end of a timer of processor time."""
 AGAIN = 1.0
-"""Seconds after which code is cut off again that went on. The larger it is, the longer goes on what swallows all."""
+"""Seconds after which code is cut off again that went on."""
 LOADING = 60.0
-"""Seconds for the import of a plugin, and for its description. The larger it is, the longer one that hangs holds up
-`headworks --help`; the smaller, the more are set aside on a machine too busy to import them."""
+"""Seconds for the import of a plugin, and for its description."""
 LEAVING = 300.0
-"""Seconds for the end of an engine's context. The larger it is, the longer a command seems not to end; the smaller, the
-more engines are left to the reaper."""
+"""Seconds for the end of an engine's context."""
 
 DEADLINES: Mapping[str, float] = {
     "headworks_analyse": 60.0,
@@ -54,8 +52,7 @@ DEADLINES: Mapping[str, float] = {
     "headworks_rollback": 900.0,
     "headworks_scale": 900.0,
 }
-"""Seconds that a hook may take, `headworks_observe` beyond its window. The larger one is, the longer a plugin that
-hangs holds up a round; the smaller, the more rounds a slow engine fails."""
+"""Seconds that a hook may take, `headworks_observe` beyond its window."""
 
 SHORTER_ONLY = frozenset({"headworks_describe", "headworks_on_round", "headworks_review"})
 """Hooks that are called unasked: a plugin that nobody named may not take longer than any other."""
@@ -85,7 +82,6 @@ def deadline_of(hook: str, declared: Mapping[str, float], window: float = 0.0) -
     """Seconds that a hook may take; None where it takes what it takes, as an experiment does.
 
     Args:
-        hook: Name of the hook.
         declared: Seconds by name of the hook, as the plugin describes itself.
         window: Seconds of engine time that it was asked to measure.
     """
@@ -105,12 +101,6 @@ class Calls:
 
     def within(self, name: str, hook: str, seconds: float, call: Callable[[], T]) -> T:
         """The answer of a call, or what it raises.
-
-        Args:
-            name: Name of the plugin.
-            hook: Name of its hook.
-            seconds: Deadline.
-            call: Makes the call.
 
         Raises:
             Overdue: There is no answer by then, or an earlier call that was abandoned is still going.
@@ -162,12 +152,6 @@ def abandoned() -> bool:
 def in_time(name: str, hook: str, seconds: float, call: Callable[[], T]) -> T:
     """The answer of a call that belongs into the main thread, if that is this one.
 
-    Args:
-        name: Name of the plugin.
-        hook: Name of its hook.
-        seconds: Deadline.
-        call: Makes the call.
-
     Raises:
         Overdue: There is no answer by then.
     """
@@ -182,9 +166,6 @@ def cut_off(seconds: float) -> Iterator[None]:
     """Cut the block off at its deadline, in the main thread; without effect in others and where the signal is taken.
 
     A step that holds signals off is not cut.
-
-    Args:
-        seconds: Deadline.
 
     Raises:
         Overdue: It is over.

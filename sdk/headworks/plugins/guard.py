@@ -57,8 +57,6 @@ def guarded(name: str, hook: str, *, silent: bool = True) -> Iterator[None]:
     main thread alone.
 
     Args:
-        name: Name of the plugin.
-        hook: Name of its hook.
         silent: Whether it may print nothing to stdout; a user's application, which it runs, may.
 
     Raises:
@@ -81,11 +79,6 @@ def guarded(name: str, hook: str, *, silent: bool = True) -> Iterator[None]:
 
 def checked(name: str, hook: str, answer: Any) -> Any:
     """The answer of a hook if it is of the type that its specification asks for; a sequence becomes a tuple.
-
-    Args:
-        name: Name of the plugin.
-        hook: Name of its hook.
-        answer: Its answer.
 
     Raises:
         PluginError: It is of another type.

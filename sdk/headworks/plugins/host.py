@@ -34,7 +34,6 @@ class PluginHost:
         """Take the plugins of a registry; none by default.
 
         Args:
-            registry: The registry.
             processes: Processes in which schedulers that are installed are asked; None asks them in threads.
         """
         self.registry = registry or Registry()
@@ -67,10 +66,6 @@ class PluginHost:
     def with_plugin(self, name: str, plugin: object) -> PluginHost:
         """This host and one more plugin, under a name that is not taken.
 
-        Args:
-            name: Name of the plugin.
-            plugin: The plugin object.
-
         Raises:
             PluginError: The name is taken, or the plugin is not fit to load.
         """
@@ -96,10 +91,6 @@ class PluginHost:
     def has(self, name: str, hook: str) -> bool:
         """Check whether a plugin implements a hook.
 
-        Args:
-            name: Name of the plugin.
-            hook: Name of the hook.
-
         Raises:
             PluginError: There is no such plugin.
         """
@@ -107,10 +98,6 @@ class PluginHost:
 
     def require(self, name: str, hook: str) -> None:
         """Check that a plugin is there and implements a hook.
-
-        Args:
-            name: Name of the plugin.
-            hook: Name of the hook.
 
         Raises:
             PluginError: It is not, or does not.
@@ -130,7 +117,6 @@ class PluginHost:
         """An instance of a scheduler's options class; text values are converted to the field's type.
 
         Args:
-            name: Name of the scheduler.
             given: Values by name; text is converted.
 
         Raises:
@@ -149,10 +135,7 @@ class PluginHost:
         for its best plan so far when most of the deadline is over; with a `cancellation`, by Ctrl-C too.
 
         Args:
-            name: Name of the plugin.
-            request: The request.
             options: An instance of its options class, or values by name; None for the defaults.
-            cancellation: Ends the search early.
 
         Raises:
             DocumentError: The request contradicts itself.
@@ -184,14 +167,7 @@ class PluginHost:
         return options if isinstance(options, plugin.description.options) else self.options(plugin.name, options)
 
     def answer(self, request: Request, name: str, seconds: float, cancellation: Cancellation) -> Plan | None:
-        """The plan of a scheduler that another one asks for, None if there is no such scheduler or it has no plan.
-
-        Args:
-            request: The request of both.
-            name: Name of the scheduler that is asked.
-            seconds: Its deadline.
-            cancellation: Ends its search early.
-        """
+        """The plan of a scheduler that another one asks for, None if there is no such scheduler or it has no plan."""
         try:
             plugin = self._get(name, "headworks_schedule")
         except PluginError:
@@ -204,8 +180,6 @@ class PluginHost:
         """Ask a scheduler whether a new plan is called for; one without an opinion always says yes.
 
         Args:
-            name: Name of the plugin.
-            observation: The observation.
             options: An instance of its options class, or values by name; None for the defaults.
         """
         plugin = self._get(name, "headworks_schedule")
@@ -219,7 +193,6 @@ class PluginHost:
         """Reach an engine; the context yields the target that the other calls take.
 
         Args:
-            name: Name of the plugin.
             application: File to run there and its arguments; empty to attach.
             address: Address of the engine, None to start one on this machine.
         """
@@ -230,7 +203,6 @@ class PluginHost:
         """Measure an engine for a window of seconds.
 
         Args:
-            name: Name of the plugin.
             target: The target that `open` yields.
             window: Seconds to measure.
         """
@@ -241,8 +213,6 @@ class PluginHost:
         """The observation as a priority manager answers it.
 
         Args:
-            name: Name of the plugin.
-            observation: The observation.
             address: Where priorities are kept; None is the plugin's default.
         """
         said: Observation = self.call(name, "headworks_prioritise", observation=observation, address=address)
@@ -252,9 +222,7 @@ class PluginHost:
         """Sentences that say what the target cannot enforce of a plan.
 
         Args:
-            name: Name of the plugin.
             target: The target that `open` yields.
-            plan: The plan.
         """
         said: tuple[str, ...] = self.call(name, "headworks_preflight", target=target, plan=plan)
         return said
@@ -263,9 +231,7 @@ class PluginHost:
         """False if tasks have to be asked to stay where a plan has them; an engine without the hook keeps them.
 
         Args:
-            name: Name of the plugin.
             target: The target that `open` yields.
-            plan: The plan.
         """
         if not self.has(name, "headworks_keeps"):
             return True
@@ -276,9 +242,7 @@ class PluginHost:
         """Carry out a plan.
 
         Args:
-            name: Name of the plugin.
             target: The target that `open` yields.
-            plan: The plan.
         """
         receipt: Receipt = self.call(name, "headworks_execute", target=target, plan=plan)
         return receipt
@@ -287,9 +251,7 @@ class PluginHost:
         """Undo what a receipt records.
 
         Args:
-            name: Name of the plugin.
             target: The target that `open` yields.
-            receipt: Receipt of the execution to undo.
         """
         undone: Receipt = self.call(name, "headworks_rollback", target=target, receipt=receipt)
         return undone
@@ -298,10 +260,7 @@ class PluginHost:
         """Change the nodes that an application has.
 
         Args:
-            name: Name of the plugin.
             target: The target that `open` yields.
-            add: Nodes to add.
-            drain: Ids of the nodes to drain.
         """
         receipt: Receipt = self.call(name, "headworks_scale", target=target, add=add, drain=tuple(drain))
         return receipt
@@ -312,23 +271,13 @@ class PluginHost:
         """Run one experiment on an engine.
 
         Args:
-            name: Name of the plugin.
-            request: The request.
-            scheduler: Name of the scheduler.
-            seed: Seed of every random choice.
-            seconds: Length of the experiment.
             bench: What `headworks.plugins.bench.bench_of` yields.
         """
         asked = {"request": request, "scheduler": scheduler, "seed": seed, "seconds": seconds, "bench": bench}
         return dict(self.call(name, "headworks_experiment", **asked))
 
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
-        """Objections of every plugin that reviews plans, each with its name.
-
-        Args:
-            request: The request.
-            plan: The plan.
-        """
+        """Objections of every plugin that reviews plans, each with its name."""
         return tuple(
             f"{name}: {objection}"
             for name in self._hearing("headworks_review")
@@ -353,12 +302,7 @@ class PluginHost:
         return named
 
     def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
-        """Findings of a plugin on an engine's installation in a folder.
-
-        Args:
-            name: Name of the plugin.
-            installation: Folder of the engine's installation.
-        """
+        """Findings of a plugin on an engine's installation in a folder."""
         found: tuple[Finding, ...] = self.call(name, "headworks_examine", installation=installation)
         return found
 
@@ -368,11 +312,6 @@ class PluginHost:
 
     def call(self, name: str, hook: str, **arguments: Any) -> Any:
         """Call a hook of a plugin, guarded; in a thread of its own if the hook has a deadline.
-
-        Args:
-            name: Name of the plugin.
-            hook: Name of the hook.
-            **arguments: Its arguments.
 
         Raises:
             PluginError: There is no such plugin, it failed, or its answer was not there in time.

@@ -17,7 +17,6 @@ def isolated(host: PluginHost, *, wanted: bool = True) -> Iterator[PluginHost]:
     """The host with processes for its schedulers, which end with the block; those of no entry point stay in threads.
 
     Args:
-        host: The host.
         wanted: Whether there are to be any; without, it is the host as it is.
     """
     if not wanted:

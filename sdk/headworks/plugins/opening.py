@@ -20,9 +20,7 @@ def opened(plugin: Loaded, hook: str, **arguments: Any) -> Iterator[Any]:
     """Reach an engine, or start what experiments run on; yields what the other hooks take.
 
     Args:
-        plugin: The engine's plugin, which has the hook.
         hook: `headworks_open` or `headworks_bench`.
-        **arguments: Its arguments.
 
     Raises:
         PluginError: It failed as it was entered or left, or took too long.

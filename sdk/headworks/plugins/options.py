@@ -25,8 +25,6 @@ def make_options(plugin: str, kind: type, given: Mapping[str, Any]) -> Any:
     """Build options.
 
     Args:
-        plugin: Its name, for messages.
-        kind: The attrs class.
         given: Text, as on a command line, or plain values, as in JSON and TOML, by name.
 
     Raises:

@@ -31,15 +31,13 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("headworks.plugins")
 PREPARED = 120.0
-"""Seconds for the start of a process, the import of its scheduler and `headworks_prepare`. The larger it is, the longer
-one that hangs there delays a round; the smaller, the more are held on a machine too busy to start them."""
+"""Seconds for the start of a process, the import of its scheduler and `headworks_prepare`."""
 MARGIN = 0.5
-"""Seconds after the deadline at which a process is ended; before, a scheduler that lets Python run is told to end. The
-larger it is, the later is a round whose scheduler holds the interpreter; the smaller, the more are ended in vain."""
+"""Seconds after the deadline at which a process is ended; before, a scheduler that lets Python run is told to end."""
 WRITTEN = 60.0
-"""Seconds for a plan that is made to arrive. The larger it is, the longer one without an end holds up a round."""
+"""Seconds for a plan that is made to arrive."""
 LARGEST = 2**30
-"""Bytes of an answer at most. The larger it is, the more memory a scheduler that writes without end takes here."""
+"""Bytes of an answer at most."""
 PIPE = 2**16
 """Bytes that are written at a time. With more, a write to a process that does not read may wait for ever."""
 IDLE = 2
@@ -60,8 +58,6 @@ class SchedulerProcesses:
 
         Args:
             name: Name of the scheduler, which its entry point has.
-            request: The request.
-            options: Its options by name.
         """
         try:
             process = self._take(name)

@@ -33,18 +33,14 @@ if TYPE_CHECKING:
 
 
 ABANDONED = 3
-"""Abandoned runs of a scheduler that may still be going before it is not asked any more until one of them ends. The
-larger it is, the more threads of a scheduler that hangs compete with those that do not."""
+"""Abandoned runs of a scheduler that may still be going before it is not asked any more until one of them ends."""
 
 ASKED = 0.8
-"""Share of the deadline after which a search that can be ended is asked for its best plan so far. The larger it is, the
-less time is left to make a plan of that, and the more searches are held; the smaller, the more are cut short."""
+"""Share of the deadline after which a search that can be ended is asked for its best plan so far."""
 PREPARATION = 60.0
-"""Seconds for `headworks_prepare`. The larger it is, the longer a scheduler that hangs there delays the first round;
-the smaller, the more are held on a machine too busy to import a solver."""
+"""Seconds for `headworks_prepare`."""
 GRACE = 10.0
-"""Seconds for the answer of a scheduler that Ctrl-C asked for its best plan so far. The larger it is, the longer Ctrl-C
-seems to do nothing; the smaller, the more searches lose their plan."""
+"""Seconds for the answer of a scheduler that Ctrl-C asked for its best plan so far."""
 
 
 @attrs.define
@@ -78,11 +74,6 @@ def run_scheduler(
     the answer is late. Without `takes_problem` it is given no arrays.
 
     Args:
-        name: Name of the scheduler.
-        version: Version of its package.
-        schedule: Its hook.
-        request: The request.
-        options: An instance of its options class.
         cancellation: Ends the search early; with it Ctrl-C does so too.
         takes_problem: Whether the hook takes the argument `problem`.
         prepare: Is called before it, in the same thread; the deadline begins when it has returned.
@@ -169,13 +160,7 @@ def _judge(name: str, request: Request, plan: Any, problem: Problem) -> tuple[Pr
 
 
 def faults(name: str, request: Request, plan: Any) -> tuple[Reason, ...]:
-    """Reasons to refuse an answer, whatever it is.
-
-    Args:
-        name: Name of the scheduler.
-        request: The request.
-        plan: The answer.
-    """
+    """Reasons to refuse an answer, whatever it is."""
     try:
         basis = plan.measured if isinstance(plan, Plan) else True
         found = check_plan(Problem.of(request, measured=bool(basis)), plan)
@@ -198,12 +183,7 @@ class SchedulerCall:
     takes_problem: bool = attrs.field(kw_only=True)
 
     def run(self, outcome: _Outcome, cancel: Cancellation) -> None:
-        """Make the call, in its own thread.
-
-        Args:
-            outcome: Takes the answer.
-            cancel: Asks a search for its best plan so far.
-        """
+        """Make the call, in its own thread."""
         attach(cancel)
         try:
             if self.prepare is not None:
@@ -236,8 +216,6 @@ def attempt(call: SchedulerCall, cancel: Cancellation, *, mind: bool) -> tuple[A
     """Answer of a scheduler, and the reasons why there is none.
 
     Args:
-        call: The call.
-        cancel: Asks a search for its best plan so far.
         mind: Whether Ctrl-C does so, too.
     """
     name, deadline = call.name, call.request.limits.deadline

@@ -19,7 +19,6 @@ def constraint_rows(request: Request, plans: Mapping[str, Plan]) -> tuple[tuple[
     """One row a constraint, with the number of tasks that break it in each plan; no rows where there are none.
 
     Args:
-        request: The request.
         plans: Plans for it, by a name; a single one needs none.
     """
     if not any(topology.constraints for topology in request.topologies):

@@ -10,12 +10,7 @@ if TYPE_CHECKING:
 
 
 def quantity(amount: float | None, digits: int = 3) -> str:
-    """A number as people read it: 12,345 or 0.457, and - where there is none.
-
-    Args:
-        amount: The number.
-        digits: Significant digits.
-    """
+    """A number as people read it: 12,345 or 0.457, and - where there is none."""
     if amount is None:
         return "-"
     whole = abs(amount) >= 10 ** (digits - 1) or amount == int(amount)

@@ -71,8 +71,6 @@ def page(title: str, intro: Sequence[str], parts: Iterable[Table | Panel]) -> st
     """One HTML page.
 
     Args:
-        title: Heading and title.
-        intro: Paragraphs of plain text.
         parts: Tables and pictures, in order.
     """
     paragraphs = "".join(f"<p>{escape(text)}</p>" for text in intro)
@@ -105,12 +103,7 @@ def _panel(panel: Panel) -> str:
 
 
 def comparison_page(comparison: Comparison, request: Request) -> str:
-    """A comparison as a page: its table, the constraints, and a picture of each plan.
-
-    Args:
-        comparison: The comparison.
-        request: The request.
-    """
+    """A comparison as a page: its table, the constraints, and a picture of each plan."""
     columns, cells = comparison_cells(comparison)
     rows = tuple((row.scheduler, row.plan.label, *each) for row, each in zip(comparison.rows, cells, strict=True))
     table = Table(columns=("scheduler", "status", *columns), rows=rows, caption=bound_text(comparison.bound))

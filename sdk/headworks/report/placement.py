@@ -55,7 +55,6 @@ def placement_svg(problem: Problem, assignment: FrozenMap[str, Slot]) -> str:
     a place are in a box of their own. In a large cluster each square is a node, the fuller the darker.
 
     Args:
-        problem: The request as arrays.
         assignment: Slot of each task, by task id.
     """
     node_of = problem.node_of(assignment)
@@ -65,14 +64,7 @@ def placement_svg(problem: Problem, assignment: FrozenMap[str, Slot]) -> str:
 
 
 def svg(width: float, height: float, parts: Iterable[str], label: str) -> str:
-    """One SVG element; `label` is for who cannot see it.
-
-    Args:
-        width: Width in pixels.
-        height: Height in pixels.
-        parts: SVG elements.
-        label: Label for screen readers.
-    """
+    """One SVG element; `label` is for who cannot see it."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" font-size="11" '
         f'font-family="system-ui, sans-serif" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'

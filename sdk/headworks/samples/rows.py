@@ -72,9 +72,7 @@ def rows_of(
 
     Args:
         observation: What a monitor saw; its metrics say how long the window was.
-        engine: Name of the engine.
         origin: Who measured: unique among all that write samples of this engine.
-        number: Counts the windows of that origin.
         end: When the window ended, seconds since 1970.
         share: Port of the one worker that was measured, where nodes and topologies are seen worker by worker.
     """

@@ -53,10 +53,6 @@ def arrow_schema() -> Any:
 def write_rows(folder: Path, rows: Iterable[dict[str, Any]]) -> tuple[Path, ...]:
     """Add rows to a folder: one file for each hour in them, whole or not at all.
 
-    Args:
-        folder: Folder of the samples.
-        rows: The rows.
-
     Returns:
         The files.
 
@@ -73,8 +69,6 @@ def write_state(folder: Path, observation: Observation, end: float) -> Path:
     """Write what an engine is at a moment, without what it did.
 
     Args:
-        folder: Folder of the samples.
-        observation: The observation.
         end: End of the window, seconds since the epoch.
 
     Raises:
@@ -134,7 +128,6 @@ class Keeper:
         """Write the state of an engine if it is another than the last one.
 
         Args:
-            observation: The observation.
             end: End of the window, seconds since the epoch.
 
         Raises:

@@ -69,11 +69,9 @@ def conform(
     """Judge a scheduler by every rule.
 
     Args:
-        name: The scheduler.
         host: The plugins to choose from; all that are installed by default.
         seed: Chooses the requests; the same seed gives the same ones everywhere.
         options: Its options by name; the defaults without.
-        tell: Takes the name of each rule before it is tried.
 
     Raises:
         PluginError: There is no such scheduler.

@@ -21,8 +21,6 @@ class RememberingHost(PluginHost):
         """Take what is asked.
 
         Args:
-            host: The plugins.
-            cases: The requests whose plans are remembered.
             options: Options by name that a scheduler is asked with if no others are given; the defaults without.
         """
         super().__init__(host.registry)
@@ -37,10 +35,7 @@ class RememberingHost(PluginHost):
         """Ask with its own options, or look up what was answered; see `PluginHost.schedule`.
 
         Args:
-            name: Name of the scheduler.
-            request: The request.
             options: Its options; None for those that the host was given.
-            cancellation: Ends the search early.
         """
         if options is not None or id(request) not in self._known:
             return self._host.schedule(

@@ -19,7 +19,6 @@ def broken_constraints(request: Request, assignment: Mapping[str, Slot]) -> tupl
     """Hard constraints that an assignment breaks though the running one keeps them there, a sentence each.
 
     Args:
-        request: The request.
         assignment: Slot of each task, by task id.
     """
     nodes = {node.id: node for node in request.cluster.nodes}

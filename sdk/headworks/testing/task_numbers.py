@@ -18,13 +18,7 @@ def _has_bounds(request: Request) -> bool:
 
 @rule("numbers", "A number of tasks that it chooses is within min_parallelism and max_parallelism.", about=_has_bounds)
 def numbers(host: PluginHost, name: str, request: Request) -> str:
-    """Look at the numbers of tasks of a plan.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Look at the numbers of tasks of a plan."""
     chosen = host.schedule(name, request).parallelism
     parts = {f"{topology.id}/{part.id}": part for topology in request.topologies for part in topology.components}
     said = (_beyond(parts[each], count) for each, count in sorted(chosen.items()) if each in parts)

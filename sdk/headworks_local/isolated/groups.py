@@ -43,11 +43,7 @@ class Groups:
         return tuple(dict.fromkeys(each for each in (self.cpu, self.memory) if each is not None))
 
     def make(self, name: str) -> None:
-        """Make a node's groups.
-
-        Args:
-            name: Name of the node.
-        """
+        """Make a node's groups."""
         for folder in self.folders:
             (folder / name).mkdir(exist_ok=True)
 
@@ -55,7 +51,6 @@ class Groups:
         """Put a process into a node's groups; what it starts from then on is in them too.
 
         Args:
-            name: Name of the node.
             pid: The process; without effect if it is gone.
         """
         for folder in self.folders:
@@ -68,7 +63,6 @@ class Groups:
         """Set the processor time of a node from now on.
 
         Args:
-            name: Name of the node.
             cores: Cores, None for no bound.
 
         Raises:
@@ -92,7 +86,6 @@ class Groups:
         A bounded node gets none of the machine's swap, where the kernel accounts for it.
 
         Args:
-            name: Name of the node.
             memory_mb: MB, None for no bound.
 
         Raises:
@@ -114,19 +107,11 @@ class Groups:
             _write_if_there(folder / "memory.memsw.limit_in_bytes", size or "-1")
 
     def members(self, name: str) -> tuple[int, ...]:
-        """Pids of the processes in a node's groups.
-
-        Args:
-            name: Name of the node.
-        """
+        """Pids of the processes in a node's groups."""
         return tuple(sorted(frozenset().union(*self._pids(name))))
 
     def common(self, name: str) -> frozenset[int]:
-        """Pids of the processes that are in each of a node's groups: what they start is in each of them too.
-
-        Args:
-            name: Name of the node.
-        """
+        """Pids of the processes that are in each of a node's groups: what they start is in each of them too."""
         first, *others = self._pids(name) or (frozenset(),)
         return first.intersection(*others)
 
@@ -135,11 +120,7 @@ class Groups:
         return [_members(folder / name / "cgroup.procs") for folder in self.folders]
 
     def remove(self, name: str) -> None:
-        """Remove a node's groups, which have no process left, or soon none.
-
-        Args:
-            name: Name of the node.
-        """
+        """Remove a node's groups, which have no process left, or soon none."""
         for folder in self.folders:
             deadline = time.monotonic() + GONE
             while (folder / name).exists():

@@ -10,11 +10,7 @@ from headworks_local.isolated.netlink import NAMESPACES
 
 
 def inhabitants(namespace: str) -> frozenset[int]:
-    """Pids of the processes in a network namespace; none if there is no such namespace.
-
-    Args:
-        namespace: Its name.
-    """
+    """Pids of the processes in a network namespace; none if there is no such namespace."""
     wanted = _identity(NAMESPACES / namespace)  # None if another process has swept it
     return frozenset(pid for pid in psutil.pids() if wanted and _identity(Path(f"/proc/{pid}/ns/net")) == wanted)
 

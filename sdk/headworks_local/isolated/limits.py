@@ -71,9 +71,6 @@ class NodeLimits:
 def racks_of(nodes: Iterable[NodeLimits]) -> tuple[Rack, ...]:
     """The racks of nodes, in the order in which the nodes name them.
 
-    Args:
-        nodes: Bounds of the nodes.
-
     Raises:
         EngineError: Two nodes differ in the rate of their rack.
     """
@@ -102,9 +99,6 @@ def parse_rate(text: str) -> float:
 def parse_cores(text: str) -> tuple[float, ...]:
     """Cores of each node, of a list such as `1.0,0.5,0.5`.
 
-    Args:
-        text: Numbers with commas between them.
-
     Raises:
         ValueError: It is none, or a number is below `LEAST_CORES`.
     """
@@ -116,9 +110,6 @@ def parse_cores(text: str) -> tuple[float, ...]:
 
 def parse_racks(text: str) -> tuple[int, ...]:
     """Nodes of each rack, of a list such as `2,1`.
-
-    Args:
-        text: Whole numbers with commas between them.
 
     Raises:
         ValueError: It is none, or a rack has no node.

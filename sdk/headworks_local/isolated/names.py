@@ -41,11 +41,7 @@ class ClusterName:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """The cluster that a name belongs to, None if it is none of Headworks's.
-
-        Args:
-            text: Name of a namespace, an interface or a control group.
-        """
+        """The cluster that a name belongs to, None if it is none of Headworks's."""
         found = PATTERN.fullmatch(text)
         return cls(int(found[1], 36), int(found[2], 36), int(found[3], 36)) if found else None
 

@@ -46,19 +46,12 @@ def namespaces() -> tuple[str, ...]:
 
 
 def interfaces(system: Any) -> tuple[str, ...]:
-    """Names of all interfaces of this process's namespace.
-
-    Args:
-        system: From `netlink`.
-    """
+    """Names of all interfaces of this process's namespace."""
     return tuple(link.get_attr("IFLA_IFNAME") for link in system.get_links())
 
 
 def received(name: str) -> int:
     """Bytes that came in by an interface of this namespace: of a node's cable, what the node sent.
-
-    Args:
-        name: Name of the interface.
 
     Raises:
         EngineError: It is not there.
@@ -71,10 +64,6 @@ def received(name: str) -> int:
 
 def index_of(system: Any, name: str) -> int:
     """The kernel's number of an interface.
-
-    Args:
-        system: From `netlink`.
-        name: Name of the interface.
 
     Raises:
         EngineError: It is not there.
@@ -89,8 +78,6 @@ def bound(system: Any, name: str, rate: float | None) -> None:
     """Bound what leaves by an interface, by a token bucket in place of the queue it has.
 
     Args:
-        system: From `netlink`.
-        name: Name of the interface.
         rate: Bits per second, None for no bound.
     """
     index = index_of(system, name)
@@ -101,12 +88,7 @@ def bound(system: Any, name: str, rate: float | None) -> None:
 
 
 def forgive(code: int, call: Any) -> None:
-    """Make a netlink call, and pass over one error code of it, or an argument that is none (there is no such queue).
-
-    Args:
-        code: The error code.
-        call: What to call.
-    """
+    """Make a netlink call, and pass over one error code of it, or an argument that is none (there is no such queue)."""
     from pyroute2.netlink.exceptions import NetlinkError  # 0.4 s, and only clusters that are apart need it
 
     try:
@@ -118,11 +100,7 @@ def forgive(code: int, call: Any) -> None:
 
 @contextlib.contextmanager
 def refusals(subject: str) -> Iterator[None]:
-    """Turn what the system refuses into the one error of engines.
-
-    Args:
-        subject: What was to be made.
-    """
+    """Turn what the system refuses into the one error of engines."""
     from pyroute2.netlink.exceptions import NetlinkError  # 0.4 s, and only clusters that are apart need it
 
     try:

@@ -78,9 +78,6 @@ class NodeNetwork:
     def find(cls, bridge: str) -> Self:
         """The network of a cluster that runs.
 
-        Args:
-            bridge: Name of its bridge.
-
         Raises:
             EngineError: There is none.
         """
@@ -115,11 +112,7 @@ class NodeNetwork:
         return Cable(f"node {index}", self.name.node(index), INTERFACE, self.name.node(index))
 
     def link(self, rack: str) -> Cable:
-        """The cable between a rack's bridge and the core, which the nodes of the rack share.
-
-        Args:
-            rack: Its name.
-        """
+        """The cable between a rack's bridge and the core, which the nodes of the rack share."""
         _bridge, core, end = self.name.rack(self.racks.index(rack) + 1)
         return Cable(rack, core, end)
 
@@ -151,20 +144,12 @@ class NodeNetwork:
 
         That is what nodes sent, less what came to the bridge's own address. What a full queue on the way dropped is in
         it too, each time that it is sent. A node that is cut off keeps its counters.
-
-        Args:
-            count: How many nodes there are.
         """
         sent = sum(received(self.name.node(index)) for index in range(1, count + 1))
         return max(0, sent - received(self.name.bridge))
 
     def set_up(self, cable: Cable, *, up: bool) -> None:
-        """Put a cable in, or pull it out.
-
-        Args:
-            cable: Of a node or of a rack.
-            up: Whether it is to carry anything.
-        """
+        """Put a cable in, or pull it out."""
         with netlink() as system, refusals(cable.of):
             system.link("set", index=index_of(system, cable.outer), state="up" if up else "down")
 
@@ -172,7 +157,6 @@ class NodeNetwork:
         """Bound what goes either way, each, by a token bucket at either end.
 
         Args:
-            cable: Of a node or of a rack.
             rate: Bits per second, None for no bound.
         """
         with netlink() as system, refusals(f"the rate of {cable.of}"):
@@ -217,11 +201,7 @@ class NodeNetwork:
 
 
 def remove_network(name: ClusterName) -> None:
-    """Remove all namespaces and interfaces of a cluster, as far as they are there.
-
-    Args:
-        name: Name of the cluster.
-    """
+    """Remove all namespaces and interfaces of a cluster, as far as they are there."""
     from pyroute2 import netns  # 0.4 s, and only clusters that are apart need it
 
     for each in namespaces():

@@ -49,9 +49,6 @@ class ApartNodes:
 
         Processor time is unbounded until `limit` is called: JVMs start in less time so.
 
-        Args:
-            limits: Bounds of each node.
-
         Raises:
             EngineError: This machine cannot do it, and why.
         """
@@ -74,9 +71,6 @@ class ApartNodes:
     @classmethod
     def find(cls, bridge: str) -> Self:
         """The nodes of a cluster that runs, to be disturbed; what bounds them is not told.
-
-        Args:
-            bridge: Name of its bridge.
 
         Raises:
             EngineError: There is none.
@@ -111,7 +105,6 @@ class ApartNodes:
         """Start a process on a node.
 
         Args:
-            host: Address of the node.
             spawn: Starts it, in whatever network namespace it is called, and returns its pid.
         """
         name = self.name(self._index(host))
@@ -152,7 +145,6 @@ class ApartNodes:
         """Bound the processor time of a node from now on: a slow node.
 
         Args:
-            host: Its address.
             cores: Cores, None for no bound.
         """
         self._groups.limit_cores(self.name(self._index(host)), cores)
@@ -161,7 +153,6 @@ class ApartNodes:
         """Bound the network of a node, or the link of a rack, from now on, in either direction: a slow network.
 
         Args:
-            place: Address of the node, or name of the rack.
             rate: Bits per second, None for no bound.
         """
         self.network.set_rate(self._cable(place), rate)
@@ -171,12 +162,7 @@ class ApartNodes:
         return self.network.between(len(self.limits))
 
     def set_up(self, place: str, *, up: bool) -> None:
-        """Part a node or a rack from all others, or join it to them again; its processes go on.
-
-        Args:
-            place: Address of the node, or name of the rack.
-            up: Whether it is reached.
-        """
+        """Part a node or a rack from all others, or join it to them again; its processes go on."""
         self.network.set_up(self._cable(place), up=up)
 
     def remove(self) -> None:
@@ -208,12 +194,7 @@ def trial_problem() -> str:
 
 
 def within(namespace: str, call: Callable[[], T]) -> T:
-    """Make a call in a network namespace, in a thread of its own: a thread is in one, and what it starts is too.
-
-    Args:
-        namespace: Its name.
-        call: What to call.
-    """
+    """Make a call in a network namespace, in a thread of its own: a thread is in one, and what it starts is too."""
     from pyroute2 import netns  # 0.4 s, and only clusters that are apart need it
 
     result: list[T] = []

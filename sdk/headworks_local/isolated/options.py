@@ -55,7 +55,6 @@ class ApartOptions:
         """Bounds of each node, None if nodes are not to be apart.
 
         Args:
-            count: How many nodes the cluster has.
             network: Bits per second of each node where the options name none.
 
         Raises:
@@ -153,7 +152,6 @@ def disturb(bridge: str, place: str, *, joined: bool | None, network: float | No
 
     Args:
         bridge: Its bridge, "" if its nodes are not apart.
-        place: Address of the node, or name of the rack.
         joined: Whether it is on the network; None to leave it.
         network: Bits per second from now on; None to leave it.
         cores: Processor time from now on, of a node; None to leave it.

@@ -45,12 +45,7 @@ def end_nodes(bridge: str) -> None:
 
 
 def remove(name: ClusterName, groups: Groups) -> None:
-    """Remove networks and control groups of a cluster.
-
-    Args:
-        name: The cluster.
-        groups: Where control groups are.
-    """
+    """Remove networks and control groups of a cluster."""
     remove_network(name)
     for each in list(groups.names()):
         if ClusterName.parse(each) == name:

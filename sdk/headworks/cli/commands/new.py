@@ -41,12 +41,7 @@ KINDS = {
 
 
 def package(kind: Example, name: str) -> Mapping[str, str]:
-    """Text of each file of a package, by its path.
-
-    Args:
-        kind: The example it is made of.
-        name: Name of the plugin, words with hyphens between.
-    """
+    """Text of each file of a package, by its path."""
     source = next(each / kind.folder for each in PLACES if (each / kind.folder).is_dir())
     files = sorted(file for part in PARTS for file in source.rglob(part) if not _hidden(file.relative_to(source)))
     return {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 READ_AHEAD = 1 << 22
-"""Bytes that are asked for at once: if larger, more memory; if smaller, more requests."""
+"""Bytes that are asked for at once."""
 DRAFTS = "_drafts/"
 """Beginning of the names of files that are being written, where a store shows them before they are whole."""
 
@@ -51,19 +51,10 @@ class RemoteFolder(Protocol):
         """A file, to be read."""
 
     def put(self, path: str, file: Path) -> None:
-        """Write a file, whole; one that is there is replaced.
-
-        Args:
-            path: Where to.
-            file: What to write.
-        """
+        """Write a file, whole; one that is there is replaced."""
 
     def create(self, path: str, file: Path) -> bool:
         """Write a file, whole, if there is none: of several that try at once, one does.
-
-        Args:
-            path: Where to.
-            file: What to write.
 
         Returns:
             False if there was one, which stays as it is.

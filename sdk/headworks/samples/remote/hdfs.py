@@ -99,22 +99,12 @@ class HdfsFolder:
         yield cast("BinaryIO", io.BufferedReader(stream, buffer_size=READ_AHEAD))
 
     def put(self, path: str, file: Path) -> None:
-        """Write a file, whole; see `RemoteFolder`.
-
-        Args:
-            path: Where to.
-            file: What to write.
-        """
+        """Write a file, whole; see `RemoteFolder`."""
         with self._draft(path, file) as draft:
             self.client.rename(draft, self._path(path), overwrite=True)
 
     def create(self, path: str, file: Path) -> bool:
-        """Write a file, whole, if there is none; see `RemoteFolder`.
-
-        Args:
-            path: Where to.
-            file: What to write.
-        """
+        """Write a file, whole, if there is none; see `RemoteFolder`."""
         with self._draft(path, file) as draft:
             try:
                 self.client.rename(draft, self._path(path), overwrite=False)

@@ -87,22 +87,12 @@ class ObjectFolder:
         yield cast("BinaryIO", io.BufferedReader(RemoteStream(reader.read, self.errors)))
 
     def put(self, path: str, file: Path) -> None:
-        """Write a file, whole; see `RemoteFolder`.
-
-        Args:
-            path: Where to.
-            file: What to write.
-        """
+        """Write a file, whole; see `RemoteFolder`."""
         with self.errors():
             self.store.put(path, file)
 
     def create(self, path: str, file: Path) -> bool:
-        """Write a file, whole, if there is none; see `RemoteFolder`.
-
-        Args:
-            path: Where to.
-            file: What to write.
-        """
+        """Write a file, whole, if there is none; see `RemoteFolder`."""
         # obstore is optional: a folder was made, so it is there.
         from obstore.exceptions import AlreadyExistsError
 

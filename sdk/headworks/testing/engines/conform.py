@@ -40,7 +40,6 @@ def conform_engine(
     """Open an engine, and judge it by every rule; it is closed in any case.
 
     Args:
-        trial: The engine, and what is to run on it.
         host: The plugins to choose from; all that are installed by default.
         tell: Takes the name of each rule before it is tried; "opens" comes before them.
 

@@ -12,7 +12,7 @@ import psutil
 OWN = ("headworks-interrupts", "headworks-reaper", "headworks_local/reaper.py")
 """Parts of the names of what Headworks starts once for itself: no engine leaves it."""
 LOOK = 0.1
-"""Seconds between two looks at what is left. If larger, an end is noticed later."""
+"""Seconds between two looks at what is left."""
 
 
 @attrs.frozen(kw_only=True)
@@ -48,7 +48,6 @@ class Footprint:
         """Sentences on all that is there now and was not before; waited for until it is gone.
 
         Args:
-            before: The footprint before it was made.
             patience: Seconds to wait.
         """
         end = time.monotonic() + patience

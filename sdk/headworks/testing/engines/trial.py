@@ -63,12 +63,7 @@ class Session:
     """An open engine: its hooks, what they printed, how long they took and what was started meanwhile."""
 
     def __init__(self, host: PluginHost, trial: EngineTrial) -> None:
-        """Remember what to open; nothing is called yet.
-
-        Args:
-            host: The plugins.
-            trial: What is tried.
-        """
+        """Remember what to open; nothing is called yet."""
         self.host = host
         self.trial = trial
         self.printed: list[str] = []

@@ -44,12 +44,7 @@ class Dice(Protocol):
     """Source of choices. The first option and the lowest number are the simplest."""
 
     def number(self, low: int, high: int) -> int:
-        """A whole number of low..high.
-
-        Args:
-            low: Lowest number.
-            high: Highest number.
-        """
+        """A whole number of low..high."""
 
     def pick(self, options: Sequence[T]) -> T:
         """One of the options."""
@@ -62,12 +57,7 @@ class SeededDice:
     random: random.Random
 
     def number(self, low: int, high: int) -> int:
-        """A whole number of low..high.
-
-        Args:
-            low: Lowest number.
-            high: Highest number.
-        """
+        """A whole number of low..high."""
         return self.random.randint(low, high)
 
     def pick(self, options: Sequence[T]) -> T:
@@ -91,12 +81,7 @@ SMALL = Size(nodes=3, topologies=2, components=2, parallelism=2)
 
 
 def build_cluster(dice: Dice, size: Size = MEDIUM) -> Cluster:
-    """A cluster of 1 to `size.nodes` nodes. Ids are counted, not drawn: there is nothing in them to simplify.
-
-    Args:
-        dice: Source of choices.
-        size: Bounds of the request.
-    """
+    """A cluster of 1 to `size.nodes` nodes. Ids are counted, not drawn: there is nothing in them to simplify."""
     return Cluster(nodes=tuple(_node(dice, number) for number in range(dice.number(1, size.nodes))))
 
 
@@ -116,13 +101,7 @@ def _node(dice: Dice, number: int) -> Node:
 
 
 def build_topology(dice: Dice, number: int = 0, size: Size = MEDIUM) -> Topology:
-    """A topology of 1 to `size.components` components: a spout, and bolts that read what came before them.
-
-    Args:
-        dice: Source of choices.
-        number: Number of the topology.
-        size: Bounds of the request.
-    """
+    """A topology of 1 to `size.components` components: a spout, and bolts that read what came before them."""
     components = tuple(_component(dice, index, size) for index in range(dice.number(1, size.components)))
     streams = [_stream(dice, components, index) for index in range(1, len(components))]
     streams += [_stream(dice, components, index, "more") for index in range(2, len(components)) if dice.number(0, 1)]
@@ -138,12 +117,7 @@ def build_topology(dice: Dice, number: int = 0, size: Size = MEDIUM) -> Topology
 
 
 def constrained(dice: Dice, request: Request) -> Request:
-    """The request with labels and zones on its nodes, and constraints on its topologies.
-
-    Args:
-        dice: Source of choices.
-        request: The request.
-    """
+    """The request with labels and zones on its nodes, and constraints on its topologies."""
     nodes = tuple(
         attrs.evolve(node, zone=dice.pick((None, "z0", "z1")), labels=FrozenMap(disk=dice.pick(("hdd", "ssd"))))
         for node in request.cluster.nodes
@@ -197,13 +171,7 @@ def _stream(dice: Dice, components: tuple[Component, ...], index: int, name: str
 
 
 def build_request(dice: Dice, size: Size = MEDIUM, *, fresh: bool = False) -> Request:
-    """A valid request: clusters, topologies and, unless it is `fresh`, what runs, metrics and limits.
-
-    Args:
-        dice: Source of choices.
-        size: Bounds of the request.
-        fresh: Whether no task runs yet.
-    """
+    """A valid request: clusters, topologies and, unless it is `fresh`, what runs, metrics and limits."""
     cluster = build_cluster(dice, size)
     count = dice.number(1, size.topologies)
     topologies = tuple(build_topology(dice, number, size) for number in range(count))

@@ -32,12 +32,7 @@ class Cases:
 
 
 def make_cases(seed: int = 0, count: int = COUNT) -> Cases:
-    """The requests of a seed: the same ones on every machine.
-
-    Args:
-        seed: Seed of every random choice.
-        count: Number of requests.
-    """
+    """The requests of a seed: the same ones on every machine."""
     dice = SeededDice(random.Random(seed))
     mixed = [build_request(dice) for _ in range(count)]
     bound = SeededDice(random.Random(f"constraints {seed}"))
@@ -70,12 +65,7 @@ def corners() -> tuple[Request, ...]:
 
 
 def chain(parallelism: int, nodes: int) -> Request:
-    """A spout and three bolts of equal parallelism in a row, on equal nodes with room for a quarter more.
-
-    Args:
-        parallelism: Tasks of each component.
-        nodes: Number of nodes.
-    """
+    """A spout and three bolts of equal parallelism in a row, on equal nodes with room for a quarter more."""
     names = ("spout", "split", "count", "report")
     parts = tuple(
         Component(

@@ -23,9 +23,6 @@ def build_profiled(dice: Dice) -> Request:
     """A request for throughput: 3 to 9 machines of 1 to 3 types, 1 to 5 profiled components of one or two topologies.
 
     Some have memory that binds, one slot on each machine, or a spout without profile; nothing runs yet.
-
-    Args:
-        dice: Source of choices.
     """
     types = [f"type-{number}" for number in range(dice.number(1, 3))]
     memory, few = dice.pick((False, False, False, False, True)), dice.pick((False, False, True))

@@ -26,12 +26,7 @@ def weight(request: Request) -> int:
 
 
 def shrink(request: Request, fails: Callable[[Request], bool]) -> Request:
-    """The smallest request found, starting from one for which `fails` is true; greedy, at most `TRIES` calls.
-
-    Args:
-        request: A request that fails.
-        fails: Tells whether a request fails.
-    """
+    """The smallest request found, starting from one for which `fails` is true; greedy, at most `TRIES` calls."""
     left = TRIES
     smaller: Request | None = request
     while smaller is not None:

@@ -72,6 +72,5 @@ def requests(size: Size = MEDIUM, *, fresh: bool = False, bound: bool = False) -
     Args:
         size: Their bounds; `headworks.testing.instances.build.SMALL` is small enough to try every placement.
         fresh: Nothing runs yet, nothing is measured, nothing is limited.
-        bound: Most topologies have constraints.
     """
     return _requests(size, fresh=fresh, bound=bound)

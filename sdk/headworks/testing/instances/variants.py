@@ -18,12 +18,7 @@ T = TypeVar("T")
 
 
 def shuffled(request: Request, seed: int) -> Request:
-    """The request with everything that has no order in another order.
-
-    Args:
-        request: The request.
-        seed: Seed of every random choice.
-    """
+    """The request with everything that has no order in another order."""
     dice = random.Random(seed)
 
     def mixed(values: tuple[T, ...]) -> tuple[T, ...]:
@@ -93,12 +88,7 @@ def _double(amount: float | None) -> float | None:
 
 
 def renamed(request: Request, rename: Callable[[str], str]) -> Request:
-    """The request with other node ids.
-
-    Args:
-        request: The request.
-        rename: Makes the new id of an id.
-    """
+    """The request with other node ids."""
     nodes = tuple(attrs.evolve(node, id=rename(node.id), host=node.host or node.id) for node in request.cluster.nodes)
     topologies = tuple(
         attrs.evolve(each, constraints=tuple(_renamed(one, rename) for one in each.constraints))
@@ -126,7 +116,6 @@ def moved(assignment: FrozenMap[str, Slot], rename: Callable[[str], str]) -> Fro
 
     Args:
         assignment: Slot of each task, by task id.
-        rename: Makes the new id of an id.
     """
     return FrozenMap({task: Slot(rename(slot.node), slot.port) for task, slot in assignment.items()})
 
