@@ -30,7 +30,7 @@ def make(folder, *, alone=False):
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / "bin" / "python"
     if alone:
-        run(python, "-m", "pip", "install", "--quiet", f"{wheel}[test]")
+        run(python, "-m", "pip", "install", "--quiet", f"{wheel}[testing]")
         return folder
     own, ours = (run(each, "-c", SITE).strip() for each in (python, sys.executable))
     Path(own, "dependencies.pth").write_text(ours + "\n")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headworks.plugins.host import PluginHost
     from headworks.plugins.loading import Loaded, Quarantined
 
-TESTS = "contract tests: pip install 'headworks[test]'"
+TESTS = "contract tests: pip install 'headworks[testing]'"
 
 
 def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Finding, ...]:

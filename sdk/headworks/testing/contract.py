@@ -14,7 +14,7 @@ try:
     from hypothesis import HealthCheck, given, settings
     from hypothesis import strategies as st
 except ImportError as error:
-    raise ImportError("headworks.testing.contract needs Hypothesis: pip install 'headworks[test]'") from error
+    raise ImportError("headworks.testing.contract needs Hypothesis: pip install 'headworks[testing]'") from error
 
 from headworks.testing.instances.strategies import requests
 

@@ -120,5 +120,5 @@ def test_the_kit_works_without_hypothesis():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
         "True",
-        "headworks.testing.instances.strategies needs Hypothesis: pip install 'headworks[test]'",
+        "headworks.testing.instances.strategies needs Hypothesis: pip install 'headworks[testing]'",
     ]

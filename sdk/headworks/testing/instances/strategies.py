@@ -13,7 +13,7 @@ try:
     from hypothesis.strategies import DrawFn
 except ImportError as error:
     raise ImportError(
-        "headworks.testing.instances.strategies needs Hypothesis: pip install 'headworks[test]'"
+        "headworks.testing.instances.strategies needs Hypothesis: pip install 'headworks[testing]'"
     ) from error
 
 if TYPE_CHECKING:
