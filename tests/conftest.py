@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 
 import pytest
@@ -66,6 +67,12 @@ CHEAP = (
 """Where 100 examples of each rule take a few seconds; those of a whole scheduler would take minutes."""
 ENGINES = {"spark": ("pyspark",), "storm": ("py4j", "jgo")}
 """Modules that the tests of an engine need beside Java, by their marker."""
+EXTRAS = {
+    *("alembic", "confluent_kafka", "duckdb", "fastapi", "hdfs_native", "jgo", "obstore", "ortools", "psycopg"),
+    *("py4j", "pyarrow", "pyroute2", "pyspark", "sqlalchemy", "uvicorn"),
+}
+"""Modules of our extras: a file of tests that imports one is skipped where it is not installed."""
+NOT_INSTALLED = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 MISSING = ("needs ", "could not import ")
 """Begin the reasons of skips for want of a tool; the second is that of `pytest.importorskip`."""
 
@@ -112,8 +119,12 @@ def pytest_runtest_makereport():
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report():
-    return as_error((yield))
+def pytest_make_collect_report(collector):
+    report = yield
+    missing = NOT_INSTALLED.search(str(report.longrepr)) if report.failed else None
+    if missing and missing[1] in EXTRAS:
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 1, f"Skipped: needs {missing[1]}")
+    return as_error(report)
 
 
 def as_error(report):

@@ -23,10 +23,11 @@ def test_spark(): pass
 def test_storm(): pass
 """,
     "test_whole_file.py": "import pytest\npytest.importorskip('no_such_module_either')",
+    "test_plain_import.py": "raise ModuleNotFoundError(\"No module named 'ortools.sat'\")",
 }
 
 
-@pytest.mark.parametrize(("ci", "skipped", "failed", "errors"), [("", 6, 0, 0), ("true", 1, 2, 3)])
+@pytest.mark.parametrize(("ci", "skipped", "failed", "errors"), [("", 7, 0, 0), ("true", 1, 2, 4)])
 def test_what_is_missing_is_named_and_an_error_where_ci_is_set(tmp_path, ci, skipped, failed, errors):
     shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
     for name, text in TESTS.items():
@@ -42,5 +43,11 @@ def test_what_is_missing_is_named_and_an_error_where_ci_is_set(tmp_path, ci, ski
     counts = {word.rstrip("s"): int(number) for number, word in re.findall(r"(\d+) (skipped|failed|error)", last)}
     found = (counts.get("skipped", 0), counts.get("failed", 0), counts.get("error", 0))
     assert found == (skipped, failed, errors), done.stdout
-    for reason in ("no_such_module", "no_such_module_either", "needs mvn", "needs a Java runtime: Java is needed"):
+    for reason in (
+        "no_such_module",
+        "no_such_module_either",
+        "needs mvn",
+        "needs ortools",
+        "needs a Java runtime: Java is needed",
+    ):
         assert reason in done.stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shell import headworks
+from shell import called
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,11 @@ from shell import headworks
 )
 def test_names_of_plugins_and_of_what_they_have_are_completed(typed, names):
     words = ["headworks", *typed.split()]
-    done = headworks(COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1), _HEADWORKS_COMPLETE="bash_complete")
+    done = called(COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1), _HEADWORKS_COMPLETE="bash_complete")
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == names, done.stderr
 
 
 def test_a_request_that_is_no_workload_is_a_file():
     words = "headworks plan req"
-    done = headworks(COMP_WORDS=words, COMP_CWORD="2", _HEADWORKS_COMPLETE="bash_complete")
+    done = called(COMP_WORDS=words, COMP_CWORD="2", _HEADWORKS_COMPLETE="bash_complete")
     assert done.stdout == "file,\n"

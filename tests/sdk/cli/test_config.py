@@ -13,6 +13,7 @@ from headworks.cli.main import headworks
 from headworks.documents import dumps, write
 from headworks.errors import DocumentError
 from plugin_folder import install
+from shell import called
 from shell import headworks as run
 from small_requests import word_count
 
@@ -145,7 +146,7 @@ def test_what_the_file_switches_on_the_command_line_switches_off(tmp_path, monke
     write(tmp_path / "request.json", word_count())
     (tmp_path / "headworks.toml").write_text("[run]\nengine = 'sim'\nscheduler = 'even'\nshadow = true\nrounds = 1\n")
     for words, outcome in (((), "unchanged"), (("--no-shadow",), "executed")):
-        done = run("run", *words, "--window", "1", "--json", "request.json")
+        done = called("run", *words, "--window", "1", "--json", "request.json")
         assert json.loads(done.stdout)["outcome"] == outcome, done.stderr
 
 

@@ -13,7 +13,7 @@ import pytest
 from headworks.testing import ENGINE_RULES, RULES
 from patience import PATIENCE
 from plugin_folder import install
-from shell import HEADWORKS, headworks
+from shell import HEADWORKS, called
 
 PICKY = """
 import os
@@ -85,36 +85,36 @@ def test_options_are_those_of_all_rules_and_of_other_processes(environment):
 
 def test_every_rule_can_be_explained():
     for rule in RULES:
-        said = headworks("conform", "--explain", rule.id, "--json")
+        said = called("conform", "--explain", rule.id, "--json")
         assert json.loads(said.stdout)["statement"] == rule.statement
-    assert "did you mean silent?" in headworks("conform", "--explain", "silnt").stderr
-    assert "Missing argument" in headworks("conform").stderr
+    assert "did you mean silent?" in called("conform", "--explain", "silnt").stderr
+    assert "Missing argument" in called("conform").stderr
 
 
 def test_an_engine_is_tried_on_an_application():
-    done = headworks("conform", "sim", "dstorm:linear", "--patience", "120", "--json", "--", "--style", "worker")
+    done = called("conform", "sim", "dstorm:linear", "--patience", "120", "--json", "--", "--style", "worker")
     rows = {row["rule"]: row for row in json.loads(done.stdout)["rows"]}
     assert done.returncode == 0
     assert rows["node-lost"]["status"] == rows["rollback-of-nothing"]["status"] == "ok"
     assert rows["ended"]["status"] == "skipped"
     assert done.stderr.splitlines()[0] == f"sim: {len(ENGINE_RULES) + 1} steps"
-    nothing = headworks("conform", "sim")
+    nothing = called("conform", "sim")
     assert nothing.returncode == 2
     assert "REQUEST" in nothing.stderr
     rule = ENGINE_RULES[-1]
-    assert json.loads(headworks("conform", "--explain", rule.id, "--json").stdout)["statement"] == rule.statement
-    assert headworks("conform", "sim", "dstorm:linear", "--window", "nan").returncode == 2
+    assert json.loads(called("conform", "--explain", rule.id, "--json").stdout)["statement"] == rule.statement
+    assert called("conform", "sim", "dstorm:linear", "--window", "nan").returncode == 2
 
 
 @pytest.mark.parametrize("wrong", [["nosuch"], ["even", "-o", "x=1"], ["storm", "storm:word-count"]])
 def test_what_there_is_not_is_refused_before_anything_is_said(wrong):
-    done = headworks("conform", *wrong)
+    done = called("conform", *wrong)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
 
 
 @pytest.mark.parametrize("application", [[], ["storm:word-count"]])
 def test_an_engine_that_cannot_be_opened_is_refused_with_the_way_there_is(application):
-    done = headworks("conform", "storm", *application)
+    done = called("conform", "storm", *application)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("headworks: storm asks for its plans by itself and cannot be opened from here: ")
     assert "headworks.testing.EngineContract whose EngineTrial has an `opener`" in done.stderr

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from headworks.cli.main import headworks as command
 from headworks.documents import dumps
 from plugin_folder import install
-from shell import HEADWORKS, headworks
+from shell import HEADWORKS, called, headworks
 from small_requests import component, node, request, topology
 
 BROKEN = """
@@ -77,10 +77,10 @@ def test_levels_above_debug_show_none(broken, ask):
 
 
 def test_a_level_that_is_none_is_wrong_use():
-    done = headworks("plugins", HEADWORKS_LOG="loud")
+    done = called("plugins", HEADWORKS_LOG="loud")
     assert done.returncode == 2
     assert "HEADWORKS_LOG='loud' is no level: debug, info, warning, error" in done.stderr
-    assert headworks("--log-level", "loud", "plugins").returncode == 2
+    assert called("--log-level", "loud", "plugins").returncode == 2
 
 
 def test_a_simulation_says_why_its_rounds_were_held(broken):

@@ -20,13 +20,12 @@ from headworks.documents import dumps
 from headworks.errors import DocumentError, EngineError, OptionError, PluginError
 from patience import PATIENCE
 from plugin_folder import install
-from shell import HEADWORKS
-from shell import headworks as run
+from shell import HEADWORKS, called
 from small_requests import word_count
 
 
 def test_help_names_every_command():
-    done = run("--help")
+    done = called("--help")
     assert done.returncode == 0
     assert all(f"\n  {name} " in done.stdout for name in BUILT_IN)
     assert done.stderr == ""
@@ -54,7 +53,7 @@ print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 
 
 def test_the_version_is_told():
-    assert run("--version").stdout.startswith("headworks, version ")
+    assert called("--version").stdout.startswith("headworks, version ")
 
 
 @pytest.mark.parametrize(
@@ -71,14 +70,14 @@ def test_the_version_is_told():
     ],
 )
 def test_who_writes_the_one_o_for_the_other_is_told(words, says):
-    done = run(*words)
+    done = called(*words)
     assert done.returncode == 2
     assert says in done.stderr
 
 
 @pytest.mark.parametrize("words", [["nonsense"], ["--nonsense"], ["plan"], ["plan", "--nonsense", "x"]])
 def test_wrong_use_is_exit_code_2_and_a_message(words):
-    done = run(*words)
+    done = called(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr
 

@@ -16,6 +16,7 @@ from headworks.model import Plan
 from headworks.plugins.host import PluginHost
 from memory_engine import Judge
 from plugin_folder import install
+from shell import called
 from shell import headworks as run
 from small_requests import component, node, request, topology, word_count
 
@@ -47,13 +48,13 @@ def test_the_plan_is_written_where_it_was_asked(place, tmp_path):
 
 
 def test_a_request_may_come_from_stdin():
-    done = run("plan", "-", "-s", "even", "--json", stdin=dumps(word_count()))
+    done = called("plan", "-", "-s", "even", "--json", stdin=dumps(word_count()))
     assert done.returncode == 0
     assert loads(done.stdout, Plan).provenance.scheduler == "even"
 
 
 def test_a_plan_that_starves_on_purpose_is_exit_code_0_and_says_whom():
-    done = run("plan", "dps:use-case-1-on", "-s", "dps")
+    done = called("plan", "dps:use-case-1-on", "-s", "dps")
     assert done.returncode == 0
     assert "starves ArchivalTP1, ArchivalTP2" in done.stdout
     assert "starves: ArchivalTP1 gets none of 16 nodes" in done.stderr
@@ -61,7 +62,7 @@ def test_a_plan_that_starves_on_purpose_is_exit_code_0_and_says_whom():
 
 def test_an_infeasible_plan_is_exit_code_1_with_its_reasons_on_stderr():
     asked = request([node("a", 10.0)], [topology("t", component("c"))])
-    done = run("plan", "-", "-s", "resource-aware", "--json", stdin=dumps(asked))
+    done = called("plan", "-", "-s", "resource-aware", "--json", stdin=dumps(asked))
     assert done.returncode == 1
     assert json.loads(done.stdout)["status"] == "infeasible"
     assert "infeasible: t/c/0 needs 50 cpu" in done.stderr
@@ -104,7 +105,7 @@ def test_a_mistake_is_a_message_on_stderr_and_an_exit_code(place, words, code, m
 
 @pytest.mark.parametrize("text", ["", "{", '{"seed": NaN}', '{"seeds": 1}', "[" * 100_000])
 def test_a_bad_document_is_exit_code_2(text):
-    done = run("plan", "-", stdin=text)
+    done = called("plan", "-", stdin=text)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("headworks: ")
 
@@ -112,23 +113,23 @@ def test_a_bad_document_is_exit_code_2(text):
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
 def test_a_file_without_permission_is_a_message(place):
     place.chmod(0)
-    assert run("plan", place).returncode == 2
+    assert called("plan", place).returncode == 2
 
 
 @pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}])
 def test_no_colour_is_in_what_is_piped(place, more):
-    assert "\x1b" not in run("plan", place, "-s", "even", **more).stdout
+    assert "\x1b" not in called("plan", place, "-s", "even", **more).stdout
 
 
 @pytest.mark.parametrize("name", ["", "1"])
 def test_a_terminal_gets_colours_unless_it_wants_none(name):
-    done = run("doctor", FORCE_COLOR="1", NO_COLOR=name)
+    done = called("doctor", FORCE_COLOR="1", NO_COLOR=name)
     assert ("\x1b[32m" in done.stdout) == (not name)
 
 
 def test_ids_are_shown_as_they_are_not_as_markup():
     asked = request([node("[red]a[/]")], [topology("t", component("[bold]c[/bold]"))])
-    done = run("plan", "-", "-s", "even", stdin=dumps(asked))
+    done = called("plan", "-", "-s", "even", stdin=dumps(asked))
     assert "[red]a[/]" in done.stdout
     assert "[bold]c[/bold]" in done.stdout
 
