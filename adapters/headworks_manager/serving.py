@@ -76,12 +76,12 @@ def serve(
 ) -> None:
     """Serve triggers and priorities over HTTP, and take triggers from Kafka, until Ctrl-C."""
     # These cost some 0.1 s, which the list of commands does not need.
-    from headworks.control.outbox import Outbox
+    from headworks.control.background import BackgroundQueue
     from headworks_manager.opening import Stores
 
     stores = Stores()
     stores.get(database)  # one that is out of reach is said now
-    with Outbox("headworks-screen", waiting=SHOWN) as screen:
+    with BackgroundQueue("headworks-screen", waiting=SHOWN) as screen:
 
         def tell(done: Mapping[str, Any]) -> None:
             screen.put(lambda: click.echo(json.dumps(done)) if as_json else say(_sentence(done)))

@@ -12,7 +12,7 @@ import click
 from platformdirs import user_cache_path
 
 from headworks.cli.output import emit, json_option, say, table
-from headworks.cli.parameters import FiniteRange, Place
+from headworks.cli.parameters import FiniteRange, PathOrUrl
 from headworks.errors import EngineError
 from headworks.samples.remote.folder import is_url
 
@@ -83,13 +83,13 @@ def pipeline() -> None:
 
 
 @pipeline.command("run")
-@click.argument("samples", type=Place(exists=True))
+@click.argument("samples", type=PathOrUrl(exists=True))
 @click.option(
     "-O",
     "--output",
     default="headworks-pipeline",
     show_default=True,
-    type=Place(exists=False),
+    type=PathOrUrl(exists=False),
     help="Folder of tables and documents, or a URL such as s3://BUCKET/PREFIX.",
 )
 @click.option(

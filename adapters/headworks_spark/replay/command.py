@@ -10,7 +10,7 @@ import click
 
 from headworks.cli.installed import plugins
 from headworks.cli.output import emit, json_option, say, table
-from headworks.cli.parameters import Place
+from headworks.cli.parameters import PathOrUrl
 from headworks.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ SCHEDULERS = ("resource-aware", "dstorm")
 
 
 @click.command("spark-eventlog")
-@click.argument("log", type=Place(exists=True, files=True))
+@click.argument("log", type=PathOrUrl(exists=True, files=True))
 @click.option("--query", help="Name or id of a query; by default the one with most task time.")
 @click.option("--executors", multiple=True, type=click.IntRange(min=1), help="A number to compute, repeatable.")
 @click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler to ask, repeatable.")

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from headworks.cli.rounds import Screen
+    from headworks.control.background import BackgroundQueue
     from headworks.control.journal import Journal
-    from headworks.control.outbox import Outbox
     from headworks.control.round import Round
     from headworks_storm.nimbus.rounds import RoundDecision
     from headworks_storm.nimbus.snapshot import Snapshot
@@ -27,19 +27,19 @@ class Records:
         count: Reads what the service counts beside the rounds.
     """
 
-    def __init__(self, journal: Journal, outbox: Outbox, screen: Screen) -> None:
+    def __init__(self, journal: Journal, background: BackgroundQueue, screen: Screen) -> None:
         """Take the sinks.
 
         Args:
-            journal: Is written to by the outbox alone.
-            outbox: The journal's queue.
+            journal: Is written to by the background queue alone.
+            background: The journal's queue.
             screen: Shows rounds, and says what is wrong with the journal.
         """
         # numpy and cattrs cost 0.2 s, which the list of commands does not need.
-        from headworks.control.outbox import QueuedJournal
+        from headworks.control.background import QueuedJournal
         from headworks.control.round import Counts
 
-        self.journal = QueuedJournal(journal, outbox, screen.say)
+        self.journal = QueuedJournal(journal, background, screen.say)
         self.count: Callable[[], Mapping[str, int]] = dict
         self._screen = screen
         self._answers = Counts(self.counts)

@@ -144,11 +144,11 @@ def _serve(
 ) -> int:
     """Serve and run the loop until there were enough rounds or a signal comes; the number of bad rounds."""
     # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
+    from headworks.control.background import BackgroundQueue
     from headworks.control.loop import Loop
-    from headworks.control.outbox import Outbox
     from headworks_storm.service import serve
 
-    with Outbox("headworks-screen") as shown, Outbox("headworks-journal") as written:
+    with BackgroundQueue("headworks-screen") as shown, BackgroundQueue("headworks-journal") as written:
         records = Records(journal, written, Screen(shown, as_json=as_json))
         with (
             records.logging(),

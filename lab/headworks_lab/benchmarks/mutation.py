@@ -48,7 +48,7 @@ UNSEEN = 33
 """Exit code of mutants that no test reaches in the process of the tests."""
 ELSEWHERE = {
     "headworks.plugins.worker.": ("__main__.", "tests/sdk/plugins/test_isolation.py"),
-    "headworks.plugins.prints.": ("headworks.plugins.prints.", "tests/sdk/cli/test_streams.py"),
+    "headworks.plugins.own_process.": ("headworks.plugins.own_process.", "tests/sdk/cli/test_streams.py"),
 }
 """Modules that run in processes which tests start, where mutmut does not see them, their names there, and the tests."""
 KILLED = {1, 3, 24, -24, 36, 152, 255, -9, -11}

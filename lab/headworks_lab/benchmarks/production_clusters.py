@@ -28,7 +28,7 @@ from headworks import PluginHost
 from headworks.api import limited
 from headworks.cli.output import console, table
 from headworks.model import Cluster, FrozenMap, Node, Request, Resources, Slot, Status, Task
-from headworks.plugins.cycles import collect_seldom
+from headworks.plugins.own_process import collect_seldom
 from headworks.problem import Problem
 from headworks.problem.plan.score import score
 from headworks_local.maven import resolve

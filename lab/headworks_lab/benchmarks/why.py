@@ -19,8 +19,8 @@ import attrs
 
 from headworks.documents import read
 from headworks.model import Request
-from headworks.plugins.cycles import collect_seldom
 from headworks.plugins.host import PluginHost
+from headworks.plugins.own_process import collect_seldom
 from headworks.problem.plan.why import explain
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import click
 from headworks.cli.logs import LEVELS, show_logs
 from headworks.errors import DocumentError, HeadworksError, known_names
 from headworks.interrupts import arrived, handled
-from headworks.plugins.cycles import collect_seldom
-from headworks.plugins.prints import claim_stdout
+from headworks.plugins.own_process import claim_stdout, collect_seldom
 
 BUILT_IN = {
     "compare": "headworks.cli.commands.compare",
@@ -139,10 +138,10 @@ def headworks(context: click.Context, /, *, verbose: int, log_level: str | None,
     show_logs(named, tracebacks=traceback)
     if (file := find_file(_here())) is not None:
         # What reads files costs 0.1 s, and most folders have none.
-        from headworks.cli.settings import take
+        from headworks.cli.settings import take_defaults
 
         LOG.info("options are those of %s", file)
-        take(context, file, context.meta[WORDS])
+        take_defaults(context, file, context.meta[WORDS])
 
 
 def _here() -> Path:

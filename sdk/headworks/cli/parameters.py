@@ -43,7 +43,7 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-class Place(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 only
+class PathOrUrl(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 only
     """A path of this machine, or a folder or file on others by its URL.
 
     Args:

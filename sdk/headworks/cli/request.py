@@ -30,7 +30,7 @@ def limit_settings(*names: str) -> tuple[Setting, ...]:
     return tuple(attrs.evolve(each, default=None) for each in settings_of(Limits) if not names or each.name in names)
 
 
-def pairs(context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+def parse_options(context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
     """Read `name=value` options, on top of those of the command's file.
 
     Args:
@@ -50,7 +50,13 @@ def pairs(context: click.Context, _parameter: click.Parameter, values: tuple[str
 
 
 option_option = click.option(
-    "-o", "--option", "options", multiple=True, metavar="NAME=VALUE", callback=pairs, help="Set a scheduler's option."
+    "-o",
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=parse_options,
+    help="Set a scheduler's option.",
 )
 scheduler_names = plugin_names("headworks_schedule")
 scheduler_option = click.option(

@@ -23,9 +23,9 @@ from headworks.interrupts import check
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from headworks.control.background import BackgroundQueue
     from headworks.control.journal import Journal
     from headworks.control.loop import Loop
-    from headworks.control.outbox import Outbox
     from headworks.control.round import Round
 
 
@@ -130,33 +130,33 @@ def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
 
 
 class Screen:
-    """Writes to stdout and stderr by an outbox, whose thread alone stands where a pipe is full.
+    """Writes to stdout and stderr by a background queue, whose thread alone stands where a pipe is full.
 
     Attributes:
         lost: Rounds and messages that were not shown: the queue was full, nobody reads any more, or they failed.
     """
 
-    def __init__(self, outbox: Outbox, *, as_json: bool) -> None:
+    def __init__(self, background: BackgroundQueue, *, as_json: bool) -> None:
         """Take the way there.
 
         Args:
             as_json: Show rounds as JSON.
         """
-        self._outbox, self._as_json = outbox, as_json
+        self._background, self._as_json = background, as_json
         self._unread = self._told = 0
 
     @property
     def lost(self) -> int:
         """Rounds and messages that were not shown."""
-        return self._unread + self._outbox.lost
+        return self._unread + self._background.lost
 
     def show(self, done: Round) -> None:
         """Show a round when its turn comes."""
-        self._outbox.put(lambda: self._write(*round_text(done, as_json=self._as_json)))
+        self._background.put(lambda: self._write(*round_text(done, as_json=self._as_json)))
 
     def say(self, message: str) -> None:
         """Say something on stderr when its turn comes."""
-        self._outbox.put(lambda: self._write(f"{message}\n", ""))
+        self._background.put(lambda: self._write(f"{message}\n", ""))
 
     def _write(self, message: str, data: str) -> None:
         if self.lost > self._told:

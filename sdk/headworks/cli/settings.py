@@ -28,7 +28,7 @@ NO_KEYS = ("config", "help", "version")
 """Options of which a file says nothing."""
 
 
-def take(root: click.Context, path: Path, words: Sequence[str]) -> None:
+def take_defaults(root: click.Context, path: Path, words: Sequence[str]) -> None:
     """Take the values of the file that was found as defaults; one that is broken stops neither help nor `doctor`.
 
     Raises:

@@ -51,7 +51,7 @@ class Replayed:
 
 
 @attrs.frozen(kw_only=True)
-class Other:
+class OtherPlan:
     """The plan of another scheduler for a recorded request.
 
     Attributes:
@@ -109,9 +109,9 @@ def replay(decision: Decision, host: PluginHost) -> Replayed:
     return attrs.evolve(found, verdict="differs" if differences else "same", differences=differences)
 
 
-def plan_otherwise(
+def plan_with_other(
     decision: Decision, request: Request, scheduler: str, host: PluginHost, options: Mapping[str, Any] | None = None
-) -> Other:
+) -> OtherPlan:
     """Plan a recorded request with another scheduler.
 
     Raises:
@@ -121,7 +121,7 @@ def plan_otherwise(
     recorded, other = decision.round.plan, host.schedule(scheduler, request, options)
     elsewhere = len(_moved(recorded, other)) if recorded else len(other.assignment)
     number = decision.round.number
-    return Other(record=decision.record, number=number, recorded=recorded, other=other, elsewhere=elsewhere)
+    return OtherPlan(record=decision.record, number=number, recorded=recorded, other=other, elsewhere=elsewhere)
 
 
 def _differences(before: Plan, again: Plan) -> Iterator[str]:

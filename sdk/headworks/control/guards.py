@@ -333,7 +333,7 @@ def judged(guards: Guards, memory: Memory, *, number: int) -> Memory:
     return attrs.evolve(memory, trial=None, failures=0, repeated=Repeated()) if due else memory
 
 
-def asked_again(request: Request, guards: Guards, memory: Memory) -> list[int]:
+def tasks_to_reassert(request: Request, guards: Guards, memory: Memory) -> list[int]:
     """Node of each task when what was asked before is asked again; empty if there is nothing to insist on.
 
     Tasks whose node is gone, and tasks that are new, stay where they run; while one of them runs nowhere it is the

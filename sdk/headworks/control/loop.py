@@ -20,12 +20,12 @@ from headworks.control.draining import Draining
 from headworks.control.guards import (
     Guards,
     Memory,
-    asked_again,
     given_up_reason,
     interval_reason,
     judged,
     regret_reason,
     remember,
+    tasks_to_reassert,
     wait_reason,
 )
 from headworks.control.journal import NoJournal
@@ -256,7 +256,7 @@ class Loop:
         if why := regret_reason(request, guards, self._memory, number=self._number):
             return self._take_back(request, why)
         self._memory = judged(guards, self._memory, number=self._number)
-        node_of = asked_again(request, guards, self._memory)
+        node_of = tasks_to_reassert(request, guards, self._memory)
         if not node_of:
             return None
         plan = Problem.of(request).plan(node_of, "asked again: tasks were not where they had been asked")

@@ -14,7 +14,7 @@ from headworks.model import Intake, Observation, Receipt
 from headworks.model.evidence import Claim, Evidence
 from headworks.plugins.deadline import Overdue
 from headworks.plugins.failure import failure, keep_traceback
-from headworks.plugins.prints import printing_to_stderr
+from headworks.plugins.own_process import printing_to_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ from headworks.hooks import GROUP, HOOKSPEC_VERSION, ROUNDS, SPECS, Description,
 from headworks.interrupts import meant
 from headworks.plugins.deadline import LOADING, Overdue, in_time
 from headworks.plugins.failure import failure, keep_traceback
-from headworks.plugins.prints import printing_to_stderr
+from headworks.plugins.own_process import printing_to_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping

@@ -16,10 +16,10 @@ from headworks.documents.strict_json import parse
 from headworks.interrupts import Terminated, answered
 from headworks.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
 from headworks.model.scaling import rescaled
-from headworks.plugins.answer import Answer, no_plan
 from headworks.plugins.deadline import LOST
 from headworks.plugins.failure import failure, keep_traceback
-from headworks.plugins.prints import native_to_stderr
+from headworks.plugins.own_process import native_to_stderr
+from headworks.plugins.processes import Answer, no_plan
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
 from headworks.problem.plan.score import score

@@ -15,12 +15,11 @@ import attrs
 
 from headworks.documents import unstructure
 from headworks.errors import HeadworksError
-from headworks.plugins.answer import no_plan
-from headworks.plugins.cycles import collect_seldom
 from headworks.plugins.deadline import abandoned
 from headworks.plugins.failure import LOG
 from headworks.plugins.host import PluginHost
-from headworks.plugins.processes import PREPARED, WRITTEN, as_line
+from headworks.plugins.own_process import collect_seldom
+from headworks.plugins.processes import PREPARED, WRITTEN, as_line, no_plan
 from headworks.plugins.sandbox import SchedulerCall, attempt, faults
 from headworks.toolbox.cancel import Cancellation
 

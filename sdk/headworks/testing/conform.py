@@ -9,9 +9,9 @@ import attrs
 
 from headworks.model import Request
 from headworks.plugins.host import PluginHost
+from headworks.testing.caching import CachingHost
 from headworks.testing.instances.cases import Cases, make_cases
 from headworks.testing.instances.shrink import shrink, weight
-from headworks.testing.memory import RememberingHost
 from headworks.testing.rule import SkipRule
 from headworks.testing.rules import RULES
 
@@ -78,7 +78,7 @@ def conform(
         OptionError: An option is unknown or does not fit.
     """
     cases, rows, hangs = make_cases(seed), [], False
-    host = RememberingHost(host or PluginHost.load(), cases, options)
+    host = CachingHost(host or PluginHost.load(), cases, options)
     host.options(name, options)
     for rule in RULES:
         tell(rule.id)

@@ -64,10 +64,10 @@ class SchedulerContract:
         self,
         host: PluginHost,
         scheduler_options: Mapping[str, Any] | None,
-        headworks_remembering: Callable[..., PluginHost],
+        headworks_caching_host: Callable[..., PluginHost],
     ) -> PluginHost:
         """The host, which asks with the options, and once for each of the seeded requests."""
-        return headworks_remembering(host, **(scheduler_options or {}))
+        return headworks_caching_host(host, **(scheduler_options or {}))
 
     @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
     def test_rule(self, rule: Rule, asked: PluginHost, scheduler_name: str, headworks_cases: Cases) -> None:

@@ -33,9 +33,9 @@ def headworks_cases() -> Cases:
 
 
 @pytest.fixture(scope="session")
-def headworks_remembering(headworks_cases: Cases) -> Callable[..., PluginHost]:
+def headworks_caching_host(headworks_cases: Cases) -> Callable[..., PluginHost]:
     """The twin of a host that asks a scheduler, with the options given, once for each of the seeded requests."""
     # pytest loads this module in every project: numpy and the core cost 0.2 s.
-    from headworks.testing.memory import RememberingHost
+    from headworks.testing.caching import CachingHost
 
-    return functools.cache(lambda host, **options: RememberingHost(host, headworks_cases, options or None))
+    return functools.cache(lambda host, **options: CachingHost(host, headworks_cases, options or None))

@@ -16,11 +16,11 @@ from headworks.documents import dumps, loads
 from headworks.errors import OptionError
 from headworks.model import FrozenMap, Limits, MoveKind, Plan, Status
 from headworks.model.scaling import rescaled
-from headworks.plugins.prints import native_heard
+from headworks.plugins.own_process import native_heard
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import throughput
 from headworks.testing.capabilities import CAPABILITIES
-from headworks.testing.instances.variants import doubled, moved, renamed, roomier, shuffled
+from headworks.testing.instances.variants import doubled, moved, renamed, shuffled, with_extra_node
 from headworks.testing.reference import broken_constraints, placeable
 from headworks.testing.replay import replay
 from headworks.testing.rule import SkipRule, Violation, cut_off, held, rule, whole_rule
@@ -226,7 +226,7 @@ def monotone(host: PluginHost, name: str, request: Request) -> str:
     """
     if host.schedule(name, request).status is not Status.OK:
         return ""
-    more = host.schedule(name, roomier(request))
+    more = host.schedule(name, with_extra_node(request))
     return f"{name} fails once there is a node more: {more.reasons[0].message}" if more.status is not Status.OK else ""
 
 

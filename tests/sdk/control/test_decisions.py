@@ -3,7 +3,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headworks.control.decisions import Decision, plan_otherwise, read_decisions, replay
+from headworks.control.decisions import Decision, plan_with_other, read_decisions, replay
 from headworks.control.journal import FileJournal, read_journal
 from headworks.control.loop import Control, Loop
 from headworks.control.round import Round
@@ -86,13 +86,13 @@ def test_decisions_that_cannot_be_made_again_say_why(journal):
 def test_another_scheduler_plans_what_was_recorded(journal):
     made = decision(journal)
     there = host(0, 1).with_plugin("other", Judge([1, 1]))
-    found = plan_otherwise(made, made.round.request, "other", there)
+    found = plan_with_other(made, made.round.request, "other", there)
     assert (found.recorded, found.elsewhere) == (made.round.plan, 1)
     assert {slot.node for slot in found.other.assignment.values()} == {"b"}
     without = attrs.evolve(made, round=attrs.evolve(made.round, plan=None))
-    assert plan_otherwise(without, made.round.request, "other", there).elsewhere == 2
+    assert plan_with_other(without, made.round.request, "other", there).elsewhere == 2
     with pytest.raises(PluginError, match="nobody"):
-        plan_otherwise(made, made.round.request, "nobody", there)
+        plan_with_other(made, made.round.request, "nobody", there)
 
 
 def test_records_are_chosen_by_their_place_and_bad_ones_named_by_it(journal):

@@ -8,11 +8,11 @@ from headworks.control.guards import (
     Memory,
     Repeated,
     Trial,
-    asked_again,
     gain,
     measure,
     regret_reason,
     remember,
+    tasks_to_reassert,
     wait_reason,
 )
 from headworks.control.loop import Control, Loop
@@ -399,16 +399,16 @@ def test_a_task_that_runs_nowhere_is_not_astray():
     seen = machine(running=("a", "b")).seen
     made = attrs.evolve(request([node("a"), node("b")], seen.topologies, {}), assignment={"t/c/0": at("a")})
     memory = Memory(asked=seen.assignment)
-    assert asked_again(made, Guards(), memory) == []
+    assert tasks_to_reassert(made, Guards(), memory) == []
     astray = attrs.evolve(made, assignment={"t/c/0": at("b")})
-    assert asked_again(astray, Guards(), memory) == [0, 1]
+    assert tasks_to_reassert(astray, Guards(), memory) == [0, 1]
 
 
 def test_a_place_on_a_node_that_is_gone_is_not_insisted_on():
     seen = machine(running=("a", "a")).seen
     made = attrs.evolve(request([node("a")], seen.topologies, {}), assignment=seen.assignment)
     memory = Memory(asked=FrozenMap({"t/c/0": at("a"), "t/c/1": at("b")}))
-    assert asked_again(made, Guards(), memory) == []
+    assert tasks_to_reassert(made, Guards(), memory) == []
 
 
 def test_tasks_that_cannot_go_back_are_planned_for_anew():

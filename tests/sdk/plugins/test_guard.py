@@ -22,7 +22,7 @@ from headworks.model import Plan
 from headworks.plugins.failure import author_line, failure
 from headworks.plugins.guard import MANY, ONE
 from headworks.plugins.host import PluginHost
-from headworks.plugins.prints import printing_to_stderr
+from headworks.plugins.own_process import printing_to_stderr
 from memory_engine import Engine, Judge
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from headworks.documents import dumps
 from headworks.model import ENDED_EARLY, Limits, Status
-from headworks.plugins.cycles import THRESHOLDS
 from headworks.plugins.host import PluginHost
 from headworks.plugins.isolation import isolated
+from headworks.plugins.own_process import THRESHOLDS
 from headworks.plugins.processes import SchedulerProcesses
 from patience import PATIENCE
 from plugin_folder import install

@@ -19,7 +19,7 @@ from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.testing import FirstFit, clusters, make_cases, requests, topologies
 from headworks.testing.instances.build import SMALL, Size
-from headworks.testing.instances.variants import doubled, moved, renamed, roomier, shuffled
+from headworks.testing.instances.variants import doubled, moved, renamed, shuffled, with_extra_node
 from headworks.testing.reference import placeable
 
 
@@ -81,7 +81,7 @@ def test_variants_say_the_same(request, seed):
     other = renamed(request, lambda node: f"x{node}")
     assert other.assignment == moved(request.assignment, lambda node: f"x{node}")
     assert (Problem.of(other).current == once.current).all()
-    assert Problem.of(roomier(request)).m == once.m + 1
+    assert Problem.of(with_extra_node(request)).m == once.m + 1
 
 
 @given(request=requests(Size(nodes=2, topologies=2, components=2, parallelism=1), fresh=True))

@@ -14,7 +14,7 @@ from headworks.cli.request import exit_code, option_option
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from headworks.control.decisions import Decision, Other
+    from headworks.control.decisions import Decision, OtherPlan
     from headworks.model import Plan
 
 file_argument = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -105,13 +105,13 @@ def diff(
 ) -> None:
     """Plan every recorded request of FILE with another scheduler, beside the plan of the journal."""
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headworks.control.decisions import plan_otherwise
+    from headworks.control.decisions import plan_with_other
     from headworks.documents import unstructure
 
     host = plugins(context)
     host.options(scheduler, options)
     found = [
-        plan_otherwise(each, each.round.request, scheduler, host, options)
+        plan_with_other(each, each.round.request, scheduler, host, options)
         for each in _decisions(file, records)
         if each.round.request is not None
     ]
@@ -132,7 +132,7 @@ def _figures(plan: Plan | None) -> tuple[str, ...]:
     return plan.label, percent(scores.share), str(scores.nodes_used), percent(scores.utilisation), str(scores.moves)
 
 
-def _compared(each: Other, scheduler: str) -> Iterator[tuple[object, ...]]:
+def _compared(each: OtherPlan, scheduler: str) -> Iterator[tuple[object, ...]]:
     name = each.recorded.provenance.scheduler or "the loop" if each.recorded else "no plan"
     yield (each.record, each.number, name, *_figures(each.recorded), "")
     yield ("", "", scheduler, *_figures(each.other), each.elsewhere)

@@ -9,7 +9,7 @@ import attrs
 
 from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
 from headworks.testing.instances.build import SMALL, SeededDice, Size, build_request, constrained
-from headworks.testing.instances.edge_cases import odd_requests
+from headworks.testing.instances.edge_cases import edge_cases
 
 COUNT = 40
 """Requests of each kind."""
@@ -38,9 +38,7 @@ def make_cases(seed: int = 0, count: int = COUNT) -> Cases:
     bound = SeededDice(random.Random(f"constraints {seed}"))
     mixed += [constrained(bound, build_request(bound)) for _ in range(count)]
     small = [build_request(dice, SMALL, fresh=True) for _ in range(count)]
-    return Cases(
-        mixed=(*corners(), *odd_requests(), *mixed, build_request(dice, BIG), chain(50, 20)), small=tuple(small)
-    )
+    return Cases(mixed=(*corners(), *edge_cases(), *mixed, build_request(dice, BIG), chain(50, 20)), small=tuple(small))
 
 
 def corners() -> tuple[Request, ...]:

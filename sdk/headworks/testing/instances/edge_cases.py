@@ -29,7 +29,7 @@ ALONE = Constraint(kind=ConstraintKind.AT_MOST, scope=Scope.WORKER, limit=1)
 ONE = FrozenMap({"t/spout/0": Slot("n0", 6700), "t/bolt/0": Slot("n0", 6700)})
 
 
-def odd_requests() -> tuple[Request, ...]:
+def edge_cases() -> tuple[Request, ...]:
     """Nodes without slots, pinned tasks, move limits that bind, measurements that differ, profiles at their edges,
     numbers of tasks that cannot be.
     """

@@ -120,7 +120,7 @@ def moved(assignment: FrozenMap[str, Slot], rename: Callable[[str], str]) -> Fro
     return FrozenMap({task: Slot(rename(slot.node), slot.port) for task, slot in assignment.items()})
 
 
-def roomier(request: Request) -> Request:
+def with_extra_node(request: Request) -> Request:
     """The request and one more node, as large as the largest in every resource, with a slot for every topology."""
     capacity: dict[str, float] = {}
     for node in request.cluster.nodes:

@@ -7,7 +7,7 @@ import threading
 import time
 
 from headworks.cli.rounds import Screen, ScreenHandler
-from headworks.control.outbox import Outbox, QueuedJournal
+from headworks.control.background import BackgroundQueue, QueuedJournal
 from headworks.errors import DocumentError
 from patience import PATIENCE
 
@@ -31,8 +31,8 @@ class Disk:
 
 def test_records_are_written_in_order_and_all_of_them_by_the_end():
     disk = Disk()
-    with Outbox("test") as outbox:
-        journal = QueuedJournal(disk, outbox, print)
+    with BackgroundQueue("test") as background:
+        journal = QueuedJournal(disk, background, print)
         for number in range(20):
             journal.append({"number": number})
     assert disk.records == list(range(20))
@@ -41,8 +41,8 @@ def test_records_are_written_in_order_and_all_of_them_by_the_end():
 
 def test_a_full_disk_is_said_once_counted_and_over_when_there_is_room():
     disk, said = Disk(), []
-    with Outbox("test") as outbox:
-        journal = QueuedJournal(disk, outbox, said.append)
+    with BackgroundQueue("test") as background:
+        journal = QueuedJournal(disk, background, said.append)
         disk.full = True
         for number in range(3):
             journal.append({"number": number})
@@ -60,8 +60,8 @@ def test_a_disk_that_hangs_keeps_nobody_waiting_and_takes_no_more_memory_than_it
     disk, said = Disk(), []
     disk.goes_on.clear()
     began = time.monotonic()
-    with Outbox("test", waiting=4) as outbox:
-        journal = QueuedJournal(disk, outbox, said.append)
+    with BackgroundQueue("test", waiting=4) as background:
+        journal = QueuedJournal(disk, background, said.append)
         for number in range(50):
             journal.append({"number": number})
         assert time.monotonic() - began < SOON
@@ -74,13 +74,13 @@ def test_a_disk_that_hangs_keeps_nobody_waiting_and_takes_no_more_memory_than_it
 
 def test_a_record_that_cannot_be_made_is_counted_and_logged_and_the_next_ones_are_written(caplog):
     disk = Disk()
-    with Outbox("test") as outbox:
-        journal = QueuedJournal(disk, outbox, print)
+    with BackgroundQueue("test") as background:
+        journal = QueuedJournal(disk, background, print)
         for number in range(6):
             journal.append_made(lambda number=number: {"number": number} if number in (0, 3) else {}["number"])
         wait_for(lambda: journal.lost == 4)
     assert disk.records == [0, 3]
-    assert outbox.failed == 4
+    assert background.failed == 4
     assert [each.message for each in caplog.records] == ["test could not do an entry, and goes on"] * 2
 
 
@@ -90,14 +90,14 @@ def test_a_screen_that_fails_and_shows_its_own_log_does_not_go_on_for_ever(monke
 
     monkeypatch.setattr("headworks.cli.rounds._put", broken)
     logger, done = logging.getLogger("headworks"), threading.Event()
-    with Outbox("test") as outbox:
-        screen = Screen(outbox, as_json=False)
+    with BackgroundQueue("test") as background:
+        screen = Screen(background, as_json=False)
         logger.addHandler(handler := ScreenHandler(screen))
         try:
             screen.say("a word")
-            wait_for(lambda: outbox.failed == 2)  # the word, and the log of it
+            wait_for(lambda: background.failed == 2)  # the word, and the log of it
             time.sleep(0.1)
-            outbox.put(done.set)
+            background.put(done.set)
             assert done.wait(PATIENCE)
         finally:
             logger.removeHandler(handler)

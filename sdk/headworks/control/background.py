@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from headworks.control.journal import Journal
 
-LOG = logging.getLogger("headworks.control.outbox")
+LOG = logging.getLogger("headworks.control.background")
 WAITING = 64
 """Entries that wait at most. One of a large cluster is megabytes."""
 PATIENCE = 2.0
 """Seconds that the end of a process waits for what is left."""
 
 
-class Outbox:
+class BackgroundQueue:
     """Does one thing after the other on a thread of its own, in a `with` block; any thread may put things in.
 
     Attributes:
@@ -85,7 +85,7 @@ class Outbox:
 
 
 class QueuedJournal:
-    """Journal that an outbox writes to; what cannot be written is counted and said, and whoever appends goes on.
+    """Journal that a background queue writes to; what cannot be written is counted and said.
 
     Attributes:
         journal: The sink.
@@ -93,20 +93,20 @@ class QueuedJournal:
         trouble: What is wrong, "" where the last record was written.
     """
 
-    def __init__(self, journal: Journal, outbox: Outbox, say: Callable[[str], None]) -> None:
+    def __init__(self, journal: Journal, background: BackgroundQueue, say: Callable[[str], None]) -> None:
         """Take the sink and the way there.
 
         Args:
             say: Is told when records begin to be lost and when they are written again; does not block.
         """
-        self.journal, self._outbox, self._say = journal, outbox, say
+        self.journal, self._background, self._say = journal, background, say
         self._failed = 0
         self.trouble = ""
 
     @property
     def lost(self) -> int:
         """Records that are not in the journal."""
-        return self._failed + self._outbox.lost
+        return self._failed + self._background.lost
 
     @property
     def status(self) -> str:
@@ -120,10 +120,10 @@ class QueuedJournal:
         self.append_made(lambda: record)
 
     def append_made(self, make: Callable[[], Mapping[str, Any]]) -> None:
-        """Record one round, whose record is made on the thread of the outbox."""
-        before = self._outbox.dropped
-        self._outbox.put(lambda: self._write(make))
-        if self._outbox.dropped > before and not self.trouble:
+        """Record one round, whose record is made on the thread of the background queue."""
+        before = self._background.dropped
+        self._background.put(lambda: self._write(make))
+        if self._background.dropped > before and not self.trouble:
             self.trouble = "the journal is written too slowly"
             self._say(self.status)
 

@@ -8,7 +8,7 @@ import pytest
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.testing import FirstFit, make_cases
-from headworks.testing.memory import RememberingHost
+from headworks.testing.caching import CachingHost
 from zoo import Scheduler
 
 
@@ -29,7 +29,7 @@ def host(asked):
 
 def test_each_case_is_asked_once_by_each_scheduler(host, asked):
     cases = make_cases(0, 2)
-    twin = RememberingHost(host, cases)
+    twin = CachingHost(host, cases)
     for request in (*cases.mixed, *cases.small) * 2:
         assert twin.schedule("one", request) == host.schedule("one", request)
     count = len(cases.mixed) + len(cases.small)
@@ -40,7 +40,7 @@ def test_each_case_is_asked_once_by_each_scheduler(host, asked):
 
 def test_an_equal_request_and_other_options_are_asked_anew(host, asked):
     cases = make_cases(0, 1)
-    (case,), twin = cases.small, RememberingHost(host, cases)
+    (case,), twin = cases.small, CachingHost(host, cases)
     for request in (case, attrs.evolve(case), attrs.evolve(case)):
         twin.schedule("one", request)
     twin.schedule("one", case, host.options("one"))

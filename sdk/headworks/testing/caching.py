@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headworks.toolbox.cancel import Cancellation
 
 
-class RememberingHost(PluginHost):
+class CachingHost(PluginHost):
     """A host that asks a scheduler once for each of the cases, and anew for any other request, an equal one too."""
 
     def __init__(self, host: PluginHost, cases: Cases, options: Mapping[str, Any] | None = None) -> None:

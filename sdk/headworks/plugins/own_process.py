@@ -1,8 +1,9 @@
-"""Standard output kept for data: what a thread prints while it runs a plugin's code goes to standard error."""
+"""A process that is a program of Headworks's own: standard output kept for data, and few searches for cycles."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import tempfile
@@ -136,3 +137,13 @@ def _end(divided: _Divided, thread: int) -> None:
     # Who has put another stream in its place meanwhile keeps that one.
     if not divided.diverted and sys.stdout is divided:
         sys.stdout = divided.stdout
+
+
+THRESHOLDS = 50_000, 5, 1
+"""Objects more than before at which young ones are searched, and after how many searches those that outlived them.
+Python's own are 700, 10, 10."""
+
+
+def collect_seldom() -> None:
+    """Set it for this process, which is a program of Headworks's own: a library leaves its host's settings alone."""
+    gc.set_threshold(*THRESHOLDS)
