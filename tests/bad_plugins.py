@@ -5,8 +5,7 @@ from __future__ import annotations
 from headworks import hooks
 from headworks.hooks import Description, hookimpl
 from headworks.model import Observation, Plan, Receipt
-from headworks.plugins.bench import bench_of
-from headworks.plugins.collect import documents_of, measured_claims_of, needs_of
+from headworks.plugins.collect import documents_of, needs_of
 from memory_engine import Machine
 from small_requests import component, node, request, topology
 
@@ -18,13 +17,10 @@ HOOKS = {
     "headworks_rollback": lambda host: host.rollback("bad", object(), Receipt()),
     "headworks_scale": lambda host: host.scale("bad", object(), add=1, drain=()),
     "headworks_review": lambda host: host.review(request([node("a")], [topology("t", component("c", 1))]), Plan()),
-    "headworks_evidence": lambda host: host.evidence("bad"),
-    "headworks_measured_claims": lambda host: measured_claims_of(host, "even"),
+    "headworks_workloads": lambda host: host.workloads("bad"),
     "headworks_documents": documents_of,
     "headworks_needs": needs_of,
     "headworks_examine": lambda host: host.examine("bad", None),
-    "headworks_bench": lambda host: bench_of(host, "bad").__enter__(),
-    "headworks_experiment": lambda host: host.experiment("bad", None, "even", seed=1, seconds=1.0),
     "headworks_analyse": lambda host: host.analyse("bad", Observation()),
     "headworks_intake": lambda host: host.call("bad", "headworks_intake", target=object()),
     "headworks_recover": lambda host: host.call("bad", "headworks_recover", steering=None, address=None),

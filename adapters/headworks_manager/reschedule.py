@@ -68,7 +68,7 @@ class Rescheduler:
         self._kept, self._steering, self._clock, self._sleep = kept, steering, clock, sleep
 
     def carry_out(self, change: Change, drain: Drain) -> Receipt:
-        """Carry a change out; see `headworks.hooks.PrioritySpec.headworks_reschedule`.
+        """Carry a change out; see `headworks.hooks.optional.PrioritySpec`.
 
         Args:
             change: The change.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headworks_lab.measure.sizing import TUPLE_BYTES
+from headworks.model.topology import TUPLE_BYTES
 from headworks_sim.layout import Floats, Ints, summed
 from headworks_sim.streams import Current, flow_through, pairs
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, Finding, hookimpl
-from headworks.model.evidence import Evidence
-from headworks_lab.spark.workload.catalogue import workloads
 from headworks_local.java import java_finding
 from headworks_spark.application import open_application
 from headworks_spark.targets import execute, keeps, observe, preflight, rollback, scale
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from headworks.model import Observation, Plan, Receipt, Request
-    from headworks_lab.spark.bench import SparkBench
+    from headworks.model import Observation, Plan, Receipt
     from headworks_spark.targets import Target
 
 PACKAGES = {
@@ -78,34 +75,6 @@ class Spark:
     def headworks_scale(self, target: Target, add: int, drain: Sequence[str]) -> Receipt:
         """See `headworks_spark.targets.scale`."""
         return scale(target, add, drain)
-
-    @hookimpl
-    def headworks_evidence(self) -> Evidence:
-        """Queries to run on a cluster: `headworks sweep --engine spark`."""
-        return Evidence(workloads=workloads())
-
-    @hookimpl
-    def headworks_bench(self) -> AbstractContextManager[SparkBench]:
-        """Make room for clusters on this machine; see `headworks_lab.spark.bench`."""
-        # psutil, numpy and pyarrow cost 0.3 s, which no other hook needs.
-        from headworks_lab.spark.bench import SparkBench
-
-        return SparkBench()
-
-    @hookimpl
-    def headworks_experiment(
-        self, request: Request, scheduler: str, seed: int, seconds: float, bench: SparkBench
-    ) -> Mapping[str, float]:
-        """Run an experiment on a real cluster; see `headworks_lab.spark.bench.SparkBench.run`.
-
-        Args:
-            request: Cluster and topologies.
-            scheduler: Name of the scheduler, `spark` for Spark's own.
-            seed: Seed of the scheduler.
-            seconds: Length of the window.
-            bench: Where the cluster is.
-        """
-        return bench.run(request, scheduler, seed, seconds)
 
 
 spark = Spark()

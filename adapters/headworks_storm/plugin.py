@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import headworks_schemas
 from headworks.errors import EngineError
 from headworks.hooks import Description, Finding, hookimpl
-from headworks.model.evidence import Claim, Evidence
 from headworks_local.java import java_finding
 from headworks_storm.executor import execute, keeps, preflight, rollback
 from headworks_storm.monitor import observe
@@ -16,11 +15,10 @@ from headworks_storm.workload.catalogue import workloads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from headworks.model import Intake, Observation, Plan, Receipt, Request
-    from headworks_lab.storm.bench import StormBench
+    from headworks.model import Intake, Observation, Plan, Receipt
+    from headworks.model.workload import Workload
     from headworks_storm.target import StormTarget
 
 PACKAGES = {
@@ -113,54 +111,9 @@ class Storm:
         return rollback(target, receipt)
 
     @hookimpl
-    def headworks_bench(self) -> AbstractContextManager[StormBench]:
-        """Make room for clusters on this machine; see `headworks_lab.storm.bench`."""
-        # psutil and the service cost 0.2 s, which no other hook needs.
-        from headworks_lab.storm.bench import StormBench
-
-        return StormBench()
-
-    @hookimpl
-    def headworks_experiment(
-        self, request: Request, scheduler: str, seed: int, seconds: float, bench: StormBench
-    ) -> Mapping[str, float]:
-        """Run an experiment on a real cluster; see `headworks_lab.storm.bench.StormBench.run`.
-
-        Args:
-            request: Cluster and topologies.
-            scheduler: Name of the scheduler, `storm` for Storm's own.
-            seed: Seed of the scheduler.
-            seconds: Length of the window.
-            bench: Where the cluster is.
-        """
-        return bench.run(request, scheduler, seed, seconds)
-
-    @hookimpl
-    def headworks_evidence(self) -> Evidence:
+    def headworks_workloads(self) -> Sequence[Workload]:
         """Name topologies that `headworks storm submit` runs for real."""
-        return Evidence(workloads=workloads())
-
-    @hookimpl
-    def headworks_measured_claims(self, plugin: str) -> Sequence[Claim]:
-        """Figures of the four papers that real clusters measure.
-
-        Args:
-            plugin: Name of the plugin whose paper it is.
-        """
-        # numpy and the workload cost 0.1 s, which no other hook needs.
-        from headworks_lab.priority import claims as priorities
-        from headworks_lab.storm.consolidation import claims as consolidation
-        from headworks_lab.storm.heterogeneity import claims as heterogeneity
-        from headworks_lab.storm.redeployment import claims as redeployment
-
-        of = {
-            "dstorm": consolidation,
-            "otd": redeployment,
-            "hetero": heterogeneity,
-            "sps": priorities,
-            "dps": priorities,
-        }
-        return of[plugin].measured_claims() if plugin in of else ()
+        return workloads()
 
     @hookimpl
     def headworks_documents(self) -> Mapping[str, Mapping[str, Any]]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
 from headworks.model import Status
-from headworks.model.evidence import Evidence
 from headworks.toolbox.limited import plan_within_limit
 from headworks.toolbox.repair import repair
 from headworks_dstorm.analyser import analyse
@@ -17,11 +16,13 @@ from headworks_dstorm.evidence.workloads import workloads
 from headworks_dstorm.fast import place
 from headworks_dstorm.options import Options
 from headworks_dstorm.settling import runs, settled
-from headworks_lab.papers.dstorm_claims import claims
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headworks.hooks import Verdict
     from headworks.model import Observation, Plan, Request
+    from headworks.model.workload import Workload
     from headworks.problem import Problem
 
 
@@ -69,9 +70,9 @@ class DStorm:
         return analyse(observation, options)
 
     @hookimpl
-    def headworks_evidence(self) -> Evidence:
-        """Name the micro-benchmark of section 5.5, and the printed figures."""
-        return Evidence(workloads=workloads(), claims=claims())
+    def headworks_workloads(self) -> Sequence[Workload]:
+        """Name the workloads of the evaluation."""
+        return workloads()
 
 
 dstorm = DStorm()

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
-from headworks.model.evidence import Evidence
 from headworks_hetero.options import Options
 from headworks_hetero.planning import as_printed
 from headworks_hetero.workloads import workloads
-from headworks_lab.papers.hetero_claims import claims
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headworks.model import Plan, Request
+    from headworks.model.workload import Workload
 
 PAPER = (
     "Nasiri, Nasehi, Divband, Goudarzi: A scheduling algorithm to maximize Storm throughput in heterogeneous cluster"
@@ -34,9 +35,9 @@ class Hetero:
         return as_printed(request, options)
 
     @hookimpl
-    def headworks_evidence(self) -> Evidence:
-        """Name the topologies of the evaluation on the clusters of Table 4, and the printed figures."""
-        return Evidence(workloads=workloads(), claims=claims())
+    def headworks_workloads(self) -> Sequence[Workload]:
+        """Name the workloads of the evaluation."""
+        return workloads()
 
 
 hetero = Hetero()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
-from headworks.model.evidence import Evidence
-from headworks_lab.papers.nstorm_claims import claims
-from headworks_lab.papers.nstorm_improvements import improvements
 from headworks_nstorm.cases import analyse
 from headworks_nstorm.deployment import deploy
 from headworks_nstorm.evidence.workloads import workloads
 from headworks_nstorm.options import Options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headworks.hooks import Verdict
     from headworks.model import Observation, Plan, Request
+    from headworks.model.workload import Workload
 
 
 class Otd:
@@ -45,9 +45,9 @@ class Otd:
         return analyse(observation, options)
 
     @hookimpl
-    def headworks_evidence(self) -> Evidence:
-        """Name the word count of section 5.1, the printed figures, and the application that the guard helps."""
-        return Evidence(workloads=workloads(), claims=claims(), improvements=improvements())
+    def headworks_workloads(self) -> Sequence[Workload]:
+        """Name the workloads of the evaluation."""
+        return workloads()
 
 
 otd = Otd()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
-from headworks.model.evidence import Evidence
-from headworks_lab.papers.priority_claims import dps_claims, sps_claims
-from headworks_lab.papers.priority_improvements import improvements
 from headworks_priority import sharing
 from headworks_priority.options import DpsOptions, SpsOptions, SpsV2Options
 from headworks_priority.workloads import dynamic_workloads, static_workloads
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headworks.model import Plan, Request
+    from headworks.model.workload import Workload
 
 THESIS = "Chakraborty: thesis on priority-based scheduling for Storm (in part: Chakraborty, Majumdar, SPECTS 2016)"
 
@@ -35,9 +35,9 @@ class Sps:
         return sharing.sps(request, options)
 
     @hookimpl
-    def headworks_evidence(self) -> Evidence:
-        """Name the two use cases of chapter 4, and the printed figures of SPS."""
-        return Evidence(workloads=static_workloads(), claims=sps_claims())
+    def headworks_workloads(self) -> Sequence[Workload]:
+        """Name the two use cases with static shares."""
+        return static_workloads()
 
 
 class Dps:
@@ -58,9 +58,9 @@ class Dps:
         return sharing.dps(request, options)
 
     @hookimpl
-    def headworks_evidence(self) -> Evidence:
-        """Name the two use cases with triggers off and on, and the printed figures of DPS."""
-        return Evidence(workloads=dynamic_workloads(), claims=dps_claims())
+    def headworks_workloads(self) -> Sequence[Workload]:
+        """Name the two use cases with triggers."""
+        return dynamic_workloads()
 
 
 class SpsV2:
@@ -79,11 +79,6 @@ class SpsV2:
     def headworks_schedule(self, request: Request, options: SpsV2Options) -> Plan:
         """Share by largest remainder above the minima, then run Table 3."""
         return sharing.sps_v2(request, options)
-
-    @hookimpl
-    def headworks_evidence(self) -> Evidence:
-        """Name clusters of the two use cases, beside `sps`."""
-        return Evidence(improvements=improvements())
 
 
 def _describe(plugin: object, options: type, paper: str) -> Description:

@@ -24,22 +24,18 @@ if TYPE_CHECKING:
     )
     from headworks.hooks import Description, Executor, Monitor, Scheduler, Verdict, hookimpl
     from headworks.model import Observation, Plan, Receipt, Request
-    from headworks.model.evidence import Claim, Evidence, Improvement, Interval, Workload
+    from headworks.model.workload import Workload
     from headworks.plugins.host import PluginHost
     from headworks.problem import Problem
 
 _HOME = {
-    "Claim": "model.evidence",
     "Comparison": "api",
     "Description": "hooks",
     "DocumentError": "errors",
     "EngineEndedError": "errors",
     "EngineError": "errors",
-    "Evidence": "model.evidence",
     "Executor": "hooks",
     "HeadworksError": "errors",
-    "Improvement": "model.evidence",
-    "Interval": "model.evidence",
     "Monitor": "hooks",
     "Observation": "model",
     "OptionError": "errors",
@@ -52,7 +48,7 @@ _HOME = {
     "Scheduler": "hooks",
     "UnknownPluginError": "errors",
     "Verdict": "hooks",
-    "Workload": "model.evidence",
+    "Workload": "model.workload",
     "compare": "api",
     "hookimpl": "hooks",
     "plan": "api",
@@ -61,17 +57,13 @@ _HOME = {
 }
 
 __all__ = [
-    "Claim",
     "Comparison",
     "Description",
     "DocumentError",
     "EngineEndedError",
     "EngineError",
-    "Evidence",
     "Executor",
     "HeadworksError",
-    "Improvement",
-    "Interval",
     "Monitor",
     "Observation",
     "OptionError",

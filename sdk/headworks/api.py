@@ -233,12 +233,12 @@ def workload(name: str, *, host: PluginHost | None = None) -> Request:
 
 
 def _with_workloads(plugin: str, host: PluginHost) -> str:
-    having = [name for name in host.having("headworks_evidence") if host.evidence(name).workloads]
+    having = [name for name in host.having("headworks_workloads") if host.workloads(name)]
     return known_names(plugin, having)
 
 
 def _workload(host: PluginHost, plugin: str, name: str) -> Request:
-    known = {workload.name: workload for workload in host.evidence(plugin).workloads}
+    known = {workload.name: workload for workload in host.workloads(plugin)}
     if name not in known:
         raise DocumentError("", f"{plugin} has no workload {name!r}{known_names(name, known)}")
     with guarded(plugin, f"workload {name}"):

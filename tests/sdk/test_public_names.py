@@ -16,7 +16,7 @@ PUBLIC = (
     "headworks.errors",
     "headworks.hooks",
     "headworks.model",
-    "headworks.model.evidence",
+    "headworks.model.workload",
     "headworks.model.scaling",
     "headworks.problem",
     "headworks.problem.rules.constraints",

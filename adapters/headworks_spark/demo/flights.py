@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.model import Component, FrozenMap, Kind, Resources, Stream, Topology
-from headworks_lab.spark.workload.ticks import ticks
 from headworks_spark.demo.dataset import DAYS, FEEDS, flights
 
 if TYPE_CHECKING:
@@ -204,3 +203,15 @@ def _add(one: Airport, two: Airport) -> Airport:
 
 def _airport(row: Any) -> Airport:
     return Airport(row["flights"], row["arrived"], row["delay"] or 0.0, row["worst"])
+
+
+def ticks(spark: SparkSession, tasks: int, each: int = 1) -> DataFrame:
+    """A streaming DataFrame with a column `value`, int64: v is of task v % tasks, and each has its own in order.
+
+    Args:
+        spark: The session.
+        tasks: Number of partitions.
+        each: Ticks of a task in a micro-batch.
+    """
+    source = spark.readStream.format("rate-micro-batch")
+    return source.option("rowsPerBatch", tasks * each).option("numPartitions", tasks).load()

@@ -43,12 +43,7 @@ def _conf(_context: click.Context, _parameter: click.Parameter, value: Path | No
     return conf
 
 
-@click.group()
-def storm() -> None:
-    """Run a local Storm cluster: supervisors of different size on loopback addresses."""
-
-
-@storm.command()
+@click.command()
 @click.option(
     "--supervisors",
     default=SIZES,
@@ -87,7 +82,7 @@ def up(
     click.echo("look at it with: headworks storm status\nend it with: headworks storm down", err=True)
 
 
-@storm.command()
+@click.command()
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @click.option("--json", "as_json", is_flag=True, help="Print whether it is there as JSON.")
 def prepare(version: str, *, as_json: bool) -> None:
@@ -103,7 +98,7 @@ def prepare(version: str, *, as_json: bool) -> None:
     click.echo(words, err=True)
 
 
-@storm.command()
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
 def down(*, as_json: bool) -> None:
     """End the cluster that `up` started, its workers too; without effect if there is none."""
@@ -113,7 +108,7 @@ def down(*, as_json: bool) -> None:
     end_cluster(StormState, as_json=as_json)
 
 
-@storm.command()
+@click.command()
 @click.option(
     "--home",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -139,7 +134,7 @@ def _bridge() -> str:
     return running_cluster(StormState).bridge
 
 
-storm.add_command(fault_command(_bridge))
+fault = fault_command(_bridge)
 
 
 def _show(cluster: dict[str, Any], *, as_json: bool) -> None:

@@ -9,9 +9,6 @@ import attrs
 import click
 
 from headworks.cli.parameters import FiniteRange
-from headworks_lab.profiling.command import storm
-
-__all__ = ["storm"]
 
 home_option = click.option(
     "--home",
@@ -21,7 +18,7 @@ home_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")
 
 
-@storm.command()
+@click.command()
 @click.argument("name")
 @home_option
 @json_option
@@ -47,7 +44,7 @@ def seats(name: str, home: Path | None, *, as_json: bool) -> None:
             click.echo(f"{task}  {each.place}  ownership {each.epoch}  {state}  seats at {to}{lost}")
 
 
-@storm.command()
+@click.command()
 @click.argument("name")
 @click.argument("task", metavar="COMPONENT/INDEX")
 @click.argument("place", metavar="HOST:PORT")
@@ -72,7 +69,7 @@ def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as
     click.echo(f"{done.task}  {done.source} -> {done.target}  pause {pause}  settled in {done.seconds:.1f} s")
 
 
-@storm.command()
+@click.command()
 @click.argument("name")
 @click.argument("wanted", metavar="COMPONENT=COUNT")
 @home_option

@@ -15,10 +15,8 @@ import click
 from headworks.cli.installed import plugins
 from headworks.cli.parameters import FiniteRange
 from headworks.errors import EngineError
-from headworks_storm.cli.seats import storm
+from headworks_storm.cli.seats import home_option, json_option
 from headworks_storm.install.unit import systemd_unit
-
-__all__ = ["storm"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,17 +28,11 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 POLL = 0.5
 """Seconds between two looks at a topology that starts. With less, Nimbus is asked in vain more often."""
 
-home_option = click.option(
-    "--home",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A Storm installation whose conf/storm.yaml names Nimbus; the cluster of `headworks storm up` by default.",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")
 wait_option = click.option("--wait", type=click.IntRange(min=0), help="Seconds that Nimbus waits before it acts.")
 share = FiniteRange(min=0)
 
 
-@storm.command()
+@click.command()
 @click.argument("words", nargs=-1, metavar="DOCUMENT | [ARGUMENTS]...")
 @click.option("--jar", type=FILE, help="Submit what this jar builds, as `storm jar` does.")
 @click.option("--class", "main", metavar="CLASS", help="The main class in the jar.")
@@ -143,7 +135,7 @@ def _silent(topology: TopologyInfo) -> list[str]:
     return [each.component for each in topology.executors if not each.uptime] if topology.executors else [topology.name]
 
 
-@storm.command()
+@click.command()
 @click.argument("name")
 @home_option
 @json_option
@@ -153,7 +145,7 @@ def show(name: str, home: Path | None, *, as_json: bool) -> None:
         _show([nimbus.topology(name)], as_json=as_json)
 
 
-@storm.command()
+@click.command()
 @click.argument("name")
 @home_option
 @json_option
@@ -171,7 +163,7 @@ def errors(name: str, home: Path | None, *, as_json: bool) -> None:
     raise SystemExit(1 if found else 0)
 
 
-@storm.command()
+@click.command()
 @click.argument("name")
 @wait_option
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes to ask for from now on.")
@@ -203,7 +195,7 @@ def rebalance(
     )
 
 
-@storm.command()
+@click.command()
 @click.argument("name")
 @home_option
 @json_option
@@ -212,7 +204,7 @@ def activate(name: str, home: Path | None, *, as_json: bool) -> None:
     _act(home, name, "emits", lambda nimbus: nimbus.activate(name), as_json=as_json)
 
 
-@storm.command()
+@click.command()
 @click.argument("name")
 @home_option
 @json_option
@@ -221,7 +213,7 @@ def deactivate(name: str, home: Path | None, *, as_json: bool) -> None:
     _act(home, name, "pauses", lambda nimbus: nimbus.deactivate(name), as_json=as_json)
 
 
-@storm.command()
+@click.command()
 @click.argument("name")
 @wait_option
 @home_option
@@ -231,7 +223,7 @@ def kill(name: str, wait: int | None, home: Path | None, *, as_json: bool) -> No
     _act(home, name, "is being killed", lambda nimbus: nimbus.kill(name, wait=wait), as_json=as_json)
 
 
-@storm.command()
+@click.command()
 @click.option("-O", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder.")
 @json_option
 def jar(output: Path, *, as_json: bool) -> None:
@@ -243,7 +235,7 @@ def jar(output: Path, *, as_json: bool) -> None:
     click.echo(json.dumps({"jar": str(file)}) if as_json else str(file))
 
 
-@storm.command()
+@click.command()
 @click.argument("arguments", nargs=-1, metavar="-- [SERVE ARGUMENTS]...")
 @click.option("--user", default="storm", show_default=True, help="The user that Nimbus runs as.")
 @json_option

@@ -13,7 +13,7 @@ import attrs
 
 from headworks.model import Kind
 from headworks.model.rates import stream_rates
-from headworks_lab.measure.sizing import TUPLE_BYTES
+from headworks.model.topology import TUPLE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

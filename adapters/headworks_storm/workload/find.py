@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,10 @@ from headworks.api import find_request
 from headworks.documents import structure
 from headworks.documents.strict_json import parse
 from headworks.errors import DocumentError
-from headworks.model import FrozenMap, Profile, Topology
-from headworks_storm.workload.catalogue import ROLES
+from headworks.model import Profile, Topology
 from headworks_storm.workload.describe import Load, describe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from headworks.plugins.host import PluginHost
 
 LINES = 2000
@@ -28,11 +25,15 @@ submitted; with fewer, counts of words have few words to count."""
 
 @attrs.frozen(kw_only=True)
 class Submission:
-    """Topologies to submit, the profiles that state the cost of their tuples, and the roles of their components."""
+    """Topologies to submit, the profiles that state the cost of their tuples, and the details of their workload.
+
+    Attributes:
+        details: Further arguments of `headworks_storm.workload.describe.describe`, such as `roles`.
+    """
 
     topologies: tuple[Topology, ...]
     profiles: tuple[Profile, ...] = ()
-    roles: FrozenMap[str, str] = FrozenMap()
+    details: Mapping[str, Any] = attrs.field(factory=dict)
 
     def described(self, *, load: Load, text: str = "", conf: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Describe each topology for the runner; see `headworks_storm.workload.describe.describe`.
@@ -43,12 +44,10 @@ class Submission:
             conf: Storm's settings of every topology.
 
         Raises:
-            DocumentError: A cycle of streams has no stated rate, or there is no text or no lexicon.
+            DocumentError: A cycle of streams has no stated rate, or there is no text.
         """
-        more = contents(self.roles, text)
-        return [
-            describe(each, self.profiles, roles=self.roles, load=load, conf=conf, **more) for each in self.topologies
-        ]
+        more = {**self.details, **contents(self.details.get("roles", {}), text)}
+        return [describe(each, self.profiles, load=load, conf=conf, **more) for each in self.topologies]
 
 
 def find_submission(word: str, host: PluginHost) -> Submission:
@@ -66,9 +65,10 @@ def find_submission(word: str, host: PluginHost) -> Submission:
     request = find_request(word, host)
     if not request.topologies:
         raise DocumentError("/topologies", f"{word} has no topology to submit")
-    # Components of other plugins may bear the same names, and do something else.
-    roles = ROLES.get(word.partition(":")[2], FrozenMap()) if word.startswith("storm:") else FrozenMap[str, str]()
-    return Submission(topologies=request.topologies, profiles=request.profiles, roles=roles)
+    plugin, _, name = word.partition(":")
+    named = host.workloads(plugin) if plugin in host and not Path(word).exists() else ()
+    details = next((each.details for each in named if each.name == name), {})
+    return Submission(topologies=request.topologies, profiles=request.profiles, details=details)
 
 
 def _topology(word: str) -> Topology | None:
@@ -97,33 +97,17 @@ def read_text(file: Path | None) -> str:
     return text
 
 
-def contents(roles: Mapping[str, str], text: str = "") -> dict[str, Any]:
-    """Arguments of `describe` with all that components read: a text and a lexicon, as far as there are roles for them.
+def contents(roles: Mapping[str, str], text: str = "") -> dict[str, str]:
+    """The argument of `describe` with the text that components read, if a role reads one.
 
     Args:
         roles: Role by component id.
         text: The text; Python's language reference by default.
 
     Raises:
-        DocumentError: There is no text, or no lexicon.
+        DocumentError: There is no text.
     """
-    found: dict[str, Any] = {"text": text or default_text()} if "text" in roles.values() else {}
-    return {**found, "lexicon": lexicon()} if "score" in roles.values() else found
-
-
-def lexicon() -> dict[str, int]:
-    """The single words of AFINN-111 (Nielsen 2011), each with its value from -5 to 5, of the package `afinn`.
-
-    Raises:
-        DocumentError: The package is not installed.
-    """
-    found = importlib.util.find_spec("afinn")  # it is not imported: its data is what is wanted
-    places = () if found is None else found.submodule_search_locations or ()
-    files = [file for each in places if (file := Path(each, "data", "AFINN-111.txt")).exists()]
-    if not files:
-        raise DocumentError("", "there is no lexicon to score by: pip install 'headworks[sentiment]'")
-    values = dict(line.split("\t") for line in files[0].read_text(encoding="utf-8").splitlines() if line)
-    return {word: int(value) for word, value in values.items() if word.isalnum()}
+    return {"text": text or default_text()} if "text" in roles.values() else {}
 
 
 def default_text() -> str:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 import attrs
 
 from headworks.interrupts import meant
-from headworks.model.evidence import Interval, Point
 from headworks.plugins.failure import failure, keep_traceback
 from headworks.report.format import quantity
+from headworks_lab.evidence.model import Interval, Point
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from headworks.model.evidence import Claim
+    from headworks_lab.evidence.model import Claim
     from headworks_lab.evidence.variants import Improved
 
 ClaimStatus = Literal[

@@ -7,27 +7,26 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from headworks.cli.installed import claims as claim_names
 from headworks.cli.installed import plugin_names, plugins
 from headworks.cli.output import console, emit, json_option, say
-from headworks.plugins.collect import measured_claims_of
+from headworks_lab.evidence.named import claims as claims_of
+from headworks_lab.evidence.named import improvements as improvements_of
+from headworks_lab.evidence.named import measured_claims, with_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from headworks.model.evidence import Claim, Improvement
     from headworks.plugins.host import PluginHost
     from headworks_lab.evidence.claims import Result
+    from headworks_lab.evidence.model import Claim, Improvement
     from headworks_lab.evidence.variants import Improved
 
 Asked = TypeVar("Asked", "Claim", "Improvement")
 
 
 @click.command("reproduce")
-@click.argument("plugin", required=False, shell_complete=plugin_names("headworks_evidence"))
-@click.option(
-    "--claim", "wanted", multiple=True, shell_complete=claim_names, help="Only this claim or improvement, repeatable."
-)
+@click.argument("plugin", required=False, shell_complete=plugin_names("headworks_schedule", "headworks_open"))
+@click.option("--claim", "wanted", multiple=True, help="Only this claim or improvement, repeatable.")
 @click.option("--live", is_flag=True, help="Measure what PLUGIN's paper prints, on real engines; this takes long.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the charts here.")
 @json_option
@@ -81,11 +80,11 @@ def _asked(
     host: PluginHost, plugin: str | None, wanted: Sequence[str]
 ) -> tuple[dict[str, list[Claim]], dict[str, list[Improvement]]]:
     """Items that the plugins name, by plugin; plugins without a wanted one are left out."""
-    named = {name: host.evidence(name) for name in ([plugin] if plugin else host.having("headworks_evidence"))}
-    claims = {name: [each for each in found.claims if not wanted or each.id in wanted] for name, found in named.items()}
-    improvements = {
-        name: [each for each in found.improvements if not wanted or each.id in wanted] for name, found in named.items()
-    }
+    names = [plugin] if plugin else with_evidence()
+    for name in names:
+        host.plugin(name)
+    claims = {name: [each for each in claims_of(name) if not wanted or each.id in wanted] for name in names}
+    improvements = {name: [each for each in improvements_of(name) if not wanted or each.id in wanted] for name in names}
     return (
         {name: each for name, each in claims.items() if each},
         {name: each for name, each in improvements.items() if each},
@@ -95,7 +94,7 @@ def _asked(
 def _live(host: PluginHost, plugin: str, wanted: Sequence[str]) -> dict[str, list[Claim]]:
     """Figures that engines measure, by plugin."""
     host.plugin(plugin)
-    found = [each for each in measured_claims_of(host, plugin) if not wanted or each.id in wanted]
+    found = [each for each in measured_claims(plugin) if not wanted or each.id in wanted]
     return {plugin: found} if found else {}
 
 

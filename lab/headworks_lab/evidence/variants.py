@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from headworks.model import Request
-    from headworks.model.evidence import Improvement
     from headworks.plugins.host import PluginHost
+    from headworks_lab.evidence.model import Improvement
 
 Proof = Literal["proved", "bound", "no bound", "differs"]
 PROOFS: tuple[Proof, ...] = get_args(Proof)

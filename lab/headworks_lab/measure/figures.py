@@ -69,19 +69,6 @@ def traffic(seen: Observation) -> dict[str, float]:
     return {"inter_node": across / whole if whole else 0.0, "nodes": float(len({*at.values()}))}
 
 
-def service(seen: Observation) -> dict[str, float]:
-    """Tuples/s offered and completed, and their mean latency in ms, by the name of the figure.
-
-    Args:
-        seen: With metrics of topologies.
-    """
-    samples = seen.metrics.topologies
-    done = sum(each.throughput or 0.0 for each in samples)
-    late = sum(each.latency * (each.throughput or 0.0) for each in samples if each.latency is not None)
-    found = {"offered": sum(each.offered or 0.0 for each in samples), "throughput": done}
-    return {**found, "latency": late / done} if done else found
-
-
 def lapses(rates: Sequence[float], offered: float) -> dict[str, float]:
     """Seconds in which nothing, and in which little of the load, was completed, by the name of the figure.
 

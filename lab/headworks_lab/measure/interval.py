@@ -6,7 +6,7 @@ import math
 import statistics
 from typing import TYPE_CHECKING
 
-from headworks.model.evidence import Interval
+from headworks_lab.evidence.model import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

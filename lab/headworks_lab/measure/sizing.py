@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 POINTS = 100.0
 """CPU points of one core."""
-TUPLE_BYTES = 100.0
-"""Bytes of a tuple whose stream states none, on every engine. With more, sending them costs more than a small component
-declares, and networks are full at lower rates."""
 SHARE = 0.75
 """Part of this machine's processor time that the nodes have together. With more, the engine's master and the collector
 of figures take some of it from them; with less, an experiment is smaller than it could be."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headworks.model.evidence import Claim, Point
 from headworks.problem import Problem
 from headworks_dstorm.evidence.workloads import FLAVOURS, SHAPES, BenchmarkSetting, micro_benchmark
 from headworks_dstorm.fast import place
 from headworks_dstorm.options import Options
+from headworks_lab.evidence.model import Claim, Point
 from headworks_lab.papers import dstorm_examples as examples
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model import Component, Kind, Profile, Topology
-from headworks.model.evidence import Claim
 from headworks_hetero.options import Options
 from headworks_hetero.planning import as_printed
 from headworks_hetero.utilisation import Comparison, compare_with_default
 from headworks_hetero.workloads import SCENARIOS, SHAPES, bench, cluster, micro_benchmark
+from headworks_lab.evidence.model import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headworks.model import Status
-from headworks.model.evidence import Improvement
 from headworks_hetero.workloads import SCENARIOS, SHAPES, micro_benchmark
+from headworks_lab.evidence.model import Improvement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

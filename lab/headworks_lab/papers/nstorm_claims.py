@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headworks.model.evidence import Claim, Point
 from headworks.problem import Problem
+from headworks_lab.evidence.model import Claim, Point
 from headworks_nstorm.cases import case_of
 from headworks_nstorm.deployment import rounds
 from headworks_nstorm.evidence.workloads import workloads

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headworks.model.evidence import Improvement
 from headworks.problem import Problem
+from headworks_lab.evidence.model import Improvement
 from headworks_nstorm.evidence.workloads import computation
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headworks.model.evidence import Claim, Point
+from headworks_lab.evidence.model import Claim, Point
 from headworks_priority.options import DpsOptions, SpsOptions
 from headworks_priority.sharing import dps, sps
 from headworks_priority.workloads import USE_CASE_1, USE_CASE_2, use_case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headworks.model.evidence import Improvement
+from headworks_lab.evidence.model import Improvement
 from headworks_priority.workloads import USE_CASE_1, USE_CASE_2, use_case
 
 if TYPE_CHECKING:

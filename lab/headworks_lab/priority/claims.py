@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from headworks.model.evidence import Claim
+from headworks_lab.evidence.model import Claim
 from headworks_lab.priority.feeds import FIRST, SCALE, FeedWorkload
 from headworks_lab.priority.workload import Workload
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from headworks.report.curves import text
 from headworks.report.placement import COLOURS, svg
-from headworks_lab.report.chart import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

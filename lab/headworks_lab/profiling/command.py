@@ -12,10 +12,7 @@ import click
 from headworks.cli.installed import plugins
 from headworks.cli.output import Progress, emit, json_option, table
 from headworks.cli.parameters import FiniteRange
-from headworks_storm.cli.cluster import storm
 from headworks_storm.release.artefacts import STORM
-
-__all__ = ["storm"]
 
 if TYPE_CHECKING:
     from headworks.model.knowledge import Knowledge
@@ -40,7 +37,7 @@ def _machines(_context: click.Context, _parameter: click.Parameter, value: tuple
     )
 
 
-@storm.command()
+@click.command()
 @click.argument("word", metavar="DOCUMENT")
 @click.option(
     "--machine",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from headworks.report.curves import text
 from headworks.report.format import quantity
 from headworks.report.placement import COLOURS, svg
 
@@ -159,16 +160,3 @@ def _bars(frame: _Frame, shown: Sequence[tuple[Dot, float]]) -> Iterator[str]:
 
 def _colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
-
-
-def text(x: float, y: float, words: str, anchor: str, look: str) -> str:
-    """Words in a picture; `look` is a class of the page's style.
-
-    Args:
-        x: Horizontal position.
-        y: Vertical position.
-        words: The text.
-        anchor: Alignment.
-        look: CSS class.
-    """
-    return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.model import Slot
-from headworks.model.evidence import Claim, Point
+from headworks_lab.evidence.model import Claim, Point
 from headworks_lab.simulated.nstorm import experiment
 from headworks_lab.simulated.usecase import (
     STARVED_LATENCY,

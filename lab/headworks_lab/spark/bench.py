@@ -149,3 +149,16 @@ def workers(request: Request) -> tuple[WorkerSpec, ...]:
         )
         for index, node in enumerate(nodes, start=FIRST)
     )
+
+
+class Experiments:
+    """The bench of `headworks sweep`."""
+
+    real = True
+
+    def open(self) -> SparkBench:
+        """A bench on which nothing has been started yet."""
+        return SparkBench()
+
+
+spark = Experiments()

@@ -15,7 +15,7 @@ import attrs
 from headworks.errors import EngineError
 from headworks.model import Component, Kind
 from headworks.model.rates import component_rates, depths, stream_rates
-from headworks_lab.measure.sizing import TUPLE_BYTES
+from headworks.model.topology import TUPLE_BYTES
 from headworks_lab.spark.work import Output, Part
 from headworks_spark.demo.murmur import partition
 

@@ -11,7 +11,7 @@ from headworks_lab.spark.layers import Layer, layers
 from headworks_lab.spark.work import SCHEMA, emit, work
 from headworks_lab.spark.workload.catalogue import query_name
 from headworks_lab.spark.workload.nexmark import NexmarkQuery
-from headworks_lab.spark.workload.ticks import ticks
+from headworks_spark.demo.flights import ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

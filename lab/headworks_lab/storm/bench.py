@@ -20,15 +20,14 @@ from headworks_lab.measure.sizing import fitted, fixed, limits
 from headworks_lab.storm.deputy import NAME, Deputy
 from headworks_lab.storm.figures import figures
 from headworks_lab.storm.supervisors import supervisors
+from headworks_lab.storm.workload import details_of
 from headworks_local.isolated.ability import TIME, bounds, network_problem, require_times
 from headworks_local.isolated.limits import NodeLimits
 from headworks_local.lifetime import lifetime
 from headworks_storm.demo.experiment import ServedCluster, experiment
 from headworks_storm.workers.clock import steady
 from headworks_storm.workers.throughput import spout_tasks
-from headworks_storm.workload.catalogue import roles_of
 from headworks_storm.workload.describe import describe
-from headworks_storm.workload.find import contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,8 +164,7 @@ class StormBench:
     def _measured(self, cluster: ServedCluster, asked: Request, seconds: float, *, own: bool) -> Window:
         def start() -> None:
             for topology in asked.topologies:
-                roles = roles_of(topology)
-                described = describe(topology, asked.profiles, roles=roles, conf=self.conf, **contents(roles))
+                described = describe(topology, asked.profiles, conf=self.conf, **details_of(topology))
                 cluster.run(described, shadow=own)
 
         settle(cluster, limits(asked, cores=TIME in bounds()), start)
@@ -257,3 +255,16 @@ def _points(
         100 * sum(after[key] - before[key] for key in before.keys() & after.keys() if key[0] == host) / seconds
         for host in hosts
     )
+
+
+class Experiments:
+    """The bench of `headworks sweep`."""
+
+    real = True
+
+    def open(self) -> StormBench:
+        """A bench on which nothing has been started yet."""
+        return StormBench()
+
+
+storm = Experiments()

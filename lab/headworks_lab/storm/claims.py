@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from headworks.model.evidence import Claim
+from headworks_lab.evidence.model import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from headworks.model.evidence import Interval
+    from headworks_lab.evidence.model import Interval
 
     Row = tuple[str, str, float | str]
     Group = tuple[Sequence[Row], str, str, Callable[[str], float | Interval], str]

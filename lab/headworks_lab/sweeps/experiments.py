@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import json
@@ -15,12 +16,14 @@ from headworks.control.journal import FileJournal, read_journal
 from headworks.errors import DocumentError, HeadworksError
 from headworks.model import Cluster, FrozenMap
 from headworks.plugins.host import PluginHost
+from headworks_lab.sweeps.engines import bench_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from headworks.model import Request
+    from headworks_lab.sweeps.engines import Running
 
 OWN = 0
 """Stands for the number of nodes, or the rate of their networks, that the workload itself has."""
@@ -128,23 +131,17 @@ class ExperimentOutcome:
         return {"id": self.experiment.id, "figures": dict(self.figures), "error": self.error}
 
 
-def try_out(experiment: Experiment, bench: Any = None) -> ExperimentOutcome:
+def try_out(experiment: Experiment, bench: Running | None = None) -> ExperimentOutcome:
     """Run one experiment; what goes wrong is its outcome.
 
     Args:
         experiment: The experiment.
-        bench: What a real engine runs it on.
+        bench: Place of a real engine, which stands; a simulator needs none.
     """
     try:
         request = connected(sized(_request(experiment.workload), experiment.nodes), experiment.network)
-        found = _host().experiment(
-            experiment.engine,
-            request,
-            experiment.scheduler,
-            seed=experiment.seed,
-            seconds=experiment.seconds,
-            bench=bench,
-        )
+        with contextlib.nullcontext(bench) if bench is not None else bench_of(experiment.engine).open() as running:
+            found = running.run(request, experiment.scheduler, experiment.seed, experiment.seconds)
     except HeadworksError as error:
         return ExperimentOutcome(experiment=experiment, error=str(error))
     return ExperimentOutcome(experiment=experiment, figures=FrozenMap(found))

@@ -10,7 +10,7 @@ import numpy as np
 
 from headworks.control.journal import FileJournal
 from headworks.model import FrozenMap
-from headworks.model.evidence import Interval
+from headworks_lab.evidence.model import Interval
 from headworks_lab.measure.interval import interval
 from headworks_lab.sweeps.experiments import (
     ExperimentOutcome,

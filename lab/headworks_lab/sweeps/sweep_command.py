@@ -107,12 +107,13 @@ def sweep(
     results.jsonl, one experiment a line, and sweep.html with one table and the charts.
     """
     # The reports and the plugins' host cost 0.3 s, which a list of commands, which imports this module, does not need.
-    from headworks.plugins.bench import BENCH, bench_of
+    from headworks_lab.sweeps.engines import bench_of
     from headworks_lab.sweeps.experiments import Sweep
     from headworks_lab.sweeps.sweep import summary
     from headworks_lab.sweeps.sweep import sweep as run
 
-    real = plugins().has(engine, BENCH)
+    bench = bench_of(engine)
+    real = bench.real
     asked = Sweep(
         workloads=workloads,
         schedulers=schedulers,
@@ -124,9 +125,9 @@ def sweep(
     )
     _check(asked, real=real)
     with contextlib.ExitStack() as stack:
-        bench = stack.enter_context(bench_of(plugins(), engine))
+        running = stack.enter_context(bench.open()) if real else None
         spark = None if one_process or real else _spark(stack, place, output)
-        outcomes = run(asked, output, spark, _teller(), bench)
+        outcomes = run(asked, output, spark, _teller(), running)
     _report(summary(outcomes), asked.seconds, output / "sweep.html", as_json=as_json)
     errors = sorted({each.error for each in outcomes if each.error})
     for error in errors:
@@ -169,7 +170,6 @@ def _check(asked: Any, *, real: bool) -> None:
             host.options(scheduler)
     for workload in asked.workloads:
         find_request(workload, host)
-    host.require(asked.engine, "headworks_experiment")
 
 
 def _spark(stack: contextlib.ExitStack, place: dict[str, Any], output: Path) -> Any:

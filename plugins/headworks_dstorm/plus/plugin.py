@@ -6,12 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
-from headworks.model.evidence import Evidence
 from headworks_dstorm.analyser import analyse
 from headworks_dstorm.demand import planned
 from headworks_dstorm.options import PlusOptions
 from headworks_dstorm.plus.starts import improve
-from headworks_lab.papers.dstorm_improvements import improvements
 
 if TYPE_CHECKING:
     from headworks.hooks import Verdict
@@ -40,11 +38,6 @@ class DStormPlus:
     def headworks_analyse(self, observation: Observation, options: PlusOptions) -> Verdict:
         """Check the two abnormal states of section 5.4, as `dstorm` does."""
         return analyse(observation, options)
-
-    @hookimpl
-    def headworks_evidence(self) -> Evidence:
-        """Name settings of the micro-benchmark, beside `dstorm` and the optimum."""
-        return Evidence(improvements=improvements())
 
 
 dstorm_plus = DStormPlus()

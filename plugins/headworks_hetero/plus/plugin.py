@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
-from headworks.model.evidence import Evidence
 from headworks_hetero.options import PlusOptions
 from headworks_hetero.plus.improve import improved
-from headworks_lab.papers.hetero_improvements import improvements
 
 if TYPE_CHECKING:
     from headworks.model import Plan, Request
@@ -30,11 +28,6 @@ class HeteroPlus:
     def headworks_schedule(self, request: Request, options: PlusOptions) -> Plan:
         """Run it; the plan is never worse than that of `hetero`."""
         return improved(request, options)
-
-    @hookimpl
-    def headworks_evidence(self) -> Evidence:
-        """Name topologies of the evaluation, beside `hetero` and the optimum."""
-        return Evidence(improvements=improvements())
 
 
 hetero_plus = HeteroPlus()

@@ -23,7 +23,7 @@ from headworks.model import (
     TaskSample,
     Topology,
 )
-from headworks.model.evidence import Workload
+from headworks.model.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,8 +22,6 @@ def plugins(context: click.Context | None = None) -> PluginHost:
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from headworks.model.evidence import Evidence
-
     Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 FILES = CompletionItem("", type="file")
@@ -42,15 +40,10 @@ def plugin_names(*hooks: str) -> Completer:
 
 def requests(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete PLUGIN:WORKLOAD, or else leave the shell to complete a file."""
-    names = [f"{plugin}:{workload.name}" for plugin, own in _evidence(context) for workload in own.workloads]
+    host = plugins(context)
+    having = host.having("headworks_workloads")
+    names = [f"{plugin}:{workload.name}" for plugin in having for workload in host.workloads(plugin)]
     return _beginning(begun, names) or [FILES]
-
-
-def claims(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete the names of claims and improvements, of all plugins."""
-    shown = [own for _, own in _evidence(context)]
-    names = {each.id for own in shown for each in own.claims} | {each.id for own in shown for each in own.improvements}
-    return _beginning(begun, sorted(names))
 
 
 def rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -60,11 +53,6 @@ def rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> l
     from headworks.testing.rules import RULES
 
     return _beginning(begun, [*(each.id for each in RULES), *(each.id for each in ENGINE_RULES)])
-
-
-def _evidence(context: click.Context) -> list[tuple[str, Evidence]]:
-    host = plugins(context)
-    return [(name, host.evidence(name)) for name in host.having("headworks_evidence")]
 
 
 def _beginning(begun: str, names: Iterable[str]) -> list[CompletionItem]:

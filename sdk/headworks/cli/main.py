@@ -26,7 +26,6 @@ BUILT_IN = {
     "new": "headworks.cli.commands.new",
     "plan": "headworks.cli.commands.plan",
     "plugins": "headworks.cli.commands.plugins",
-    "reproduce": "headworks_lab.evidence.reproduce",
     "run": "headworks.cli.commands.run",
     "schema": "headworks.cli.commands.schema",
     "why": "headworks.cli.commands.why",

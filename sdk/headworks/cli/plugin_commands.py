@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
+LABORATORY = frozenset({"demo.priority", "reproduce", "storm.profile", "sweep"})
+"""Commands of the distribution `headworks-lab`, which may not be installed."""
+
+
 def names() -> set[str]:
     """The first words of the commands, nothing imported."""
     return {words.partition(".")[0] for words in found(COMMANDS)}
@@ -27,7 +31,11 @@ def find(name: str) -> click.Command | None:
     One that is set aside stays a command, which says why when it is called: the others work on. A command that a group
     has of itself cannot be replaced.
     """
-    entries = {words: each for words, each in sorted(found(COMMANDS).items()) if words.partition(".")[0] == name}
+    named = found(COMMANDS)
+    entries = {words: each for words, each in sorted(named.items()) if words.partition(".")[0] == name}
+    absent = {words for words in LABORATORY - named.keys() if words.partition(".")[0] == name}
+    if name in absent:
+        return InLaboratory(name)
     if not entries:
         return None
     group = _command(name, entries[name]) if name in entries else click.Group(name)
@@ -36,7 +44,8 @@ def find(name: str) -> click.Command | None:
     below = {words.partition(".")[2]: words for words in entries if words != name}
     added = {last: _command(words, entries[words]) for last, words in below.items() if last not in group.commands}
     joined = copy.copy(group)
-    joined.commands = {**group.commands, **added}
+    elsewhere = {words.partition(".")[2]: InLaboratory(words) for words in absent}
+    joined.commands = {**elsewhere, **group.commands, **added}
     return joined
 
 
@@ -99,3 +108,17 @@ class SetAside(click.Command):
     def make_context(self, *_arguments: Any, **_more: Any) -> NoReturn:
         """Refuse, whatever the arguments are."""
         raise PluginError(f"{self._aside.name} is set aside: {self._aside.reason}; see `headworks doctor`")
+
+
+class InLaboratory(click.Command):
+    """Stands for a command of the laboratory where that is not installed: not listed, and refused with what to do."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words.rpartition(".")[2], hidden=True)
+        self._words = words.replace(".", " ")
+
+    def make_context(self, *_arguments: Any, **_more: Any) -> NoReturn:
+        """Refuse, whatever the arguments are."""
+        raise click.UsageError(
+            f"headworks {self._words} is a command of the laboratory: install it with `pip install ./lab` in a clone"
+        )

@@ -15,6 +15,8 @@ from headworks.model import Component, Kind, Stream, Topology
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from headworks.model import Observation
+
 
 def stream_rates(topology: Topology, where: str = "") -> tuple[float, ...]:
     """Rate of each stream, tuples/s, in the order of `topology.streams`.
@@ -171,3 +173,16 @@ def _expected(offered: Mapping[str, float], gains: Mapping[tuple[str, str], floa
             return dict(after)
         rates = dict(after)
     return None
+
+
+def service(seen: Observation) -> dict[str, float]:
+    """Tuples/s offered and completed, and their mean latency in ms, by the name of the figure.
+
+    Args:
+        seen: With metrics of topologies.
+    """
+    samples = seen.metrics.topologies
+    done = sum(each.throughput or 0.0 for each in samples)
+    late = sum(each.latency * (each.throughput or 0.0) for each in samples if each.latency is not None)
+    found = {"offered": sum(each.offered or 0.0 for each in samples), "throughput": done}
+    return {**found, "latency": late / done} if done else found

@@ -155,6 +155,10 @@ class Stream:
     tuple_bytes: float | None = None
 
 
+TUPLE_BYTES = 100.0
+"""Bytes of a tuple whose stream states none, on every engine."""
+
+
 @attrs.frozen(order=True)
 class Task:
     """The schedulable unit: a Storm executor (index = its first task) or a Spark partition."""

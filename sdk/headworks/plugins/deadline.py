@@ -34,14 +34,11 @@ LEAVING = 300.0
 
 DEADLINES: Mapping[str, float] = {
     "headworks_analyse": 60.0,
-    "headworks_bench": 1800.0,
     "headworks_describe": LOADING,
     "headworks_documents": 60.0,
-    "headworks_evidence": 60.0,
     "headworks_execute": 900.0,
     "headworks_intake": 60.0,
     "headworks_keeps": 60.0,
-    "headworks_measured_claims": 60.0,
     "headworks_needs": 60.0,
     "headworks_observe": 120.0,
     "headworks_on_round": 30.0,
@@ -51,6 +48,7 @@ DEADLINES: Mapping[str, float] = {
     "headworks_review": 30.0,
     "headworks_rollback": 900.0,
     "headworks_scale": 900.0,
+    "headworks_workloads": 60.0,
 }
 """Seconds that a hook may take, `headworks_observe` beyond its window."""
 

@@ -11,7 +11,7 @@ from headworks.errors import HeadworksError, PluginError
 from headworks.hooks import Description, Finding, Verdict
 from headworks.interrupts import meant
 from headworks.model import Intake, Observation, Receipt
-from headworks.model.evidence import Claim, Evidence
+from headworks.model.workload import Workload
 from headworks.plugins.deadline import Overdue
 from headworks.plugins.failure import failure, keep_traceback
 from headworks.plugins.own_process import printing_to_stderr
@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 
 ONE: Mapping[str, type] = {
     "headworks_analyse": Verdict,
-    "headworks_bench": AbstractContextManager,
     "headworks_describe": Description,
     "headworks_documents": Mapping,
-    "headworks_evidence": Evidence,
     "headworks_execute": Receipt,
-    "headworks_experiment": Mapping,
     "headworks_intake": Intake,
     "headworks_keeps": bool,
     "headworks_observe": Observation,
@@ -40,11 +37,11 @@ ONE: Mapping[str, type] = {
 
 MANY: Mapping[str, type] = {
     "headworks_examine": Finding,
-    "headworks_measured_claims": Claim,
     "headworks_needs": Finding,
     "headworks_preflight": str,
     "headworks_recover": str,
     "headworks_review": str,
+    "headworks_workloads": Workload,
 }
 """Type of each part of the answer of hooks that answer a sequence; None is an empty one."""
 

@@ -10,7 +10,6 @@ import attrs
 from headworks.errors import HeadworksError, PluginError, UnknownPluginError, known_names
 from headworks.hooks import Description, Finding, Verdict
 from headworks.model import Status
-from headworks.model.evidence import Evidence
 from headworks.plugins.deadline import Calls, deadline_of
 from headworks.plugins.guard import checked, guarded
 from headworks.plugins.loading import KINDS, Loaded, Quarantined, Registry, admit
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headworks.model import Observation, Plan, Receipt, Request
+    from headworks.model.workload import Workload
     from headworks.plugins.processes import SchedulerProcesses
     from headworks.toolbox.cancel import Cancellation
 
@@ -265,17 +265,6 @@ class PluginHost:
         receipt: Receipt = self.call(name, "headworks_scale", target=target, add=add, drain=tuple(drain))
         return receipt
 
-    def experiment(
-        self, name: str, request: Request, scheduler: str, *, seed: int, seconds: float, bench: Any = None
-    ) -> dict[str, float]:
-        """Run one experiment on an engine.
-
-        Args:
-            bench: What `headworks.plugins.bench.bench_of` yields.
-        """
-        asked = {"request": request, "scheduler": scheduler, "seed": seed, "seconds": seconds, "bench": bench}
-        return dict(self.call(name, "headworks_experiment", **asked))
-
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
         """Objections of every plugin that reviews plans, each with its name."""
         return tuple(
@@ -294,11 +283,11 @@ class PluginHost:
                 failures.append(str(error))
         return tuple(failures)
 
-    def evidence(self, name: str) -> Evidence:
-        """Workloads, claims and improvements that a plugin names; none if it has no such hook."""
-        if not self.has(name, "headworks_evidence"):
-            return Evidence()
-        named: Evidence = self.call(name, "headworks_evidence")
+    def workloads(self, name: str) -> tuple[Workload, ...]:
+        """Workloads that a plugin names; none if it has no such hook."""
+        if not self.has(name, "headworks_workloads"):
+            return ()
+        named: tuple[Workload, ...] = self.call(name, "headworks_workloads")
         return named
 
     def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:

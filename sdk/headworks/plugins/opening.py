@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def opened(plugin: Loaded, hook: str, **arguments: Any) -> Iterator[Any]:
-    """Reach an engine, or start what experiments run on; yields what the other hooks take.
-
-    Args:
-        hook: `headworks_open` or `headworks_bench`.
+    """Reach an engine; yields what the other hooks take.
 
     Raises:
         PluginError: It failed as it was entered or left, or took too long.

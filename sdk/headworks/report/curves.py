@@ -10,7 +10,6 @@ import attrs
 
 from headworks.report.format import quantity
 from headworks.report.placement import COLOURS, svg
-from headworks_lab.report.chart import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -127,3 +126,16 @@ def _round_up(value: float) -> float:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
     return next(power * factor for factor in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if power * factor >= value * 0.999)
+
+
+def text(x: float, y: float, words: str, anchor: str, look: str) -> str:
+    """Words in a picture; `look` is a class of the page's style.
+
+    Args:
+        x: Horizontal position.
+        y: Vertical position.
+        words: The text.
+        anchor: Alignment.
+        look: CSS class.
+    """
+    return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from headworks.errors import EngineError
 from headworks_local.java import find_java
 from headworks_local.ports import Ports
-from headworks_storm.cli.cluster import storm as commands
+from headworks_storm.cli.group import storm as commands
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec, supervisor_specs
 from headworks_storm.release.artefacts import versions
 from headworks_storm.release.jvm import class_data

@@ -21,7 +21,7 @@ from headworks_local.isolated.limits import NodeLimits, Rack
 from headworks_local.isolated.names import ClusterName
 from headworks_local.isolated.netlink import namespaces, received
 from headworks_local.isolated.nodes import ApartNodes
-from headworks_storm.cli.cluster import storm as commands
+from headworks_storm.cli.group import storm as commands
 from headworks_storm.demo.experiment import experiment
 from headworks_storm.local.cluster import supervisor_specs
 from headworks_storm.local.state import StormState

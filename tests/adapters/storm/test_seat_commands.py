@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from headworks_storm.cli.topology import storm
+from headworks_storm.cli.group import storm
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from headworks.errors import EngineError
-from headworks_storm.cli.topology import storm as commands
+from headworks_storm.cli.group import storm as commands
 from headworks_storm.client.seats import SeatLedger, open_ledger
 from headworks_storm.workers.collector import Collector
 from storm_cluster import PATIENCE, wait_for

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from headworks.errors import EngineError
 from headworks_local.process import Daemon, end
-from headworks_storm.cli.cluster import storm as commands
+from headworks_storm.cli.group import storm as commands
 from headworks_storm.local.state import StormState
 from headworks_storm.release.artefacts import STORM
 from storm_cluster import RELEASE

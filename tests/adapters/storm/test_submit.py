@@ -14,7 +14,7 @@ from headworks import documents
 from headworks.errors import DocumentError, EngineError
 from headworks.model import Component, Kind, Resources, Stream, Topology
 from headworks.plugins.host import PluginHost
-from headworks_storm.cli.topology import storm as commands
+from headworks_storm.cli.group import storm as commands
 from headworks_storm.install.installation import Installation
 from headworks_storm.install.submit import RUNNER
 from headworks_storm.release.jar import bridge_jar

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from headworks_storm.cli.topology import storm as commands
+from headworks_storm.cli.group import storm as commands
 from headworks_storm.install.unit import DESCRIPTORS, systemd_unit
 
 if TYPE_CHECKING:

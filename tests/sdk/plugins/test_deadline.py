@@ -22,7 +22,6 @@ from headworks.hooks import Description, hookimpl
 from headworks.interrupts import held
 from headworks.model import Observation, Plan, Receipt
 from headworks.plugins import deadline
-from headworks.plugins.bench import bench_of
 from headworks.plugins.deadline import DEADLINES, LEAVING, ONE_TARGET, RING, SHORTER_ONLY, Overdue, cut_off, deadline_of
 from headworks.plugins.guard import MANY, ONE
 from headworks.plugins.host import PluginHost
@@ -30,7 +29,7 @@ from memory_engine import Engine, Judge
 from patience import PATIENCE
 from plugin_folder import GOOD, install
 
-OWN = {"headworks_experiment", "headworks_reschedule", "headworks_recover", "headworks_examine", "headworks_schedule"}
+OWN = {"headworks_reschedule", "headworks_recover", "headworks_examine", "headworks_schedule"}
 """Hooks that take what they take; the scheduler's deadline is the request's."""
 ROOT = Path(__file__).parents[3]
 
@@ -78,7 +77,7 @@ def test_the_page_says_how_long_each_hook_may_take():
     assert {name: float(seconds) for name, seconds in rows} == DEADLINES
 
 
-@pytest.mark.parametrize("hook", sorted({*HOOKS} & {*DEADLINES} - {"headworks_open", "headworks_bench"}))
+@pytest.mark.parametrize("hook", sorted({*HOOKS} & {*DEADLINES} - {"headworks_open"}))
 def test_a_hook_that_hangs_is_abandoned_and_not_asked_again_before_it_ends(hook, gate):
     host = PluginHost().with_plugin("bad", hanging(hook, gate))
     window = "1.05" if hook == "headworks_observe" else "0.05"
@@ -116,7 +115,7 @@ def test_what_is_called_unasked_can_take_less_time_than_others_and_no_more():
     assert deadline_of("headworks_review", {"headworks_review": 1.0}) == 1.0
     assert deadline_of("headworks_execute", {"headworks_execute": 1e9}) == 1e9
     assert deadline_of("headworks_observe", {}, 10.0) == 10.0 + DEADLINES["headworks_observe"]
-    assert deadline_of("headworks_experiment", {}) is None
+    assert deadline_of("headworks_examine", {}) is None
 
 
 @pytest.mark.parametrize(
@@ -154,11 +153,7 @@ class Slow:
 
     @hookimpl
     def headworks_describe(self):
-        return Description(summary="An engine.", deadlines={"headworks_open": 0.05, "headworks_bench": 0.05})
-
-    @hookimpl
-    def headworks_bench(self):
-        return self.headworks_open((), None)
+        return Description(summary="An engine.", deadlines={"headworks_open": 0.05})
 
     @hookimpl
     def headworks_open(self, application, address):
@@ -177,8 +172,6 @@ def test_an_engine_that_hangs_as_it_is_reached_is_cut_off():
     host = PluginHost().with_plugin("bad", Slow(entering=True))
     with pytest.raises(PluginError, match=r"^bad: headworks_open is not done after 0.05 s; it is cut off$"):
         host.open("bad", (), None).__enter__()
-    with pytest.raises(PluginError, match=r"^bad: headworks_bench is not done after 0.05 s; it is cut off$"):
-        bench_of(host, "bad").__enter__()
     assert signal.getsignal(RING) is signal.SIG_DFL
 
 

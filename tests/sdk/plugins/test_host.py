@@ -13,8 +13,6 @@ from headworks.errors import OptionError, PluginError
 from headworks.hooks import HOOKSPEC_VERSION, Description, Finding, Verdict, hookimpl
 from headworks.interrupts import Terminated
 from headworks.model import Observation, Plan, Receipt, Request
-from headworks.model.evidence import Evidence
-from headworks.plugins.bench import bench_of
 from headworks.plugins.collect import documents_of, needs_of
 from headworks.plugins.host import PluginHost
 from headworks.plugins.loading import DISABLE, Quarantined, admit
@@ -178,7 +176,7 @@ def test_options_of_a_plugin_without_any():
 def test_a_scheduler_without_an_opinion_always_wants_a_new_plan():
     host = PluginHost().with_plugin("acme", FirstFit())
     assert host.analyse("acme", Observation()) == Verdict(replan=True, state="unjudged")
-    assert host.evidence("acme") == Evidence()
+    assert host.workloads("acme") == ()
 
 
 class Listener:
@@ -294,17 +292,20 @@ def test_a_plugin_is_imported_when_its_name_is_first_asked_for(tmp_path, monkeyp
     assert [each.name for each in host.quarantined] == ["raising"]
 
 
-def test_evidence_of_another_type_is_the_plugins_fault():
+def test_workloads_of_another_type_are_the_plugins_fault():
     class Chatty(FirstFit):
         """Answer something else."""
 
         @hookimpl
-        def headworks_evidence(self):
-            return []
+        def headworks_workloads(self):
+            return ["words"]
 
     host = PluginHost().with_plugin("chatty", Chatty())
-    with pytest.raises(PluginError, match="chatty: headworks_evidence answered a list, an Evidence is expected"):
-        host.evidence("chatty")
+    with pytest.raises(
+        PluginError,
+        match="chatty: headworks_workloads answered a sequence with a str, a sequence of Workload is expected",
+    ):
+        host.workloads("chatty")
 
 
 def test_a_signal_while_a_plugin_is_loaded_is_no_fault_of_the_plugin():
@@ -362,16 +363,6 @@ class Engine:
         return DONE
 
     @hookimpl
-    def headworks_bench(self):
-        self.asked.append(("bench",))
-        return contextlib.nullcontext("bench")
-
-    @hookimpl
-    def headworks_experiment(self, request, scheduler, seed, seconds, bench):
-        self.asked.append(("experiment", request, scheduler, seed, seconds, bench))
-        return {"throughput": 1.0}
-
-    @hookimpl
     def headworks_examine(self, installation):
         self.asked.append(("examine", installation))
         return [OTHER]
@@ -397,10 +388,6 @@ class Silent:
         return None
 
     @hookimpl
-    def headworks_experiment(self):
-        return None
-
-    @hookimpl
     def headworks_examine(self):
         return None
 
@@ -410,7 +397,7 @@ SEEN, PLAN, DONE, UNDONE = Observation(), Plan(explanation="p"), Receipt(done=Tr
 
 
 def test_an_engine_is_asked_what_the_host_was_asked_and_its_answer_comes_back():
-    engine, request = Engine(), Request()
+    engine = Engine()
     host = PluginHost().with_plugin("engine", engine)
     with host.open("engine", ["job.py", "1"], "a:1") as target:
         assert target == "target"
@@ -419,9 +406,6 @@ def test_an_engine_is_asked_what_the_host_was_asked_and_its_answer_comes_back():
     assert host.execute("engine", target, PLAN) is DONE
     assert host.rollback("engine", target, DONE) is UNDONE
     assert host.scale("engine", target, add=2, drain=["n"]) is DONE
-    with bench_of(host, "engine") as bench:
-        figures = host.experiment("engine", request, "even", seed=3, seconds=9.0, bench=bench)
-    assert figures == {"throughput": 1.0}
     assert host.examine("engine", Path("here")) == (OTHER,)
     assert documents_of(host) == {"seen": Observation}
     assert engine.asked == [
@@ -431,20 +415,14 @@ def test_an_engine_is_asked_what_the_host_was_asked_and_its_answer_comes_back():
         ("execute", "target", PLAN),
         ("rollback", "target", DONE),
         ("scale", "target", 2, ("n",)),
-        ("bench",),
-        ("experiment", request, "even", 3, 9.0, "bench"),
         ("examine", Path("here")),
     ]
 
 
 def test_nothing_is_an_answer_where_there_may_be_none():
     host = PluginHost().with_plugin("silent", Silent())
-    with bench_of(host, "silent") as bench:
-        assert bench is None  # a simulator needs none
     assert host.preflight("silent", None, PLAN) == ()
     assert host.examine("silent", Path("here")) == ()
-    with pytest.raises(PluginError, match="headworks_experiment answered None, a Mapping is expected"):
-        host.experiment("silent", Request(), "even", seed=1, seconds=1.0)
 
 
 def test_what_several_plugins_need_is_named_once():

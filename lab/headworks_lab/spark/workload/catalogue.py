@@ -14,7 +14,7 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
-from headworks.model.evidence import Workload
+from headworks.model.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from headworks.model import Kind
 from headworks_lab.nexmark import Nexmark
 from headworks_lab.spark.workload.events import SCHEMA, emit
 from headworks_lab.spark.workload.queries import queries
-from headworks_lab.spark.workload.ticks import ticks
+from headworks_spark.demo.flights import ticks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,7 +13,7 @@ from headworks_lab.storm.claims import live_claims
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headworks.model.evidence import Claim, Interval
+    from headworks_lab.evidence.model import Claim, Interval
     from headworks_lab.storm.consolidation.run import Latency, Packed
 
     Measure = Callable[[], Sequence[Packed]]

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from headworks.model import FrozenMap
-from headworks.model.evidence import Claim
+from headworks_lab.evidence.model import Claim
 from headworks_lab.measure.interval import interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headworks.model.evidence import Interval
     from headworks.plugins.host import PluginHost
+    from headworks_lab.evidence.model import Interval
     from headworks_lab.storm.redeployment.run import Online, Redeployment
     from headworks_lab.storm.redeployment.saturated import Saturated
 

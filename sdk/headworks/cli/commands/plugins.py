@@ -35,7 +35,7 @@ def command(*, name: str | None, as_json: bool) -> None:
             "roles": sorted(_roles(plugin.hooks)),
             "hooks": sorted(plugin.hooks),
             "options": {field.name: _default(field) for field in attrs.fields(plugin.description.options)},
-            "workloads": [workload.name for workload in host.evidence(plugin.name).workloads],
+            "workloads": [workload.name for workload in host.workloads(plugin.name)],
             "capabilities": sorted(plugin.description.capabilities),
             "distribution": plugin.distribution,
             "version": plugin.version,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from headworks.errors import EngineError
 from headworks.model import Cluster, Node, Request, Resources, Slot
-from headworks.plugins.collect import measured_claims_of
 from headworks.plugins.host import PluginHost
+from headworks_lab.evidence import named
 from headworks_lab.storm.redeployment.choice import redeployed
 from headworks_lab.storm.redeployment.claims import (
     AT_ONCE,
@@ -158,7 +158,7 @@ def test_the_paper_s_plugin_has_them_and_every_run_that_they_name_is_made():
     runs = {("storm", 0), ("touched", 1), *(("seats", tasks) for tasks in AT_ONCE)}
     assert {row[3] for row in DEGRADED} | {each for row in FASTER for each in row[2:4]} == runs
     host = PluginHost.load()
-    assert {each.id for each in measured_claims_of(host, "otd")} == {each.id for each in claims}
+    assert {each.id for each in named.measured_claims("otd")} == {each.id for each in claims}
     cluster = Cluster(
         nodes=tuple(Node(id=each.host, capacity=Resources(cpu=400, memory=4096), slots=(1, 2)) for each in NODES)
     )

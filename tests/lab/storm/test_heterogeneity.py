@@ -11,8 +11,8 @@ from headworks.api import workload
 from headworks.errors import EngineError
 from headworks.model import Cluster, Request
 from headworks.model.scaling import rescaled
-from headworks.plugins.collect import measured_claims_of
 from headworks.plugins.host import PluginHost
+from headworks_lab.evidence import named
 from headworks_lab.measure.sizing import fed
 from headworks_lab.storm.consolidation.run import latencies
 from headworks_lab.storm.heterogeneity.claims import below_best, gain, measured_claims, off
@@ -119,7 +119,7 @@ def test_the_paper_s_plugin_has_them():
     assert {each.id for each in claims} == {
         f"{kind}-live-{shape}" for kind in ("gain", "below-best", "cpu") for shape in SHAPES
     }
-    assert {each.id for each in measured_claims_of(PluginHost.load(), "hetero")} == {each.id for each in claims}
+    assert {each.id for each in named.measured_claims("hetero")} == {each.id for each in claims}
 
 
 def test_where_nodes_cannot_be_apart_nothing_is_measured_and_the_reason_is_told(monkeypatch):

@@ -7,9 +7,9 @@ import pytest
 
 from headworks.hooks import Description, hookimpl
 from headworks.model import Bound, Status
-from headworks.model.evidence import Improvement
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
+from headworks_lab.evidence.model import Improvement
 from headworks_lab.evidence.variants import by_variant, cells, improve, tally
 from small_requests import component, node, request, topology
 

@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 from headworks.model import FrozenMap
-from headworks.plugins.collect import measured_claims_of
 from headworks.plugins.host import PluginHost
+from headworks_lab.evidence import named
 from headworks_lab.priority import claims as claims_module
 from headworks_lab.priority import feeds
 from headworks_lab.priority.claims import (
@@ -189,10 +189,10 @@ def test_figures_that_the_thesis_prints_are_those_of_the_means_of_both_scheduler
     assert latency_ratio("high", 0.3, run) == pytest.approx(1.6)
     assert latency_ratio("low", 0.3, run) == pytest.approx(0.5)
     host = PluginHost.load()
-    claims = measured_claims_of(host, "sps")
+    claims = named.measured_claims("sps")
     assert [each.printed for each in claims] == [row[3] for row in (*TE, *TT, *STARVED, *FEED)]
-    assert [each.id for each in measured_claims_of(host, "dps")] == [each.id for each in claims]
-    assert measured_claims_of(host, "even") == ()
+    assert [each.id for each in named.measured_claims("dps")] == [each.id for each in claims]
+    assert named.measured_claims("even") == ()
 
 
 def test_claims_of_use_case_1_compute_what_they_state(monkeypatch):

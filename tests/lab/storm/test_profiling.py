@@ -14,7 +14,7 @@ from headworks.model import Cluster, Component, Kind, Node, Request, Resources, 
 from headworks.plugins.host import PluginHost
 from headworks_lab.profiling.placer import NAME, Placer
 from headworks_lab.profiling.rule import ProfilePoint, knowledge_of, profile_at_highest
-from headworks_storm.cli.topology import storm
+from headworks_storm.cli.group import storm
 from headworks_storm.client.summary import ExecutorSummary
 from shell import gone, running
 from storm_cluster import RELEASE

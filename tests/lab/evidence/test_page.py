@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from headworks.model.evidence import Claim, Point
 from headworks_lab.evidence.claims import reproduce
+from headworks_lab.evidence.model import Claim, Point
 from headworks_lab.evidence.page import charts, evidence_page
 from headworks_lab.evidence.variants import Improved
 from headworks_lab.report.chart import Dot, chart_svg

@@ -7,8 +7,8 @@ import pytest
 
 from headworks.api import workload
 from headworks.model import Cluster, FrozenMap, Node, Observation, Request, Resources, Slot
-from headworks.plugins.collect import measured_claims_of
 from headworks.plugins.host import PluginHost
+from headworks_lab.evidence import named
 from headworks_lab.storm.consolidation.claims import cost_left, latency, measured_claims, saved
 from headworks_lab.storm.consolidation.run import (
     APPLICATIONS,
@@ -89,4 +89,4 @@ def test_the_paper_s_plugin_has_them():
     of_shapes = {f"{kind}-live-{shape}" for kind in ("saved", "cost") for shape in SHAPES}
     of_applications = {f"{kind}-live-{name}" for kind in ("latency", "cost") for name in APPLICATIONS}
     assert {each.id for each in claims} == of_shapes | of_applications
-    assert {each.id for each in measured_claims_of(PluginHost.load(), "dstorm")} == {each.id for each in claims}
+    assert {each.id for each in named.measured_claims("dstorm")} == {each.id for each in claims}

@@ -1,4 +1,4 @@
-"""Evidence of a plugin: workloads to try it on, claims about figures, improvements on a published scheduler."""
+"""Claims about printed figures, and improvements on a published scheduler."""
 
 from __future__ import annotations
 
@@ -9,16 +9,6 @@ import attrs
 from attrs import validators as check
 
 from headworks.model import Plan, Request
-
-
-@attrs.frozen(kw_only=True)
-class Workload:
-    """A named request that shows what a scheduler is for."""
-
-    name: str
-    summary: str
-    build: Callable[[], Request]
-
 
 Basis = Literal["exact", "predicted", "calibrated", "measured", "worked by hand"]
 """What a recomputed figure rests on: the paper alone; a model whose numbers were fitted to other figures; a model some
@@ -145,16 +135,3 @@ class Improvement:
     printed: Mapping[str, Any] = attrs.field(factory=dict)
     rounds: int = attrs.field(default=1, validator=check.ge(1))
     note: str = ""
-
-
-def _tuple(each: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(each)
-
-
-@attrs.frozen(kw_only=True)
-class Evidence:
-    """Everything that a plugin names to show what it is worth; each part may be empty."""
-
-    workloads: tuple[Workload, ...] = attrs.field(default=(), converter=_tuple)
-    claims: tuple[Claim, ...] = attrs.field(default=(), converter=_tuple)
-    improvements: tuple[Improvement, ...] = attrs.field(default=(), converter=_tuple)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import shell
 from headworks.cli.main import headworks
 from headworks.model import FrozenMap
-from headworks.model.evidence import Interval
+from headworks_lab.evidence.model import Interval
 from headworks_lab.measure.interval import interval
 from headworks_lab.sweeps.charts import LEFT, SHARED, WIDTH, bars, brief, middle, sweep_page
 from headworks_lab.sweeps.experiments import Experiment, ExperimentOutcome, Sweep, connected, drawn, sized, try_out

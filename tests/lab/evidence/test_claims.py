@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from headworks.model.evidence import Claim, Interval
 from headworks_lab.evidence.claims import (
     allowed,
     amount,
@@ -19,6 +18,7 @@ from headworks_lab.evidence.claims import (
     status_text,
     summary,
 )
+from headworks_lab.evidence.model import Claim, Interval
 
 
 def claim(printed, ours, **more):

@@ -1,0 +1,50 @@
+"""Experiments in the simulator."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from headworks.errors import PluginError
+from headworks_sim.experiment import run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headworks.control.round import Round
+    from headworks.model import Request
+
+FIGURES = ("throughput", "offered", "latency", "inter_node", "nodes", "moves", "stopped", "degraded", "backlog")
+
+
+class SimBench:
+    """Experiments in the simulator, whose seconds are simulated."""
+
+    real = False
+
+    def open(self) -> contextlib.AbstractContextManager[SimBench]:
+        """Nothing has to be started."""
+        return contextlib.nullcontext(self)
+
+    def run(self, request: Request, scheduler: str, seed: int, seconds: float) -> Mapping[str, float]:
+        """Run an experiment; see `headworks_sim.experiment.run`.
+
+        Returns:
+            The numbers of its summary by name; a latency only if a tuple was completed.
+
+        Raises:
+            PluginError: The scheduler had no plan in some round: the numbers are then not its own.
+        """
+        lost: list[str] = []
+
+        def note(done: Round, _now: float) -> None:
+            if done.outcome in ("failed", "held"):
+                lost.append(f"{done.outcome}: {done.message}")
+
+        summary = run(request, scheduler, seed=seed, duration=seconds, on_round=note)
+        if lost:
+            raise PluginError(f"{scheduler}: {len(lost)} of {sum(summary.rounds.values())} rounds {lost[0]}")
+        return {name: float(value) for name in FIGURES if (value := getattr(summary, name)) is not None}
+
+
+sim = SimBench()
