@@ -50,8 +50,8 @@ def test_a_topology_document_a_request_and_a_workload_are_found(tmp_path: Path) 
     request = next(each for each in workloads() if each.name == "word-count").build()
     documents.write(tmp_path / "r.json", request)
     assert find_submission(str(tmp_path / "r.json"), host).topologies == request.topologies
-    assert find_submission("storm:word-count", host).roles["count"] == "count"
-    assert not find_submission("dstorm:linear", host).roles
+    assert find_submission("storm:word-count", host).details["roles"]["count"] == "count"
+    assert not find_submission("dstorm:linear", host).details
 
 
 def test_words_are_counted_in_a_real_text(tmp_path: Path) -> None:

@@ -12,19 +12,20 @@ from doc_tables import block, tables
 from headworks.model import Status
 from headworks.plugins.host import PluginHost
 from headworks_lab.evidence.claims import counts, reproduce, summary
+from headworks_lab.evidence.named import claims, improvements, with_evidence
 from headworks_lab.evidence.variants import improve
 
 PATIENCE = 120.0
 """Seconds to plan: whether a plan is there in time is for benchmarks to say."""
 HOST = PluginHost.load()
-EVIDENCE = {name: HOST.evidence(name) for name in HOST.having("headworks_evidence")}
-CLAIMS = [(name, claim) for name, found in EVIDENCE.items() for claim in found.claims]
-IMPROVEMENTS = [(name, each) for name, found in EVIDENCE.items() for each in found.improvements]
+OF = {name: claims(name) for name in with_evidence()}
+CLAIMS = [(name, claim) for name, found in OF.items() for claim in found]
+IMPROVEMENTS = [(name, each) for name in with_evidence() for each in improvements(name)]
 WIDEST = 0.25
 """Relative tolerance of a claim, at most: a wider one would hold for figures that no reader takes for the printed."""
 LITTLE = 0.001
 """Effort of the exact scheduler: enough to prove what is easy, and to have a bound on the rest."""
-WORKLOADS = [(name, each) for name, found in EVIDENCE.items() for each in found.workloads]
+WORKLOADS = [(name, each) for name in HOST.having("headworks_workloads") for each in HOST.workloads(name)]
 
 
 def named(pairs, attribute):
@@ -34,17 +35,17 @@ def named(pairs, attribute):
 @cache
 def recomputed(name, number):
     """The result of a plugin's claim; each is computed once for all tests of this module."""
-    return reproduce(EVIDENCE[name].claims[number], name)
+    return reproduce(OF[name][number], name)
 
 
 @pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=named(CLAIMS, "id"))
 def test_a_figure_is_what_its_plugin_says_of_it(name, claim):
-    result = recomputed(name, EVIDENCE[name].claims.index(claim))
+    result = recomputed(name, OF[name].index(claim))
     assert result.status != "differs", result
     assert result.note or result.status != "not reproducible"
     assert claim.tolerance <= WIDEST
     assert all(claim.fitted)
-    ids = [other.id for other in EVIDENCE[name].claims]
+    ids = [other.id for other in OF[name]]
     assert all(other in ids[: ids.index(claim.id)] for other in claim.follows)
     assert claim.source
     assert claim.statement
@@ -80,7 +81,7 @@ def test_points_of_a_chart_are_there_once():
 
 
 def test_the_documents_count_these_figures():
-    results = {name: [recomputed(name, at) for at in range(len(found.claims))] for name, found in EVIDENCE.items()}
+    results = {name: [recomputed(name, at) for at in range(len(OF[name]))] for name in with_evidence()}
     text = block("reproduce")
     ((_, rows),) = tables(text)
     found = {row["plugin"]: [int(cell) for cell in list(row.values())[1:]] for row in rows}

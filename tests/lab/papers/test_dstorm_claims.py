@@ -8,9 +8,10 @@ from headworks.problem import Problem
 from headworks_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
 from headworks_dstorm.plugin import dstorm
 from headworks_lab.evidence.claims import reproduce
+from headworks_lab.papers.dstorm_claims import claims
 
-CLAIMS = {claim.id: claim for claim in dstorm.headworks_evidence().claims}
-WORKLOADS = {workload.name: workload for workload in dstorm.headworks_evidence().workloads}
+CLAIMS = {claim.id: claim for claim in claims()}
+WORKLOADS = {workload.name: workload for workload in dstorm.headworks_workloads()}
 
 
 def test_what_is_not_reproduced_is_listed_too() -> None:

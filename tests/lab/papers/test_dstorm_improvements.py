@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from headworks.plugins.host import PluginHost
-from headworks_dstorm.plus.plugin import dstorm_plus
 from headworks_lab.evidence.variants import improve
+from headworks_lab.papers.dstorm_improvements import improvements
 
-IMPROVEMENTS = {each.id: each for each in dstorm_plus.headworks_evidence().improvements}
+IMPROVEMENTS = {each.id: each for each in improvements()}
 
 
 @pytest.mark.parametrize("name", ["linear-cs20", "diamond-cs30", "star-cs40"])

@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from headworks_lab.papers.priority_claims import STATIC
+from headworks_lab.papers.priority_claims import STATIC, sps_claims
 from headworks_priority.options import SpsOptions
 from headworks_priority.plugin import sps
 from headworks_priority.workloads import USE_CASE_1, use_case
 
-CLAIMS = {claim.id: claim for claim in sps.headworks_evidence().claims}
+CLAIMS = {claim.id: claim for claim in sps_claims()}
 TABLES = {**STATIC, "ample": (USE_CASE_1, 24, (8, 8, 4, 4))}
 
 

@@ -7,12 +7,12 @@ import pytest
 from headworks.model import FrozenMap, Plan, Slot
 from headworks.plugins.host import PluginHost
 from headworks_lab.evidence.variants import improve
-from headworks_lab.papers.priority_improvements import lacking, least_lacking
+from headworks_lab.papers.priority_improvements import improvements, lacking, least_lacking
 from headworks_priority.plugin import sps, sps_v2
 from headworks_priority.workloads import USE_CASE_1, use_case
 
 HOST = PluginHost().with_plugin("sps", sps).with_plugin("sps-v2", sps_v2)
-IMPROVEMENTS = {each.id: each for each in sps_v2.headworks_evidence().improvements}
+IMPROVEMENTS = {each.id: each for each in improvements()}
 
 
 @pytest.mark.parametrize(

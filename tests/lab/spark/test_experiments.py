@@ -98,8 +98,8 @@ def test_what_no_stages_are_is_refused(parts, ways, told) -> None:
 
 
 def test_every_workload_that_is_installed_has_stages(headworks_host) -> None:
-    for name in headworks_host.having("headworks_evidence"):
-        for asked in (each.build() for each in headworks_host.evidence(name).workloads):
+    for name in headworks_host.having("headworks_workloads"):
+        for asked in (each.build() for each in headworks_host.workloads(name)):
             for each in asked.topologies:
                 assert sum(stage.tasks for stage in layers(each, asked.profiles, 2.0)) == len(each.tasks())
 
@@ -332,7 +332,7 @@ def test_workers_of_an_experiment_are_in_the_racks_of_its_request(java) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_sweep_of_real_work_has_figures_of_both_placements(java, tmp_path) -> None:
-    words = ["sweep", "--engine", "spark", "-w", "spark:nexmark-q5", "-s", "spark", "-s", "dstorm", "--json"]
+    words = ["sweep", "--engine", "spark", "-w", "spark-lab:nexmark-q5", "-s", "spark", "-s", "dstorm", "--json"]
     command = [sys.executable, "-m", "headworks", *words, "--seeds", "1", "--seconds", "5", "-O", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sweep:
         out, err = sweep.communicate(timeout=PATIENCE)

@@ -19,9 +19,10 @@ from headworks_lab.storm.bench import StormBench
 from headworks_lab.storm.deputy import Deputy, known
 from headworks_lab.storm.figures import figures
 from headworks_lab.storm.supervisors import supervisors
+from headworks_lab.storm.workload import roles_of
 from headworks_local.isolated.ability import network_problem
 from headworks_storm.nimbus.snapshot import read_snapshot
-from headworks_storm.workload.catalogue import local_cluster, roles_of, unique_visitors, url_converter, word_count
+from headworks_storm.workload.catalogue import local_cluster, unique_visitors, url_converter, word_count
 from namespaces import namespaces_of, racks_of
 from storm_reports import report
 from storm_rounds import component as storm_component

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headworks_lab.nexmark import BIDS, PERIOD, EventKind, Nexmark, kinds
-from headworks_storm.workload.catalogue import roles_of, workloads
+from headworks_lab.storm.workload import roles_of, workloads
 from headworks_storm.workload.describe import describe
 from nexmark_answers import CLOSED, SQL, rows, tables
 from storm_local_mode import LocalMode

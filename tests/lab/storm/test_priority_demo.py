@@ -10,7 +10,6 @@ import attrs
 import pytest
 
 from headworks.model import FrozenMap
-from headworks.plugins.host import PluginHost
 from headworks_lab.evidence import named
 from headworks_lab.priority import claims as claims_module
 from headworks_lab.priority import feeds
@@ -188,7 +187,6 @@ def test_figures_that_the_thesis_prints_are_those_of_the_means_of_both_scheduler
     assert latency_ratio("complex_events", 0.3, run) == pytest.approx(1.5)
     assert latency_ratio("high", 0.3, run) == pytest.approx(1.6)
     assert latency_ratio("low", 0.3, run) == pytest.approx(0.5)
-    host = PluginHost.load()
     claims = named.measured_claims("sps")
     assert [each.printed for each in claims] == [row[3] for row in (*TE, *TT, *STARVED, *FEED)]
     assert [each.id for each in named.measured_claims("dps")] == [each.id for each in claims]

@@ -12,9 +12,9 @@ from headworks.control.knowledge import read_knowledge
 from headworks.documents import write
 from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Status, Stream, Topology
 from headworks.plugins.host import PluginHost
+from headworks_lab.profiling.command import profile
 from headworks_lab.profiling.placer import NAME, Placer
 from headworks_lab.profiling.rule import ProfilePoint, knowledge_of, profile_at_highest
-from headworks_storm.cli.group import storm
 from headworks_storm.client.summary import ExecutorSummary
 from shell import gone, running
 from storm_cluster import RELEASE
@@ -128,13 +128,13 @@ def test_the_placer_leaves_what_runs_and_takes_the_type_it_is_told():
 
 @pytest.mark.parametrize("machine", ["fast", "fast=", "fast=0", "=100", "a=100,b=50"])
 def test_machine_types_have_a_name_and_points(machine):
-    done = CliRunner().invoke(storm, ["profile", "storm:word-count", "--machine", machine])
+    done = CliRunner().invoke(profile, ["storm:word-count", "--machine", machine])
     assert done.exit_code == 2
     assert "NAME=POINTS" in done.output
 
 
 def test_a_name_is_given_once():
-    done = CliRunner().invoke(storm, ["profile", "storm:word-count", "--machine", "a=1", "--machine", "a=2"])
+    done = CliRunner().invoke(profile, ["storm:word-count", "--machine", "a=1", "--machine", "a=2"])
     assert done.exit_code == 2
 
 
