@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
@@ -91,7 +92,7 @@ def reproduce(claim: Claim, plugin: str = "") -> Result:
         if meant(error):
             raise
         keep_traceback(plugin, claim.id, error)
-        status, note = "differs", f"could not be computed: {failure(error)}"
+        status, note = "differs", f"could not be computed: {failure(error, Path(__file__).parent)}"
     return Result(
         plugin=plugin,
         id=claim.id,

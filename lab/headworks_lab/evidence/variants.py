@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import attrs
@@ -104,7 +105,7 @@ def improve(asked: Improvement, plugin: str, host: PluginHost) -> Improved:
         if meant(error):
             raise
         keep_traceback(plugin, asked.id, error)
-        return attrs.evolve(blank, note=f"could not be computed: {failure(error)}")
+        return attrs.evolve(blank, note=f"could not be computed: {failure(error, Path(__file__).parent)}")
 
 
 def _with_options(scheduler: str, options: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import os
+import re
 import sys
 import threading
 import time
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LOG = logging.getLogger("headworks.loading")
-HOME = "headworks"
-"""Distribution of the built-in plugins, whose names no other can take."""
+FIRST_PARTY = frozenset({"headworks", "headworks-lab"})
+"""Distributions of the built-in plugins and commands, whose names no other can take."""
 SHADOWED = "a built-in one has this name; give it another"
 """Reason to set aside what another package calls as a built-in plugin is called."""
 DISABLE = "HEADWORKS_DISABLE_PLUGINS"
@@ -155,7 +156,7 @@ def shadowed(group: str) -> tuple[Quarantined, ...]:
 
 
 def _built_in(entry: EntryPoint) -> bool:
-    return entry.dist is not None and entry.dist.name.lower() == HOME
+    return entry.dist is not None and re.sub(r"[-_.]+", "-", entry.dist.name).lower() in FIRST_PARTY
 
 
 def _allowed(entries: tuple[EntryPoint, ...], *, built_in: bool) -> tuple[EntryPoint, ...]:

@@ -292,7 +292,8 @@ from click.testing import CliRunner
 from headworks.cli.main import headworks
 done = CliRunner().invoke(headworks, sys.argv[1:])
 assert done.exit_code == 0, done.output
-packages = {name.split('.')[0] for name in sys.modules} - {'headworks', 'headworks_schemas'}
+shared = {'headworks', 'headworks_lab', 'headworks_local', 'headworks_schemas'}
+packages = {name.split('.')[0] for name in sys.modules} - shared
 print(*sorted(name for name in packages if name.startswith('headworks_')))
 """
 
