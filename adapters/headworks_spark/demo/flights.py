@@ -7,6 +7,7 @@ between feeds and airports crosses nodes. Any five consecutive batches are one w
 
 from __future__ import annotations
 
+import bisect
 import functools
 import json
 from pathlib import Path
@@ -18,7 +19,7 @@ from headworks.model import Component, FrozenMap, Kind, Resources, Stream, Topol
 from headworks_spark.demo.dataset import DAYS, FEEDS, flights
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
@@ -142,9 +143,9 @@ class FlightsQuery:
     def answer(self, days: int) -> dict[str, Airport]:
         """The answer over the first `days` days, without Spark."""
         years, rest = divmod(days, DAYS)
-        frame = flights()
-        total = _statistics(frame, years)
-        for airport, part in _statistics(frame[frame["day"] < rest], 1).items():
+        table = flights()
+        total = _statistics(table, years)
+        for airport, part in _statistics(table.slice(0, _rows(table, rest)), 1).items():
             total[airport] = _add(total[airport], part) if airport in total else part
         return total
 
@@ -182,17 +183,24 @@ def _days_done(query: StreamingQuery) -> int:
     return int(offset["offset"]) // FEEDS if offset else 0
 
 
-def _statistics(frame: pd.DataFrame, times: int) -> dict[str, Airport]:
-    """Statistics of a frame that was seen `times` times."""
+def _rows(table: pa.Table, days: int) -> int:
+    """Rows of the first `days` days."""
+    return bisect.bisect_left(table["day"].to_pylist(), days)
+
+
+def _statistics(table: pa.Table, times: int) -> dict[str, Airport]:
+    """Statistics of a table that was seen `times` times."""
     if not times:
         return {}
-    delays = frame.groupby("dest")["arr_delay"]
-    table = delays.agg(["size", "count", "sum", "max"])
+    wanted: list[Any] = [([], "count_all"), *(("arr_delay", name) for name in ("count", "sum", "max"))]
     return {
-        str(airport): Airport(
-            int(flights) * times, int(arrived) * times, float(delay) * times, float(worst) if arrived else None
+        row["dest"]: Airport(
+            row["count_all"] * times,
+            row["arr_delay_count"] * times,
+            (row["arr_delay_sum"] or 0.0) * times,
+            row["arr_delay_max"],
         )
-        for airport, flights, arrived, delay, worst in table.itertuples()
+        for row in table.group_by("dest").aggregate(wanted).to_pylist()
     }
 
 

