@@ -8,12 +8,13 @@ import pytest
 
 from headworks.testing import EngineContract, EngineTrial
 from patience import PATIENCE
+from spark_kills import kill_worker
 
 APPLICATION = Path(__file__).parents[2] / "examples" / "spark" / "word_count.py"
 
 
 def lose(target, node):
-    target.members[0].cluster.kill_worker(node)
+    kill_worker(target.members[0].cluster, node)
 
 
 def stop(target):

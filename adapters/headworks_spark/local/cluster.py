@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -172,18 +171,6 @@ class LocalSpark(LocalCluster):
                 self.nodes.remove()
             if self.folder is None and self._work:
                 shutil.rmtree(self._work, ignore_errors=True)
-
-    def kill_worker(self, host: str) -> None:
-        """Kill a Worker and its executors at once, as a machine that loses power.
-
-        Raises:
-            EngineError: No Worker runs there.
-        """
-        daemon = self._daemons.pop(host, None)
-        if daemon is None or host == self.master_host:
-            raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
-        daemon.signal(signal.SIGKILL)
-        end([daemon], grace=0)
 
     def add_worker(self, cores: int) -> WorkerSpec:
         """Start a Worker with so many cores on the next free address, and wait until the Master knows it.

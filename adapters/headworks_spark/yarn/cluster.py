@@ -7,13 +7,11 @@ import http.client
 import json
 import os
 import shutil
-import signal
 from pathlib import Path
 from typing import Any, Self
 
 import attrs
 
-from headworks.errors import EngineError
 from headworks.interrupts import held
 from headworks_local.java import find_java
 from headworks_local.lifetime import lifetime
@@ -130,30 +128,6 @@ class LocalYarn(LocalCluster):
             self._ports.release()
             if self.folder is None and self._work:
                 shutil.rmtree(self._work, ignore_errors=True)
-
-    def kill_node(self, host: str) -> None:
-        """Kill a NodeManager and its containers at once, as a machine that loses power.
-
-        Raises:
-            EngineError: No NodeManager runs there.
-        """
-        daemon = self._daemons.pop(host, None)
-        if daemon is None or host == MANAGER_HOST:
-            raise EngineError(f"no node runs on {host}: the nodes are {', '.join(self._hosts())}")
-        daemon.signal(signal.SIGKILL)
-        end_group(daemon.group)
-        end([daemon], grace=0)
-
-    def start_node(self, host: str) -> None:
-        """Start the NodeManager of this host again, and wait until the ResourceManager knows it.
-
-        Raises:
-            EngineError: The host is none of the cluster's, it runs already, or the NodeManager did not come up.
-        """
-        if host not in (each.host for each in self.nodes) or host in self._daemons:
-            raise EngineError(f"no node of this cluster is to be started on {host}: running are {self._hosts()}")
-        self._spawn(f"node-{host}", host, lifetime().group(), NODE)
-        self._wait_for_nodes()
 
     def ask(self, path: str) -> dict[str, Any]:
         """Answer of the ResourceManager's REST API to a path below `/ws/v1/cluster`, such as `/apps`.

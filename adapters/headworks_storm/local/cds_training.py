@@ -66,10 +66,9 @@ def _train(version: str, daemon: tuple[str, ...], worker: tuple[str, ...]) -> bo
 
 def _end(cluster: LocalStorm) -> None:
     """Ask Nimbus and a worker to end, and see them do so; without its supervisor nobody hurries the worker."""
-    (spec,) = cluster.supervisors
-    cluster.kill_supervisor(spec.host)
     nimbus = next(each for each in cluster.daemons if each.name == "nimbus")
     worker = next(each.pid for each in cluster.workers() if each.pid)
+    os.kill(next(each.pid for each in cluster.daemons if each.name.startswith("supervisor")), signal.SIGKILL)
     for pid in (nimbus.pid, worker):
         os.kill(pid, signal.SIGTERM)  # a JVM that is killed writes no archive
     _until(lambda: not nimbus.alive, "Nimbus of the training cluster does not end")

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import os
 import shutil
-import signal
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,8 +35,7 @@ NIMBUS = "org.apache.storm.daemon.nimbus.Nimbus"
 SUPERVISOR = "org.apache.storm.daemon.supervisor.Supervisor"
 """Main classes of the daemons; ZooKeeper is the one that Storm brings for development."""
 NIMBUS_HOST = "127.0.0.1"
-STANDBY_HOST = "127.0.0.2"
-"""Addresses of Nimbus and ZooKeeper, and of the second Nimbus; supervisors have those from 127.0.0.11 on."""
+"""Address of Nimbus and ZooKeeper; supervisors have those from 127.0.0.11 on."""
 RACKS = "headworks.racks"
 """Setting of the racks by host, which `headworks.storm.Racks` reads."""
 HEAP_MB = {ZOOKEEPER: 64, NIMBUS: 256, SUPERVISOR: 96}
@@ -121,19 +119,17 @@ class LocalStorm(LocalCluster):
     gateway: NimbusGateway = attrs.field(default=None, init=False)
     nimbus_host: str = attrs.field(default=NIMBUS_HOST, init=False)
     nodes: ApartNodes | None = attrs.field(default=None, init=False)
-    _standby_host: str = attrs.field(default=STANDBY_HOST, init=False)
     _home: StormHome = attrs.field(default=None, init=False)
     _work: Path = attrs.field(default=None, init=False)
     _base: dict[str, Any] = attrs.field(factory=dict, init=False)
     _own: dict[str, tuple[str, dict[str, Any]]] = attrs.field(factory=dict, init=False)
     _running: dict[str, Daemon] = attrs.field(factory=dict, init=False)
-    _killed: list[Daemon] = attrs.field(factory=list, init=False)
     _ports: Ports = attrs.field(factory=Ports, init=False)
 
     @property
     def daemons(self) -> tuple[Daemon, ...]:
-        """Every daemon that was started and left a process: a killed supervisor leaves its workers."""
-        return (*self._running.values(), *(each for each in self._killed if each.members()))
+        """Every daemon that was started."""
+        return tuple(self._running.values())
 
     @property
     def home(self) -> Path:
@@ -163,7 +159,7 @@ class LocalStorm(LocalCluster):
             self._spawn("zookeeper")
             self._wait_for_zookeeper()
             for name in self._own:
-                if name not in ("zookeeper", "standby"):  # all at once: they try again until the others are up
+                if name != "zookeeper":  # all at once: they try again until the others are up
                     self._spawn(name)
             self.gateway = NimbusGateway(self.home / "lib", self.client_conf, java=java.program).start()
             self._wait_for_supervisors()
@@ -180,7 +176,6 @@ class LocalStorm(LocalCluster):
             end(self.daemons, grace=0)
             end_group(self.group)  # what left the sessions of its daemons, by its mark
             self._running.clear()
-            self._killed.clear()
             if self.gateway:
                 self.gateway.stop()
             self._ports.release()
@@ -191,7 +186,7 @@ class LocalStorm(LocalCluster):
                 shutil.rmtree(self._work, ignore_errors=True)
 
     def workers(self) -> tuple[WorkerProcess, ...]:
-        """The worker processes that run, by host and port, those that a killed supervisor left too."""
+        """The worker processes that run, by host and port."""
         hosts = {name: name.removeprefix("supervisor-") for name in self._own}
         found = (worker for daemon in self.daemons for worker in workers_of(daemon, hosts[daemon.name]))
         return tuple(sorted(found, key=lambda each: (each.host, each.port)))
@@ -199,67 +194,6 @@ class LocalStorm(LocalCluster):
     def memory_mb(self) -> float:
         """MB of memory that daemons, workers and log writers occupy together."""
         return resident_mb(self.daemons)
-
-    def kill_worker(self, port: int) -> WorkerProcess:
-        """Kill the worker on this port and its log writer, and see them end; returns what was killed."""
-        worker = next((each for each in self.workers() if each.port == port), None)
-        if worker is None:
-            raise EngineError(f"no worker runs on port {port}: {[each.port for each in self.workers()]} have one")
-        pids = {worker.writer, worker.pid} - {0}
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        for _ in self._patience(f"the worker on port {port} does not end"):
-            if not any(pids & {*daemon.members()} for daemon in self.daemons):
-                break
-        return worker
-
-    def kill_supervisor(self, host: str, *, workers: bool = False) -> None:
-        """Kill the supervisor of a host at once.
-
-        Args:
-            host: Its address.
-            workers: Kill its workers too, as if the machine lost power; else they go on.
-        """
-        self._kill(f"supervisor-{host}", whole=workers)
-
-    def start_supervisor(self, host: str) -> None:
-        """Start the supervisor of a host again, and wait until Nimbus knows it."""
-        self._revive(f"supervisor-{host}")
-        self._wait_for_supervisors()
-
-    def restart_halted(self) -> tuple[str, ...]:
-        """Start each supervisor again that ended by itself, as the process manager of a real cluster does; their hosts.
-
-        A supervisor of Storm halts itself, for instance, when a topology is killed while its files are being fetched.
-        """
-        halted = [host for host in self._hosts() if not self._running[f"supervisor-{host}"].alive]
-        for host in halted:
-            self._killed.append(self._running.pop(f"supervisor-{host}"))
-            self._spawn(f"supervisor-{host}")
-        if halted:
-            self._wait_for_supervisors()
-        return tuple(halted)
-
-    def kill_nimbus(self) -> None:
-        """Kill Nimbus at once."""
-        self._kill("nimbus", whole=True)
-
-    def start_nimbus(self) -> None:
-        """Start Nimbus again, and wait until one leads."""
-        self._revive("nimbus")
-        self._wait_for_supervisors()
-
-    def start_standby_nimbus(self) -> None:
-        """Start a second Nimbus, and wait until it holds the code of the topologies: without it, it will not lead.
-
-        Supervisors and clients ask the first one who leads, so that has to be up again for them to find the second.
-        """
-        self._revive("standby")
-        for _ in self._patience("the standby Nimbus does not join, or does not get the code of the topologies"):
-            nimbuses = len(self.gateway.cluster().nimbuses)
-            if nimbuses > 1 and all(copies >= nimbuses for copies in self.gateway.blobs().values()):
-                return
 
     def make_nodes(self) -> None:
         """Make the nodes that are apart, and give supervisors and Nimbus addresses on their network; `start` does it.
@@ -277,7 +211,7 @@ class LocalStorm(LocalCluster):
         if len(self.apart) != len(self.supervisors):
             raise EngineError(f"{len(self.apart)} nodes that are apart for {len(self.supervisors)} supervisors")
         self.nodes = ApartNodes.make(self.apart)
-        self.nimbus_host, self._standby_host = self.nodes.gateways
+        self.nimbus_host = self.nodes.gateways[0]
         placed = zip(self.supervisors, self.nodes.hosts, strict=True)
         self.supervisors = tuple(attrs.evolve(spec, host=host) for spec, host in placed)
 
@@ -293,7 +227,7 @@ class LocalStorm(LocalCluster):
 
     def _configure(self) -> None:
         """Give every daemon its ports and settings, and write the `storm.yaml` for clients."""
-        zookeeper, nimbus, standby = self._ports.take(3)
+        zookeeper, nimbus = self._ports.take(2)
         where = {
             "storm.zookeeper.servers": [self.nimbus_host],
             "storm.zookeeper.port": zookeeper,
@@ -305,7 +239,6 @@ class LocalStorm(LocalCluster):
         self._base = where | FAST | self._home.worker_settings() | known | dict(self.conf)
         self._own["zookeeper"] = ZOOKEEPER, {"dev.zookeeper.path": str(self._work / "zookeeper" / "data")}
         self._own["nimbus"] = NIMBUS, {"storm.local.hostname": self.nimbus_host}
-        self._own["standby"] = NIMBUS, {"storm.local.hostname": self._standby_host, "nimbus.thrift.port": standby}
         for spec in self.supervisors:
             thrift, *slots = self._ports.take(1 + spec.slots)
             self._own[f"supervisor-{spec.host}"] = (
@@ -336,22 +269,6 @@ class LocalStorm(LocalCluster):
         log = self._work / f"{name}.log"
         on = functools.partial(node.start, own["storm.local.hostname"]) if node else None
         self._running[name] = Daemon.start(name, command, log=log, env=env, group=self.group, on=on)
-
-    def _kill(self, name: str, *, whole: bool) -> None:
-        daemon = self._running.pop(name, None)
-        if daemon is None:
-            raise EngineError(f"no {name} runs on this cluster: {', '.join(self._running)} do")
-        if whole:  # with what an earlier process of this name left
-            end([daemon, *(each for each in self._killed if each.name == name)], grace=0)
-        else:
-            os.kill(daemon.pid, signal.SIGKILL)
-            self._killed.append(daemon)
-
-    def _revive(self, name: str) -> None:
-        if name not in self._own or name in self._running:
-            wrong = "running already" if name in self._running else "none of this cluster's daemons"
-            raise EngineError(f"{name} is {wrong}")
-        self._spawn(name)
 
     def _wait_for_zookeeper(self) -> None:
         port = self._base["storm.zookeeper.port"]

@@ -27,6 +27,7 @@ from headworks_spark.local.cluster import LocalSpark, worker_specs
 from headworks_spark.placement.rescue import Watchdog
 from headworks_spark.placement.soft import pin, pin_frame, place_source, placed_batches
 from headworks_spark.placement.state import stateful_stages
+from spark_kills import kill_worker
 
 PATIENCE = 600.0
 """Seconds until something is taken to hang."""
@@ -236,7 +237,7 @@ def rescue(spark, cluster):
     """A Worker dies while tasks wait for it; with a wait of ten minutes only the watchdog frees them."""
     asked = [HOSTS[0] if index % 2 == 0 else HOSTS[2] for index in range(N)]
     pinned = pin(spark, spark.sparkContext.parallelize([], N), asked)
-    threading.Timer(1.0, cluster.kill_worker, [HOSTS[2]]).start()
+    threading.Timer(1.0, kill_worker, [cluster, HOSTS[2]]).start()
     ran = [host for _, host in sorted(pinned.rdd.mapPartitionsWithIndex(slow(2)).collect())]
     return {"stayed": [ran[index] for index in (0, 2, 4)] == [HOSTS[0]] * 3, "moved": HOSTS[2] not in ran}
 

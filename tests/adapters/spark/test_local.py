@@ -58,7 +58,7 @@ def test_workers_have_the_size_asked_for(cluster: LocalSpark) -> None:
 @pytest.mark.spark
 def test_a_worker_that_is_not_there_is_named(cluster: LocalSpark) -> None:
     with pytest.raises(EngineError, match=r"no Worker runs on 127\.0\.0\.9.*127\.0\.0\.2, 127\.0\.0\.3"):
-        cluster.kill_worker("127.0.0.9")
+        cluster.drain_worker("127.0.0.9")
     with pytest.raises(EngineError, match=r"127\.0\.0\.9 is none of"):
         cluster.start_worker("127.0.0.9")
     with pytest.raises(EngineError, match=r"127\.0\.0\.2 is running already"):

@@ -22,6 +22,7 @@ from headworks_spark.events.recorder import EventRecorder
 from headworks_spark.monitor import next_batches, observation, observe, totals
 from headworks_spark.nodes import nodes
 from patience import PATIENCE
+from spark_kills import kill_worker
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -170,7 +171,7 @@ def test_an_executor_that_is_killed_is_replaced_and_nothing_is_lost(target, quer
 @pytest.mark.matrix  # test_placement.py has a query that survives its Worker, test_scaling.py nodes that go and come
 def test_a_worker_that_is_killed_is_not_in_the_next_observation(target, query, cluster):
     target.ask(round_robin(target))
-    cluster.kill_worker(HOSTS[2])
+    kill_worker(cluster, HOSTS[2])
     try:
         until(lambda: HOSTS[2] not in executors(target.spark).values())
         seen = observe(target, 2.0)

@@ -20,6 +20,7 @@ from adapters.spark.spark_jobs import (
 )
 from headworks_spark.driver.session import executors
 from headworks_spark.placement.table import PlacementTable
+from spark_kills import kill_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +153,7 @@ def test_a_stage_goes_on_when_a_worker_dies_under_it(
     """Tasks that run on the dead node and tasks that wait for it go elsewhere; the others stay."""
     asked = {(0, index): HOSTS[2] if index % 2 else HOSTS[0] for index in range(PARTITIONS)}
     placement.push("dying", asked)
-    killer = threading.Timer(1.0, cluster.kill_worker, [HOSTS[2]])
+    killer = threading.Timer(1.0, kill_worker, [cluster, HOSTS[2]])
     killer.start()
     ran = slow_stage(spark, "dying", 2.0)
     killer.join()
@@ -167,7 +168,7 @@ def test_a_query_survives_a_worker_and_returns_to_it(
     asked = rotation(0, 2)
     placement.push(str(query.id), asked)
     assert next_batch(spark, query) == asked
-    cluster.kill_worker(HOSTS[2])
+    kill_worker(cluster, HOSTS[2])
     wait_for(spark, set(HOSTS[:2]))
     ran = next_batch(spark, query)
     assert {place: host for place, host in ran.items() if asked[place] != HOSTS[2]} == {

@@ -22,6 +22,7 @@ from headworks.plugins.host import PluginHost
 from headworks_spark.demo.flights import FlightsQuery
 from headworks_spark.events.recorder import EventRecorder
 from patience import PATIENCE
+from spark_kills import kill_worker
 
 ROOT = Path(__file__).parents[3]
 HEADWORKS = shutil.which("headworks", path=str(Path(sys.executable).parent)) or "headworks"
@@ -122,7 +123,7 @@ def test_the_next_round_plans_without_a_worker_that_died(target, cluster, tmp_pa
     first = loop.round(replan=True)
     assert first.outcome in ("executed", "unchanged"), first.message
     assert Slot(dead, 0) in first.plan.assignment.values()
-    cluster.kill_worker(dead)
+    kill_worker(cluster, dead)
     try:
         until(lambda: dead not in {node.id for node in loop_nodes(target)})
         second = loop.round(replan=True)

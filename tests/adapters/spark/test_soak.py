@@ -36,6 +36,7 @@ from headworks_spark.driver.session import executors
 from headworks_spark.local.cluster import LocalSpark, WorkerSpec
 from headworks_spark.placement.table import PlacementTable
 from patience import PATIENCE
+from spark_kills import kill_worker
 
 SECONDS = float(os.environ.get("HEADWORKS_SOAK_SECONDS", "180"))
 DEATHS = 4
@@ -130,7 +131,7 @@ class Reaper:
                 self.deaths["executors"] += 1
 
     def _kill_worker(self, host):
-        self._cluster.kill_worker(host)
+        kill_worker(self._cluster, host)
         self.deaths["Workers"] += 1
 
 

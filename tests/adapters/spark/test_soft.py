@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,8 @@ LIMIT = 1740
 
 
 def told(*words):
-    done = subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False, timeout=LIMIT)
+    command, env = [sys.executable, SCRIPT, *words], os.environ | {"PYTHONPATH": str(SCRIPT.parents[2])}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT, env=env)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from collections import defaultdict
@@ -14,8 +15,10 @@ import attrs
 import pytest
 
 from headworks.control.journal import read_journal
+from headworks_local.lifetime import lifetime
+from headworks_local.process import end, end_group
 from headworks_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
-from headworks_spark.yarn.cluster import LocalYarn, nodes
+from headworks_spark.yarn.cluster import NODE, LocalYarn, nodes
 from headworks_spark.yarn.conf import node_specs
 from shell import HEADWORKS
 
@@ -34,11 +37,27 @@ PATIENT = {
 """On a busy machine an application else begins with the executors of one node, and leaves tasks that wait to Spark."""
 
 
+class BreakableYarn(LocalYarn):
+    """A local YARN whose nodes can be killed and started again."""
+
+    def kill_node(self, host: str) -> None:
+        """Kill a NodeManager and its containers at once, as a machine that loses power."""
+        daemon = self._daemons.pop(host)
+        daemon.signal(signal.SIGKILL)
+        end_group(daemon.group)
+        end([daemon], grace=0)
+
+    def start_node(self, host: str) -> None:
+        """Start the NodeManager of this host again, and wait until the ResourceManager knows it."""
+        self._spawn(f"node-{host}", host, lifetime().group(), NODE)
+        self._wait_for_nodes()
+
+
 @pytest.fixture(scope="module")
-def yarn(java: None) -> Iterator[LocalYarn]:
+def yarn(java: None) -> Iterator[BreakableYarn]:
     """Two nodes of two vcores: an ApplicationMaster and three executors fill them, so that one node has two."""
     pytest.importorskip("jgo")
-    with LocalYarn(node_specs((2, 2)), timeout=900.0) as cluster:
+    with BreakableYarn(node_specs((2, 2)), timeout=900.0) as cluster:
         yield cluster
 
 
@@ -74,7 +93,12 @@ def command(mode: str, *arguments: str, **conf: str) -> list[str]:
 
 
 def submit(
-    yarn: LocalYarn, mode: str, folder: Path, *arguments: str, meanwhile: Callable[[], None] = lambda: None, **conf: str
+    yarn: BreakableYarn,
+    mode: str,
+    folder: Path,
+    *arguments: str,
+    meanwhile: Callable[[], None] = lambda: None,
+    **conf: str,
 ) -> Application:
     """Run an application to its end; `meanwhile` is called again and again while it runs."""
     words = command(mode, str(folder), *arguments, **conf)
@@ -106,7 +130,9 @@ def every_task_ran_where_asked(found: Application, placement: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("mode", ["client", "cluster"])
-def test_a_query_is_placed_and_moved_on_several_executors_a_node(yarn: LocalYarn, mode: str, tmp_path: Path) -> None:
+def test_a_query_is_placed_and_moved_on_several_executors_a_node(
+    yarn: BreakableYarn, mode: str, tmp_path: Path
+) -> None:
     found = submit(yarn, mode, tmp_path, "move", "2", **THREE)
     said = found.said
     assert (said["master"], said["mode"], said["level"]) == ("yarn", mode, "hard")
@@ -138,7 +164,9 @@ DYNAMIC = {
 """Tasks that wait for their node are a backlog to Spark, which would ask for executors again in batches of a second."""
 
 
-def test_dynamic_allocation_removes_the_executors_of_a_node_that_is_emptied(yarn: LocalYarn, tmp_path: Path) -> None:
+def test_dynamic_allocation_removes_the_executors_of_a_node_that_is_emptied(
+    yarn: BreakableYarn, tmp_path: Path
+) -> None:
     """Places on a node without executors are passed over at once: nothing waits for what Spark has removed."""
     before: list[int] = []
     after: list[int] = []
@@ -161,7 +189,7 @@ def test_dynamic_allocation_removes_the_executors_of_a_node_that_is_emptied(yarn
     assert (max(before), min(after) < 4) == (4, True)
 
 
-def test_tasks_of_a_node_that_dies_run_elsewhere_and_come_back_with_it(yarn: LocalYarn, tmp_path: Path) -> None:
+def test_tasks_of_a_node_that_dies_run_elsewhere_and_come_back_with_it(yarn: BreakableYarn, tmp_path: Path) -> None:
     killed = tmp_path / "killed"
     restarted: list[str] = []
 
@@ -189,7 +217,7 @@ def test_tasks_of_a_node_that_dies_run_elsewhere_and_come_back_with_it(yarn: Loc
     assert every_row_is_counted_once(found)
 
 
-def test_headworks_run_places_a_query_that_knows_nothing_of_it(yarn: LocalYarn, tmp_path: Path) -> None:
+def test_headworks_run_places_a_query_that_knows_nothing_of_it(yarn: BreakableYarn, tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     pace = ("--rounds", "3", "--interval", "0", "--window", "4", "--cooldown", "0", "--deadline", "60")
     words = ("-s", "even", "-o", "rebalance=yes", "--slowdown", "9", *pace, "--journal", str(journal))

@@ -13,13 +13,14 @@ import attrs
 from headworks.errors import EngineError
 from headworks.plugins.host import PluginHost
 from headworks_storm.install.submit import submit_description
-from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
+from headworks_storm.local.cluster import SupervisorSpec
 from headworks_storm.release.artefacts import STORM
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import SCHEDULER, ServiceSettings, serve
 from headworks_storm.workload.catalogue import ROLES, workloads
 from headworks_storm.workload.describe import Load, describe
 from patience import PATIENCE
+from storm_breakable import BreakableStorm
 
 SMALL = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=300.0, memory_mb=2048.0, slots=3) for last in (21, 22, 23))
 RELEASE = os.environ.get("HEADWORKS_TEST_STORM") or STORM
@@ -55,7 +56,7 @@ class Cluster:
 
     def ask_headworks(self):
         """Start a Nimbus anew that a test left with another scheduler."""
-        if self.storm._own["nimbus"][1].pop("storm.scheduler", None):
+        if self.storm.conf_of("nimbus").pop("storm.scheduler", None):
             self.storm.kill_nimbus()
             self.storm.start_nimbus()
             self.settled()
@@ -136,7 +137,7 @@ def running_cluster(folder, *, conf=None, topology_conf=None, supervisors=SMALL,
         "nimbus.task.launch.secs": 180,
         **(conf or {}),
     }
-    with LocalStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version, timeout=PATIENCE) as storm:
+    with BreakableStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version, timeout=PATIENCE) as storm:
         cluster = Cluster(storm, endpoint, "word-count")
         with cluster.serve("even"):
             word_count(storm, conf=topology_conf)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headworks_local.ports import Ports
-from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import HOOKS
+from storm_breakable import BreakableStorm
 from storm_cluster import PATIENCE, RELEASE, Cluster, running_cluster
 from storm_tally import TWO
 from storm_words import alive, eventually, submit_words
@@ -27,17 +27,17 @@ def java(java: None) -> None:
 
 
 @pytest.fixture(scope="session")
-def cluster(java: None) -> Iterator[LocalStorm]:
+def cluster(java: None) -> Iterator[BreakableStorm]:
     """ZooKeeper, Nimbus and supervisors on 127.0.0.11-13 with 400, 200 and 100 points of CPU.
 
     Each module leaves it with its first Nimbus in the lead, and with no topology but the one of `words`.
     """
-    with LocalStorm(version=RELEASE, timeout=PATIENCE) as local:
+    with BreakableStorm(version=RELEASE, timeout=PATIENCE) as local:
         yield local
 
 
 @pytest.fixture
-def words(cluster: LocalStorm) -> str:
+def words(cluster: BreakableStorm) -> str:
     """A topology of nine executors on three workers, which each test leaves as it is or kills."""
     if not any(each.name == "words" for each in cluster.gateway.cluster().topologies):
         submit_words(cluster, "words")
@@ -46,7 +46,7 @@ def words(cluster: LocalStorm) -> str:
 
 
 @pytest.fixture
-def empty(cluster: LocalStorm) -> LocalStorm:
+def empty(cluster: BreakableStorm) -> BreakableStorm:
     """The cluster without a topology."""
     for each in cluster.gateway.cluster().topologies:
         cluster.gateway.kill(each.name, wait=0)
@@ -73,10 +73,10 @@ def ports() -> Iterator[Ports]:
 
 
 @pytest.fixture(scope="session")
-def seat_storm(java: None) -> Iterator[LocalStorm]:
+def seat_storm(java: None) -> Iterator[BreakableStorm]:
     """Two supervisors, and a Nimbus that lets topologies have seats, for the tests of the group `storm-seats`."""
     validator = {"nimbus.topology.validator": "headworks.storm.seats.Validator"}
-    with LocalStorm(TWO, conf=validator, extlib=(bridge_jar(),), version=RELEASE, timeout=PATIENCE) as local:
+    with BreakableStorm(TWO, conf=validator, extlib=(bridge_jar(),), version=RELEASE, timeout=PATIENCE) as local:
         yield local
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import HOOKS
 from shell import headworks
+from storm_breakable import BreakableStorm
 from storm_cluster import PATIENCE, RELEASE, wait_for
 from storm_tally import TWO, Tally
 
@@ -35,15 +35,15 @@ PLAIN = "plain"
 
 
 @pytest.fixture
-def cluster(java: None) -> Iterator[LocalStorm]:
+def cluster(java: None) -> Iterator[BreakableStorm]:
     """Without the jar."""
     conf = {"supervisor.worker.start.timeout.secs": START}
-    with LocalStorm(TWO, conf=conf, version=RELEASE, timeout=PATIENCE) as storm:
+    with BreakableStorm(TWO, conf=conf, version=RELEASE, timeout=PATIENCE) as storm:
         yield storm
 
 
 @pytest.fixture
-def tallies(cluster: LocalStorm, tmp_path: Path) -> dict[str, Tally]:
+def tallies(cluster: BreakableStorm, tmp_path: Path) -> dict[str, Tally]:
     """For each topology one, all of one jar."""
     made = {name: Tally(cluster, tmp_path / name) for name in (*NAMES, PLAIN)}
     for each in made.values():
@@ -57,11 +57,11 @@ def submit(tally: Tally, name: str, **conf: object) -> None:
     tally.submit(name, rate=20.0, acked=False, **{"topology.workers": 1, **conf})
 
 
-def pids(cluster: LocalStorm, name: str) -> set[int]:
+def pids(cluster: BreakableStorm, name: str) -> set[int]:
     return {each.pid for each in cluster.workers() if each.pid and each.topology.startswith(f"{name}-")}
 
 
-def begins_again(cluster: LocalStorm, tallies: dict[str, Tally]) -> None:
+def begins_again(cluster: BreakableStorm, tallies: dict[str, Tally]) -> None:
     """See one process after the other of each topology that names a class, and that none of them counts a tuple."""
     begin = time.time()
     seen: dict[str, set[int]] = {name: set() for name in NAMES}
@@ -86,7 +86,7 @@ def counts(tally: Tally) -> None:
     wait_for("bolts that count", lambda: tally.counts() and tally.bolts_wrote_since(now))
 
 
-def broken(cluster: LocalStorm) -> list[dict[str, str]]:
+def broken(cluster: BreakableStorm) -> list[dict[str, str]]:
     """What the doctor calls so of workers and their settings; the rest of what it looks at is not asked here."""
     run = headworks("doctor", "--storm", cluster.home, "--json")
     found = [each for each in json.loads(run.stdout) if each["status"] == "broken"]
@@ -94,7 +94,7 @@ def broken(cluster: LocalStorm) -> list[dict[str, str]]:
 
 
 def test_workers_without_the_jar_never_come_up_and_do_once_it_is_there_or_nobody_names_it(
-    cluster: LocalStorm, tallies: dict[str, Tally]
+    cluster: BreakableStorm, tallies: dict[str, Tally]
 ) -> None:
     submit(tallies[PLAIN], PLAIN)
     for name, conf in NAMES.items():

@@ -10,9 +10,10 @@ import pytest
 from headworks_local.isolated.ability import network_problem
 from headworks_local.isolated.limits import NodeLimits
 from headworks_local.isolated.netlink import NAMESPACES, namespaces
-from headworks_storm.local.cluster import LocalStorm, supervisor_specs
+from headworks_storm.local.cluster import supervisor_specs
 from headworks_storm.local.smoke_topology import submit_words
 from patience import PATIENCE
+from storm_breakable import BreakableStorm
 from storm_cluster import RELEASE, wait_for
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.matrix]
@@ -27,7 +28,7 @@ def storm(java):
         pytest.skip(f"needs network namespaces: {problem}")
     nodes = (NodeLimits(cores=1.0, rate=50e6), NodeLimits(cores=0.8, rate=50e6))
     specs = supervisor_specs(((200.0, 2048.0, 2), (200.0, 2048.0, 2)))
-    with LocalStorm(specs, apart=nodes, conf=FAST, version=RELEASE, timeout=PATIENCE) as cluster:
+    with BreakableStorm(specs, apart=nodes, conf=FAST, version=RELEASE, timeout=PATIENCE) as cluster:
         yield cluster
 
 

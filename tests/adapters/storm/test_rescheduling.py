@@ -13,11 +13,12 @@ from collections import Counter
 import pytest
 
 from headworks_local.private_files import read_or_make_secret
-from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
+from headworks_storm.local.cluster import SupervisorSpec
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import HOOKS, SCHEDULER
 from patience import PATIENCE
 from shell import HEADWORKS, headworks, running
+from storm_breakable import BreakableStorm
 from storm_cluster import RELEASE, wait_for
 from storm_tally import Tally
 
@@ -131,7 +132,7 @@ def site(java, ports, tmp_path_factory):
         "nimbus.task.launch.secs": 180,
         "storm.messaging.netty.max_wait_ms": 200,
     }
-    with LocalStorm(THREE, conf=conf, extlib=(bridge_jar(),), version=RELEASE, timeout=PATIENCE) as storm:
+    with BreakableStorm(THREE, conf=conf, extlib=(bridge_jar(),), version=RELEASE, timeout=PATIENCE) as storm:
         made = Site(storm, folder, port)
         for name, level in zip(NAMES, ("5", "3"), strict=True):
             made.priority("set", name, "--priority", level, "--desired", "2", "--minimum", "1", "--hold", "0")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from headworks_storm.client.seat import Seat
     from headworks_storm.client.seats import SeatLedger
-    from headworks_storm.local.cluster import LocalStorm
     from headworks_storm.local.processes import WorkerProcess
+    from storm_breakable import BreakableStorm
 
 pytestmark = [
     pytest.mark.storm,
@@ -76,7 +76,7 @@ def order(ledger: SeatLedger, rng: random.Random) -> tuple[Seat, Seat] | None:
     return owner, other
 
 
-def strike(storm: LocalStorm, role: str, old: Seat, new: Seat) -> None:
+def strike(storm: BreakableStorm, role: str, old: Seat, new: Seat) -> None:
     """Kill a worker, of which each has an upstream task, and see it start, or have ZooKeeper stand still."""
     if role == "zookeeper":
         (zookeeper,) = (each for each in storm.daemons if each.name == "zookeeper")
@@ -90,7 +90,7 @@ def strike(storm: LocalStorm, role: str, old: Seat, new: Seat) -> None:
         wait_for("the next life of the worker", lambda: again(storm, killed), 3 * PATIENCE)
 
 
-def again(storm: LocalStorm, killed: WorkerProcess) -> bool:
+def again(storm: BreakableStorm, killed: WorkerProcess) -> bool:
     """True once both workers run, in place of the one that was killed another."""
     pids = {each.pid for each in storm.workers() if each.topology == killed.topology}
     return len(pids) == 2 and killed.pid not in pids
@@ -99,7 +99,7 @@ def again(storm: LocalStorm, killed: WorkerProcess) -> bool:
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("role", ["old", "new", pytest.param("zookeeper", marks=pytest.mark.soak)])
 def test_one_owner_is_left_and_all_that_was_sent_arrives_whoever_dies_in_a_move(
-    seat_storm: LocalStorm, tmp_path: Path, role: str
+    seat_storm: BreakableStorm, tmp_path: Path, role: str
 ) -> None:
     name, rng = f"deaths-{role}", random.Random(5)
     tally = Tally(seat_storm, tmp_path)

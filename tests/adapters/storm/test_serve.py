@@ -351,9 +351,8 @@ class TestOnACluster:
         before, host = cluster.settled(), PluginHost.load()
         mine = ServiceSettings(endpoint=tmp_path / "standby.json", collector=cluster.standby, token=cluster.token)
         first = ("-s", "even", "--collector", cluster.collector, "--token", cluster.token)
-        cluster.storm._own["standby"][1]["headworks.endpoint"] = str(mine.endpoint)
         with served(tmp_path, *first, file=cluster.endpoint), serve(host, "even", {}, mine) as second:
-            cluster.storm.start_standby_nimbus()
+            cluster.storm.start_standby_nimbus(**{"headworks.endpoint": str(mine.endpoint)})
             wait_for("reports beside the standby", lambda: second.collector.recent(10))
             assert second.target.rounds.newest is None  # it does not lead
             cluster.storm.kill_nimbus()

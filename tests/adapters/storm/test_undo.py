@@ -63,7 +63,7 @@ def test_workers_run_on_under_the_resource_aware_scheduler_and_hooks_without_a_c
     """The jar, the lines of `headworks.` and the hooks stay, and nobody answers."""
     before = cluster.settled()
     cluster.storm.kill_nimbus()
-    cluster.storm._own["nimbus"][1]["storm.scheduler"] = RAS
+    cluster.storm.conf_of("nimbus")["storm.scheduler"] = RAS
     cluster.storm.start_nimbus()
     assert cluster.storm.gateway.nimbus_conf()["storm.scheduler"] == RAS
     after = cluster.settled()
