@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headworks_spark.connection import Connection
+    from headworks_spark.applications.connection import Connection
     from headworks_spark.driver.session import session
 
 __all__ = ["connect", "session"]
@@ -24,12 +24,12 @@ def __getattr__(name: str) -> Any:
 
 
 def connect(spark: SparkSession) -> Connection:
-    """Let Headworks listen to an existing session and place its queries; see `headworks_spark.connection.Connection`.
+    """Let Headworks listen to an existing session and place its queries; see `Connection`.
 
     Raises:
         EngineError: It is a Spark Connect session, or it was stopped.
     """
     # 0.5 s that a list of commands, which imports this package for its own, does not need.
-    from headworks_spark.connection import Connection
+    from headworks_spark.applications.connection import Connection
 
     return Connection(spark)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, Finding, hookimpl
 from headworks_local.java import java_finding
-from headworks_spark.application import open_application
+from headworks_spark.applications.run import open_application
 from headworks_spark.targets import execute, keeps, observe, preflight, rollback, scale
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Spark:
 
     @hookimpl
     def headworks_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[Target]:
-        """See `headworks_spark.application.open_application`."""
+        """See `headworks_spark.applications.run.open_application`."""
         return open_application(application, address)
 
     @hookimpl

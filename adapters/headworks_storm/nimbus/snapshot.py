@@ -30,11 +30,11 @@ from headworks.model import (
 )
 from headworks.model.rates import stream_rates
 from headworks.model.validate import MAX_AMOUNT
-from headworks_storm.nimbus.constraints import constraints_of
+from headworks_storm.nimbus.constraints.translate import constraints_of
+from headworks_storm.nimbus.constraints.unread import mistakes_of
 from headworks_storm.nimbus.names import renamed, shown
 from headworks_storm.nimbus.seating import STREAM, Seating, seating_of
 from headworks_storm.nimbus.timing import Timing
-from headworks_storm.nimbus.unread_constraints import mistakes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ from headworks_lab.spark.figures import Batches, figures
 from headworks_lab.spark.query import Query, start
 from headworks_local.isolated.ability import TIME, bounds
 from headworks_local.isolated.limits import NodeLimits
-from headworks_spark.connection import Connection
+from headworks_spark.applications.connection import Connection
 from headworks_spark.driver.gateway import stop_if_alive
 from headworks_spark.local.cluster import LocalSpark
 from headworks_spark.monitor import next_batches, observation

@@ -53,7 +53,7 @@ third.stop()
 APPLICATION = """
 from pathlib import Path
 from headworks.errors import EngineError
-from headworks_spark.application import open_application
+from headworks_spark.applications.run import open_application
 from headworks_spark.driver.gateway import running_gateway
 
 import sys
@@ -71,7 +71,7 @@ CROWDED_OUT = """
 import sys
 from headworks.errors import EngineError
 from headworks_spark import discovery
-from headworks_spark.application import open_application
+from headworks_spark.applications.run import open_application
 
 discovery.TIMEOUT = 3.0
 try:

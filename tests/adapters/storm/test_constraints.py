@@ -20,8 +20,8 @@ from headworks.model import (
     Topology,
 )
 from headworks.testing.reference import broken_constraints
-from headworks_storm.nimbus.constraints import constraints_of
-from headworks_storm.nimbus.unread_constraints import mistakes_of
+from headworks_storm.nimbus.constraints.translate import constraints_of
+from headworks_storm.nimbus.constraints.unread import mistakes_of
 from patience import PATIENCE
 
 PAIRS = [["spout", "b0"], ["b2", "spout"], ["b1", "b2"], ["b1", "b0"], ["b1", "spout"]]

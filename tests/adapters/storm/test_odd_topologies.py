@@ -10,11 +10,11 @@ import pytest
 
 from headworks import PluginHost
 from headworks.model import ConstraintKind
-from headworks_storm.nimbus.constraints import constraints_of
+from headworks_storm.nimbus.constraints.translate import constraints_of
+from headworks_storm.nimbus.constraints.worker_groups import MOST, groups
 from headworks_storm.nimbus.names import shown
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.nimbus.snapshot import read_snapshot
-from headworks_storm.nimbus.worker_groups import MOST, groups
 from storm_rounds import CPU, ON, component, round_text, supervisor, topology, word_count
 
 NAMES = ("", "\n", "\x00", "\ud800", "\\u000a", "a\xa0b", "‮", "a/b", "x" * 10_000)

@@ -14,10 +14,10 @@ from headworks.problem import Problem
 from headworks.samples.store import read_states
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.nimbus.snapshot import read_snapshot
-from headworks_storm.workers import sample_writer
 from headworks_storm.workers.collector import Collector
-from headworks_storm.workers.sample_writer import SampleWriter
-from headworks_storm.workers.samples import sample_rows, write_samples
+from headworks_storm.workers.samples import writer as module
+from headworks_storm.workers.samples.rows import sample_rows, write_samples
+from headworks_storm.workers.samples.writer import SampleWriter
 from patience import PATIENCE
 from storm_reports import report, report_line
 from storm_rounds import round_text, supervisor, word_count
@@ -83,7 +83,7 @@ def test_a_minute_that_cannot_be_written_is_counted_and_the_next_one_is_written(
 
         with Collector(token="t") as collector, SampleWriter(collector, folder, rounds, seconds=0.05) as writer:
             with monkeypatch.context() as patch:
-                patch.setattr(sample_writer, "write_samples", fail)
+                patch.setattr(module, "write_samples", fail)
                 collector.take(report_line())
                 deadline = time.monotonic() + PATIENCE
                 while not writer.lost:

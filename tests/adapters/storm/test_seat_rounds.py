@@ -16,8 +16,8 @@ from headworks_storm.nimbus.seat_slots import deal
 from headworks_storm.nimbus.seat_view import logical
 from headworks_storm.seat_plan import carry_out
 from headworks_storm.target import StormTarget
-from headworks_storm.workers.samples import sample_rows
-from headworks_storm.workers.seat_samples import NOWHERE, homes, lived_in, owners
+from headworks_storm.workers.samples.rows import sample_rows
+from headworks_storm.workers.samples.seat_samples import NOWHERE, homes, lived_in, owners
 from storm_reports import report
 from storm_rounds import component, topology, word_count
 from storm_seated import LIVE, OWNERS, A, B, flat, seated, snapshot

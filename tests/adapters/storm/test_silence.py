@@ -14,9 +14,9 @@ from headworks.plugins.host import PluginHost
 from headworks_storm.executor import execute
 from headworks_storm.monitor import observe
 from headworks_storm.nimbus.bridge import Endpoint
-from headworks_storm.nimbus.claim import claim
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.nimbus.timing import Timing
+from headworks_storm.peers.claim import claim
 from headworks_storm.service import ServiceSettings, serve
 from headworks_storm.target import StormTarget
 from patience import PATIENCE

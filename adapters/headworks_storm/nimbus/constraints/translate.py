@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headworks.model import Constraint, ConstraintKind, FrozenMap, Scope
-from headworks_storm.nimbus.worker_groups import groups
+from headworks_storm.nimbus.constraints.worker_groups import groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

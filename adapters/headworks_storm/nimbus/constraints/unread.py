@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headworks_storm.nimbus.constraints import APART, LIMIT, RAS, SPREAD, whole_number
+from headworks_storm.nimbus.constraints.translate import APART, LIMIT, RAS, SPREAD, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

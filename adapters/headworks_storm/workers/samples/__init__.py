@@ -1,0 +1,1 @@
+"""What workers reported, written down as samples."""
