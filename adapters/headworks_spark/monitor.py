@@ -20,13 +20,13 @@ from headworks.model import (
     TaskSample,
     TopologySample,
 )
+from headworks_spark.driver.gateway import trigger_of
 from headworks_spark.driver.session import executors
-from headworks_spark.driver.trigger import trigger_of
 from headworks_spark.driver.usage import read_usage, with_usage
+from headworks_spark.events.batch import budget, measurable
 from headworks_spark.events.flows import exchanges, flows, stream
 from headworks_spark.events.intake import intake
 from headworks_spark.events.sizes import state_of
-from headworks_spark.events.window import budget, measurable
 from headworks_spark.nodes import nodes
 from headworks_spark.placement.operators import by_stage, read_plan
 from headworks_spark.target import PORT, with_measured

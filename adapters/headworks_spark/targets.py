@@ -15,7 +15,7 @@ from headworks_spark import elastic, executor, monitor
 from headworks_spark.discovery import NoBatchError
 from headworks_spark.driver.session import executors, level_of
 from headworks_spark.driver.usage import with_usage
-from headworks_spark.events.window import LEAST
+from headworks_spark.events.batch import LEAST
 from headworks_spark.queries import SparkQueries
 from headworks_spark.target import SparkTarget
 

@@ -11,8 +11,8 @@ import attrs
 from headworks_storm.client.connection import NimbusConnection
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.workers.backlog import Pause, backlog, in_place
-from headworks_storm.workers.clock import steady
 from headworks_storm.workers.collector import Collector
+from headworks_storm.workers.reports import steady
 from headworks_storm.workers.watch import FRESH
 
 if TYPE_CHECKING:

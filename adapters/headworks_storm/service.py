@@ -21,7 +21,7 @@ from headworks_storm.intake import StormIntake
 from headworks_storm.nimbus.bridge import Bridge
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.peers.claim import claim
-from headworks_storm.peers.descriptors import places, raise_limit
+from headworks_storm.peers.server import places, raise_limit
 from headworks_storm.seat_moves import AT_ONCE, SeatMoves
 from headworks_storm.target import StormTarget
 from headworks_storm.workers.collector import CLIENTS, Collector

@@ -10,8 +10,8 @@ from headworks.errors import EngineEndedError
 from headworks_spark.applications.follower import Follower
 from headworks_spark.discovery import NoBatchError, discover, patience, stateful_part, where_ran
 from headworks_spark.driver.advice import refuse_mode, warnings
+from headworks_spark.driver.gateway import trigger_of
 from headworks_spark.driver.session import HARD, SOFT, level_of
-from headworks_spark.driver.trigger import trigger_of
 from headworks_spark.events.recorder import EventRecorder
 from headworks_spark.placement.lease import Lease
 from headworks_spark.placement.soft_level import SoftLevel

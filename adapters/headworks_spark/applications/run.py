@@ -16,9 +16,8 @@ from headworks.errors import EngineError
 from headworks_local.redirect import output_to
 from headworks_spark.discovery import NoBatchError, discover, patience
 from headworks_spark.driver.advice import refuse_mode
-from headworks_spark.driver.gateway import own_jvm, stop_if_alive
+from headworks_spark.driver.gateway import own_jvm, stop_if_alive, trigger_of
 from headworks_spark.driver.session import executors, session
-from headworks_spark.driver.trigger import trigger_of
 from headworks_spark.events.recorder import EventRecorder
 from headworks_spark.local.cluster import LocalSpark
 from headworks_spark.placement.lease import Lease

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError
+from headworks_spark.driver.gateway import trigger_of
 from headworks_spark.driver.session import SOFT
-from headworks_spark.driver.trigger import trigger_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,6 +9,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from headworks.errors import EngineError
 
 if TYPE_CHECKING:
@@ -184,3 +186,23 @@ def state_coordinator(spark: Any) -> Any:
     """The StateStoreCoordinatorRef: Spark's registry of the executor that holds each partition of a query's state."""
     state = spark._jsparkSession.sessionState()  # noqa: SLF001 - PySpark offers no other way
     return state.streamingQueryManager().stateStoreCoordinator()
+
+
+@attrs.frozen
+class Trigger:
+    """The trigger of a query: Spark's name of its kind, and seconds between two of them, 0 where there is no such."""
+
+    kind: str = ""
+    seconds: float = 0.0
+
+
+def trigger_of(query: Any) -> Trigger:
+    """The trigger of a streaming query; that of None is none."""
+    if query is None:
+        return Trigger()
+    trigger = stream_execution(query).trigger()
+    kind = trigger.getClass().getSimpleName().rstrip("$")
+    if kind == "RealTimeTrigger":
+        return Trigger(kind, trigger.batchDurationMs() / 1e3)
+    timed = kind in ("ProcessingTimeTrigger", "ContinuousTrigger")
+    return Trigger(kind, trigger.intervalMs() / 1e3 if timed else 0.0)

@@ -14,10 +14,9 @@ import attrs
 
 from headworks.model import FrozenMap
 from headworks_spark.driver.session import NODE
-from headworks_spark.events.offsets import rows_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 SCOPES = ("headworks.scope", "sql.streaming.queryId", "spark.jobGroup.id")
 """Local properties that name a job's placement; the first that is set counts."""
@@ -377,3 +376,31 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event]] = {
     f"{_QUERY}QueryProgressEvent": _progress,
     f"{_QUERY}QueryTerminatedEvent": _query_ended,
 }
+
+
+def rows_behind(sources: Iterable[Mapping[str, Any]]) -> int | None:
+    """Rows that sources have beyond the end of a batch; None if no source says it in rows.
+
+    Only offsets by topic and partition (Kafka) count rows; those of other sources are seconds or files.
+
+    Args:
+        sources: Of one batch, as Spark reports them.
+    """
+    pairs = [(_offsets(each.get("latestOffset")), _offsets(each.get("endOffset"))) for each in sources]
+    found = [
+        sum(latest.values()) - sum(end.values()) for latest, end in pairs if latest and latest.keys() == end.keys()
+    ]
+    return sum(found) if found else None
+
+
+def _offsets(offset: Any) -> dict[tuple[str, str], int]:
+    """Offsets by topic and partition, of an object or its text; none of any other."""
+    if isinstance(offset, str):
+        try:
+            offset = json.loads(offset)
+        except ValueError:
+            return {}
+    if not isinstance(offset, dict) or not all(isinstance(each, dict) for each in offset.values()):
+        return {}
+    found = {(topic, part): at for topic, parts in offset.items() for part, at in parts.items()}
+    return found if all(type(at) is int for at in found.values()) else {}

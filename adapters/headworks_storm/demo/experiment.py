@@ -17,7 +17,7 @@ from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.release.artefacts import STORM
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import Service, ServiceSettings, serve
-from headworks_storm.workers.clock import steady
+from headworks_storm.workers.reports import steady
 from headworks_storm.workers.throughput import reduced, series, sinks
 
 if TYPE_CHECKING:

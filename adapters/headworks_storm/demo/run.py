@@ -13,7 +13,7 @@ from headworks.problem import Problem
 from headworks.report.format import percent
 from headworks_storm.demo.experiment import LOOK, Measured, Reassignment, experiment, moves_by_host
 from headworks_storm.release.artefacts import STORM
-from headworks_storm.workers.clock import steady
+from headworks_storm.workers.reports import steady
 from headworks_storm.workload.catalogue import ROLES
 from headworks_storm.workload.describe import Load, describe
 from headworks_storm.workload.find import default_text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import zipfile
@@ -13,15 +14,14 @@ from headworks.hooks import Finding
 from headworks_storm.client.gateway import NimbusGateway, nimbus_addresses
 from headworks_storm.install.hooks import StoredSettings, examine_hooks, examine_workers
 from headworks_storm.install.installation import Installation
-from headworks_storm.install.machine import has_supervisor
 from headworks_storm.install.security import SECRET, SECRET_FILE, examine_security, handed_out
 from headworks_storm.nimbus.bridge import HOST, Endpoint
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import SCHEDULER
-from headworks_storm.workers.addresses import collector_addresses
+from headworks_storm.workers.collector import collector_addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from headworks_local.java import Java
 
@@ -30,6 +30,8 @@ OLDEST, NEWEST = (2, 6), (2, 8)
 MEMBER = "headworks/storm/HeadworksScheduler.class"
 """The class by which a jar is known for Headworks's, whatever its name."""
 REFUSED = "headworks storm jar -O {folder}, and remove the others"
+LOCAL, LOCAL_DEFAULT = "storm.local.dir", "storm-local"
+"""The setting for the folder of daemons' state, and Storm's default, below its home."""
 SECONDS = 2.0
 """Seconds that a connection may take. With less, a far collector looks dead; with more, the command seems to hang."""
 
@@ -53,7 +55,7 @@ def examine_settings(
         conf: Its `storm.yaml`.
         stored: What Nimbus has, None where it was not asked.
     """
-    supervisor = has_supervisor(installation.home, conf, stored.supervisors if stored is not None else None)
+    supervisor = _has_supervisor(installation.home, conf, stored.supervisors if stored is not None else None)
     yield from examine_jars(installation, supervisor=supervisor)
     yield from examine_conf(conf, stored.nimbus if stored is not None else None)
     yield from examine_hooks(conf, stored)
@@ -263,3 +265,25 @@ def _token_file(file: Path, fix: str) -> Finding:
         if (others := _rights_of_others(file))
         else _ok(SECRET_FILE, str(file))
     )
+
+
+def _has_supervisor(home: Path, conf: Mapping[str, Any], known: Sequence[str] | None) -> bool:
+    """Tell whether a supervisor is on this machine, as far as one can know; in doubt it is.
+
+    Args:
+        home: The installation.
+        conf: Its `storm.yaml`.
+        known: Hosts of the supervisors that Nimbus knows, None where it was not asked. Then what daemons left in their
+            folder counts: Nimbus something, and a supervisor nothing.
+    """
+    if known is not None:
+        return any(map(_of_this_machine, known))
+    state = home / str(conf.get(LOCAL) or LOCAL_DEFAULT)  # an absolute path stays what it is
+    return (state / "supervisor").exists() or not (state / "nimbus").exists()
+
+
+def _of_this_machine(host: str) -> bool:
+    """Tell whether a host name, or an address, is one of this machine: one can listen there."""
+    with contextlib.suppress(OSError), socket.create_server((host, 0)):
+        return True
+    return False

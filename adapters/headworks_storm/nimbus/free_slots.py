@@ -14,8 +14,7 @@ import attrs
 
 from headworks.errors import HeadworksError
 from headworks.model import FrozenMap, Limits, Node, Plan, Request, Resources, Slot, Status
-from headworks_storm.nimbus.filter_metrics import known_metrics
-from headworks_storm.nimbus.snapshot import component_of
+from headworks_storm.nimbus.snapshot import component_of, known_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -18,10 +18,9 @@ import attrs
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Observation, Plan, Request, Slot
 from headworks_storm.nimbus.answer import Answer, Layout, layouts
-from headworks_storm.nimbus.filter_metrics import known_metrics
 from headworks_storm.nimbus.free_slots import SHARE, Fill, fill
 from headworks_storm.nimbus.seat_slots import deal
-from headworks_storm.nimbus.snapshot import Scheduled, Snapshot, read_snapshot
+from headworks_storm.nimbus.snapshot import Scheduled, Snapshot, known_metrics, read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,8 @@
 """A TCP server for lines of text, in a thread of its own, for peers that prove that they know a token.
 
 Strangers, who have proved nothing yet, have few places of their own, short lines and little time; the oldest of them
-makes room for the next. They cost no thread. A system without file descriptors delays callers and ends nothing.
+makes room for the next. They cost no thread. A system without file descriptors delays callers and ends nothing; the
+number of peers follows from the descriptors that the process may have.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import resource
 import socket
 import threading
 from typing import TYPE_CHECKING, Protocol, Self
@@ -36,6 +38,11 @@ and questions. With more, peers whose machine lost its power or its network hold
 STARVED = 0.1
 """Seconds for which nobody is let in after the system had no descriptor. With more, Nimbus waits longer in its round;
 with far less, the wait costs a core."""
+RESERVE = 256
+"""Descriptors that no worker gets: strangers at both ports, Nimbus, files, what libraries open. With fewer, a cluster
+that fills the rest leaves Nimbus without an answer."""
+UNLIMITED = 2**20
+"""What counts where the system names no limit."""
 
 
 @attrs.frozen(kw_only=True)
@@ -335,3 +342,24 @@ class Peer(asyncio.Protocol):
         elif not self._skipping:
             self._skipping = True
             self._conversation.overlong()
+
+
+def raise_limit() -> int:
+    """Raise the number of descriptors that this process may have to the hard limit; returns the number it has then."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (OSError, ValueError):  # macOS names a hard limit that it does not grant
+            return soft
+    return UNLIMITED if hard == resource.RLIM_INFINITY else hard
+
+
+def places(limit: int, wanted: int) -> int:
+    """Peers that a process with so many descriptors can serve at a time, at least one.
+
+    Args:
+        limit: Descriptors that it may have.
+        wanted: Most peers that are asked for.
+    """
+    return max(1, min(wanted, limit - RESERVE))

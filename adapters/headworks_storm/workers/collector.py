@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
@@ -13,8 +13,7 @@ from headworks.errors import DocumentError, EngineError
 from headworks_local.private_files import make_secret
 from headworks_storm.peers.proof import derive
 from headworks_storm.peers.server import Bounds, PeerServer
-from headworks_storm.workers.clock import steady
-from headworks_storm.workers.reports import read_report
+from headworks_storm.workers.reports import read_report, steady
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +39,8 @@ KEPT = 120
 BUDGET = 64 * 2**20
 """Bytes of report lines that are kept in all, ten times that in memory; then the topology with most loses its oldest:
 whoever may report for one topology takes nothing of the others."""
+COLLECTORS = 8
+"""Collectors that a worker reports to, as in the jar's `Settings`: each costs it a connection and a thread."""
 TIDY = 60.0
 """Seconds between two looks for workers that are gone. With more, their reports take memory for longer."""
 SLOWEST = 10
@@ -280,3 +281,26 @@ class _Worker:
     def overlong(self) -> None:
         """Count a report that is left out."""
         self._collector.count("oversize")
+
+
+def collector_addresses(named: Any) -> tuple[tuple[str, int], ...]:
+    """Hosts and ports in the value of `headworks.collector`, each once; none if it is not set.
+
+    Args:
+        named: The value, as YAML has it.
+
+    Raises:
+        ValueError: One of them is no HOST:PORT, or there are more than a worker reports to.
+    """
+    texts = [str(each) for each in named] if isinstance(named, list | tuple) else str(named or "").split(",")
+    found = tuple(dict.fromkeys(_address(text.strip()) for text in texts if text.strip()))
+    if len(found) > COLLECTORS:
+        raise ValueError(f"{len(found)} addresses, and a worker reports to {COLLECTORS}")
+    return found
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
+        raise ValueError(f"{text!r} is no HOST:PORT")
+    return host, int(port)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any, NamedTuple
 
 import attrs
@@ -20,6 +21,8 @@ PORTS = 2**16
 """Ports that there are."""
 TEXT = 512
 """Characters of an id. With more, what names a worker takes more memory than its reports."""
+BEGAN = time.time() - time.monotonic()
+"""When the system's steady clock was zero, in seconds since 1970."""
 
 
 class TaskRow(NamedTuple):
@@ -259,3 +262,8 @@ def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MOST:
         raise ValueError("no count of at most 2^53")
     return value
+
+
+def steady() -> float:
+    """Seconds since 1970 that do not jump: setting the system's clock makes no worker look alive, or gone."""
+    return BEGAN + time.monotonic()

@@ -25,7 +25,7 @@ from headworks_local.isolated.ability import TIME, bounds, network_problem, requ
 from headworks_local.isolated.limits import NodeLimits
 from headworks_local.lifetime import lifetime
 from headworks_storm.demo.experiment import ServedCluster, experiment
-from headworks_storm.workers.clock import steady
+from headworks_storm.workers.reports import steady
 from headworks_storm.workers.throughput import spout_tasks
 from headworks_storm.workload.describe import describe
 

@@ -15,9 +15,8 @@ from headworks.documents import write
 from headworks.model import Limits, Profile
 from headworks.model.knowledge import Knowledge, ProfileFit
 from headworks.plugins.host import PluginHost
-from headworks_spark.events.event import QueryProgress, parse
+from headworks_spark.events.event import QueryProgress, parse, rows_behind
 from headworks_spark.events.intake import BATCHES, LEAST, intake
-from headworks_spark.events.offsets import rows_behind
 from patience import PATIENCE
 
 

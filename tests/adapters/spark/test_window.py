@@ -11,10 +11,10 @@ import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, patience, rotation
 from headworks.control.loop import Control
 from headworks.model import Limits, Resources
-from headworks_spark.driver.trigger import trigger_of
+from headworks_spark.driver.gateway import trigger_of
+from headworks_spark.events.batch import budget, measurable
 from headworks_spark.events.event import JobEnd, JobStart, TaskEnd
 from headworks_spark.events.history import Job
-from headworks_spark.events.window import budget, measurable
 from headworks_spark.monitor import observe
 
 LATE = 60.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headworks_storm.workers.addresses import collector_addresses
+from headworks_storm.workers.collector import collector_addresses
 
 TWO = (("a", 1), ("b", 2))
 

@@ -17,10 +17,10 @@ from headworks.plugins.host import PluginHost
 from headworks_storm.client.seat import SeatMove, SeatState
 from headworks_storm.client.seats import Seated, SeatLedger
 from headworks_storm.executor import execute, keeps, preflight, rollback
-from headworks_storm.nimbus.filter_metrics import known_metrics
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.nimbus.seat_metrics import logical_metrics
 from headworks_storm.nimbus.seat_view import logical
+from headworks_storm.nimbus.snapshot import known_metrics
 from headworks_storm.seat_counts import count_changes
 from headworks_storm.target import StormTarget
 from storm_movers import Chooser

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from headworks_storm.peers.descriptors import RESERVE, places
+from headworks_storm.peers.server import RESERVE, places
 
-CODE = "from headworks_storm.peers.descriptors import raise_limit; print(raise_limit())"
+CODE = "from headworks_storm.peers.server import raise_limit; print(raise_limit())"
 
 
 @pytest.mark.parametrize(("soft", "hard"), [(512, 1024), (1024, 1024), (256, 4096)])

@@ -9,11 +9,11 @@ from headworks.model import ConstraintKind, Flow, Limits, Metrics, Plan, Request
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks_storm.client.seat import SeatState
-from headworks_storm.nimbus.filter_metrics import known_metrics
 from headworks_storm.nimbus.rounds import Rounds, decide
 from headworks_storm.nimbus.seat_metrics import logical_metrics
 from headworks_storm.nimbus.seat_slots import deal
 from headworks_storm.nimbus.seat_view import logical
+from headworks_storm.nimbus.snapshot import known_metrics
 from headworks_storm.seat_plan import carry_out
 from headworks_storm.target import StormTarget
 from headworks_storm.workers.samples.rows import sample_rows

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from headworks.samples.store import Keeper, arrow_schema
 from headworks_storm.nimbus.seat_view import logical
-from headworks_storm.workers.clock import steady
+from headworks_storm.workers.reports import steady
 from headworks_storm.workers.samples.rows import ENGINE, write_samples
 from headworks_storm.workers.samples.seat_samples import homes, lived_in, owners
 

@@ -19,7 +19,7 @@ from headworks_storm.demo.experiment import Measured, ServedCluster, experiment
 from headworks_storm.intake import POLL
 from headworks_storm.local.cluster import SupervisorSpec
 from headworks_storm.seat_moves import SeatMoves
-from headworks_storm.workers.clock import steady
+from headworks_storm.workers.reports import steady
 from headworks_storm.workers.throughput import reduced
 from headworks_storm.workload.catalogue import ROLES
 from headworks_storm.workload.describe import Load, describe

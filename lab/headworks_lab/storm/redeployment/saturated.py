@@ -16,7 +16,7 @@ from headworks_local.isolated.ability import require_times
 from headworks_local.isolated.limits import NodeLimits, parse_rate
 from headworks_storm.demo.experiment import experiment
 from headworks_storm.local.cluster import SupervisorSpec
-from headworks_storm.workers.clock import steady
+from headworks_storm.workers.reports import steady
 from headworks_storm.workload.catalogue import ROLES
 from headworks_storm.workload.describe import describe
 from headworks_storm.workload.find import default_text
