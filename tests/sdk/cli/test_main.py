@@ -325,3 +325,12 @@ def test_the_help_imports_no_algorithm():
     done = subprocess.run([sys.executable, "-c", ALONE, "--help"], capture_output=True, text=True, check=True)
     expected = ["headworks_manager", "headworks_pipeline", "headworks_sim", "headworks_spark", "headworks_storm"]
     assert done.stdout.split() == expected
+
+
+@pytest.mark.parametrize("words", ["reproduce dstorm", "sweep -w dstorm:linear", "demo priority", "storm profile x"])
+def test_a_command_of_the_laboratory_says_how_to_install_it(words, monkeypatch):
+    monkeypatch.setenv("HEADWORKS_DISABLE_PLUGINS", "reproduce,sweep,demo.priority,storm.profile")
+    done = CliRunner().invoke(headworks, words.split())
+    assert done.exit_code == 2
+    assert "is a command of the laboratory: install it with `pip install ./lab` in a clone" in done.output
+    assert "reproduce" not in CliRunner().invoke(headworks, ["--help"]).output
