@@ -12,10 +12,10 @@ from headworks.toolbox.repair import repair
 from headworks_dstorm.analyser import analyse
 from headworks_dstorm.availability import by_availability
 from headworks_dstorm.demand import planned
-from headworks_dstorm.evidence.workloads import workloads
 from headworks_dstorm.fast import place
 from headworks_dstorm.options import Options
 from headworks_dstorm.settling import runs, settled
+from headworks_dstorm.workloads import workloads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

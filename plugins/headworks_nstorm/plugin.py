@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from headworks.hooks import Description, hookimpl
 from headworks_nstorm.cases import analyse
 from headworks_nstorm.deployment import deploy
-from headworks_nstorm.evidence.workloads import workloads
 from headworks_nstorm.options import Options
+from headworks_nstorm.workloads import workloads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

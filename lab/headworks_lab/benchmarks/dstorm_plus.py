@@ -18,13 +18,13 @@ from rich.console import Console
 from rich.table import Table
 
 from headworks.problem import Problem
-from headworks_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
 from headworks_dstorm.fast import place
 from headworks_dstorm.options import PlusOptions
 from headworks_dstorm.plus.anneal import anneal
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
 from headworks_dstorm.plus.starts import improve
+from headworks_dstorm.workloads import SHAPES, BenchmarkSetting, micro_benchmark
 
 SETTINGS = (
     *(BenchmarkSetting(cs=cs) for cs in (10, 20, 30, 40)),

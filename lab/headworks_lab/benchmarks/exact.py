@@ -17,10 +17,10 @@ from rich.table import Table
 
 from headworks.model import Limits
 from headworks.problem import Problem
-from headworks_dstorm.evidence.workloads import SHAPES, BenchmarkSetting
-from headworks_dstorm.evidence.workloads import micro_benchmark as dstorm_benchmark
 from headworks_dstorm.fast import place
 from headworks_dstorm.options import Options as DStormOptions
+from headworks_dstorm.workloads import SHAPES, BenchmarkSetting
+from headworks_dstorm.workloads import micro_benchmark as dstorm_benchmark
 from headworks_exact.options import Options
 from headworks_exact.search import search
 from headworks_hetero.options import Options as HeteroOptions

@@ -18,8 +18,8 @@ import numpy as np
 from headworks.cli.output import console, table
 from headworks.problem import Problem
 from headworks_nstorm.deployment import rounds
-from headworks_nstorm.evidence.workloads import computation
 from headworks_nstorm.options import Options
+from headworks_nstorm.workloads import computation
 from headworks_priority.claimants import Claimant
 from headworks_priority.options import SpsOptions, SpsV2Options
 from headworks_priority.shares import sps, sps_v2

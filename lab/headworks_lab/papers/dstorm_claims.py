@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headworks.problem import Problem
-from headworks_dstorm.evidence.workloads import FLAVOURS, SHAPES, BenchmarkSetting, micro_benchmark
 from headworks_dstorm.fast import place
 from headworks_dstorm.options import Options
+from headworks_dstorm.workloads import FLAVOURS, SHAPES, BenchmarkSetting, micro_benchmark
 from headworks_lab.evidence.model import Claim, Point
 from headworks_lab.papers import dstorm_examples as examples
 

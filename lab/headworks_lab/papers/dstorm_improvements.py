@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headworks.model import Status
-from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
+from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
 from headworks_lab.evidence.model import Improvement
 
 if TYPE_CHECKING:

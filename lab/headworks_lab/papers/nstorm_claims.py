@@ -12,8 +12,8 @@ from headworks.problem import Problem
 from headworks_lab.evidence.model import Claim, Point
 from headworks_nstorm.cases import case_of
 from headworks_nstorm.deployment import rounds
-from headworks_nstorm.evidence.workloads import workloads
 from headworks_nstorm.options import Options
+from headworks_nstorm.workloads import workloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headworks.problem import Problem
 from headworks_lab.evidence.model import Improvement
-from headworks_nstorm.evidence.workloads import computation
+from headworks_nstorm.workloads import computation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

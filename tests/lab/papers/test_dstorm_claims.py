@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headworks.problem import Problem
-from headworks_dstorm.evidence.workloads import SHAPES, BenchmarkSetting, micro_benchmark
 from headworks_dstorm.plugin import dstorm
+from headworks_dstorm.workloads import SHAPES, BenchmarkSetting, micro_benchmark
 from headworks_lab.evidence.claims import reproduce
 from headworks_lab.papers.dstorm_claims import claims
 

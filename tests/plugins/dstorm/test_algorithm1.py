@@ -9,10 +9,10 @@ from headworks.model import Status
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
 from headworks_dstorm.algorithm1 import place_literally
-from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headworks_dstorm.fast import place
 from headworks_dstorm.options import Options
 from headworks_dstorm.plugin import dstorm
+from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
 from headworks_lab.papers import dstorm_examples as examples
 
 ENGINES = pytest.mark.parametrize("engine", [place, place_literally])

@@ -8,7 +8,7 @@ import pytest
 from headworks.model import NOT_SEARCHED
 from headworks.model.scaling import rescaled
 from headworks.plugins.host import PluginHost
-from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
+from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
 from headworks_exact import placement
 from headworks_exact.options import Options
 from headworks_exact.search import search

@@ -20,7 +20,7 @@ from headworks.problem.plan.check import check_plan
 from headworks.testing.instances.build import SMALL, SeededDice, build_request
 from headworks.testing.reference import placeable
 from headworks.toolbox.instance_counts import InstanceCounts
-from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
+from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
 from headworks_exact import placement, solver
 from headworks_exact.classes import Classes
 from headworks_exact.options import Options

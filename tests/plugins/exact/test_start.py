@@ -11,7 +11,7 @@ import pytest
 from headworks.model import Status
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
+from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
 from headworks_exact import placement
 from headworks_exact.options import Options
 from headworks_exact.plugin import optimal

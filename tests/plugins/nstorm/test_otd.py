@@ -19,12 +19,12 @@ from headworks.problem.plan.check import check_plan
 from headworks.testing.instances.build import SeededDice, build_request
 from headworks_nstorm.cases import case_of, loads
 from headworks_nstorm.deployment import deal, rounds
-from headworks_nstorm.evidence.workloads import computation, word_count
 from headworks_nstorm.gains import Gains
 from headworks_nstorm.migration import Feasibility, pinned
 from headworks_nstorm.options import Options
 from headworks_nstorm.plugin import otd
 from headworks_nstorm.workers import Workers
+from headworks_nstorm.workloads import computation, word_count
 from memory_engine import ElasticEngine, Machine
 from random_requests import random_request
 from small_requests import at, component, node, request, topology

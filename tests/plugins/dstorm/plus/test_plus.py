@@ -24,7 +24,6 @@ from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.arrays.workers import Workers
 from headworks.toolbox.cancel import Cancellation, attach
-from headworks_dstorm.evidence.workloads import BenchmarkSetting, micro_benchmark
 from headworks_dstorm.fast import place
 from headworks_dstorm.options import PlusOptions
 from headworks_dstorm.plus.anneal import anneal
@@ -32,6 +31,7 @@ from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
 from headworks_dstorm.plus.starts import improve
 from headworks_dstorm.plus.state import AnnealingState
+from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
 from small_requests import component, request, topology
 from small_requests import node as machine
 from tight_heaps import tight_heaps

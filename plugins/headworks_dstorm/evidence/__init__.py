@@ -1,1 +1,0 @@
-"""Evidence of D-Storm: workloads, worked examples, printed figures, comparisons with the optimum."""
