@@ -46,6 +46,10 @@ LONGEST = (
 """Groups that take minutes, the longest first: begun early, none of them is what the other processes wait for."""
 
 
+BY_CLASS = "contract/test_schedulers.py"
+"""A file whose classes share nothing: each is a group."""
+
+
 @pytest.hookimpl(tryfirst=True)  # xdist writes the group into the name of a test in the same hook
 def pytest_collection_modifyitems(config, items):
     """With `--dist loadgroup`, tests of one shared cluster are one group, and every other file is one of its own."""
@@ -53,6 +57,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         mark = item.get_closest_marker("xdist_group")
         group = mark.args[0] if mark else os.path.relpath(item.path, here)
+        if group == BY_CLASS:
+            group = f"{group}::{item.cls.__name__ if item.cls else ''}"
         if mark is None:
             item.add_marker(pytest.mark.xdist_group(group))
         places[item] = LONGEST.index(group) if group in LONGEST else len(LONGEST)

@@ -1,32 +1,42 @@
-"""What `tox` runs by default: every test that needs an engine or a network is in a folder that it names."""
+"""Each test is run by one of tox's environments, by its markers."""
 
 import configparser
 import re
 import shlex
+from itertools import chain, combinations
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-NEEDS = re.compile(r"pytest\.mark\.(?:spark|storm|network)\b")
-MATRIX = "tests/contract/test_real_engines.py"
-"""All of its tests are of the matrix, which takes every folder."""
-WRITES = "tests/test_missing_tools.py"
-"""Has such tests in a text that it writes to a file."""
+MARKERS = ("spark", "storm", "network", "slow", "smoke", "matrix", "soak")
+ENVIRONMENTS = ("py", "engines", "more", "soak")
 
 
-def named():
-    """The paths of the second command, which runs engines."""
+def selected(environment):
+    """The expression by which an environment selects tests."""
     tox = configparser.ConfigParser(interpolation=None)
     tox.read(ROOT / "tox.ini")
-    _, engines = tox["testenv:py"]["commands"].strip().splitlines()
-    assert "(spark or storm or network) and not matrix" in engines
-    return [ROOT / word for word in shlex.split(engines) if word.startswith("tests")]
+    words = shlex.split(tox[f"testenv:{environment}"]["commands"])
+    return words[words.index("-m") + 1]
 
 
-def test_every_test_of_an_engine_is_where_the_default_run_looks():
-    files = [each for each in (ROOT / "tests").rglob("test_*.py") if NEEDS.search(each.read_text())]
-    assert len(files) > 60
-    laboratory = ROOT / "tests" / "lab"
-    left = [each for each in files if not any(each.is_relative_to(path) for path in (laboratory, *named()))]
-    assert sorted(each.relative_to(ROOT).as_posix() for each in left) == [MATRIX, WRITES]
-    text = (ROOT / MATRIX).read_text()
-    assert text.count("\ndef test_") == text.count("@pytest.mark.matrix") > 0
+def possible():
+    """Sets of markers that a test may have: smoke and soak are of engines, and no smoke takes long."""
+    for marks in map(set, chain.from_iterable(combinations(MARKERS, size) for size in range(len(MARKERS) + 1))):
+        engine = bool(marks & {"spark", "storm", "network"})
+        if (engine or not marks & {"smoke", "soak"}) and not ("smoke" in marks and marks & {"matrix", "soak"}):
+            yield marks
+
+
+def test_one_environment_has_each_test():
+    expressions = {name: selected(name) for name in ENVIRONMENTS}
+    for marks in possible():
+        having = {marker: marker in marks for marker in MARKERS}
+        found = [name for name, expression in expressions.items() if eval(expression, {}, having)]
+        assert len(found) == 1, (marks, found)
+
+
+def test_each_engine_has_a_smoke():
+    texts = [each.read_text() for each in (ROOT / "tests").rglob("test_*.py") if each != Path(__file__)]
+    files = [text for text in texts if "pytest.mark.smoke" in text]
+    assert all(any(f"pytest.mark.{engine}" in text for text in files) for engine in ("spark", "storm"))
+    assert all(re.search(r"pytest\.mark\.(spark|storm)", text) for text in files)

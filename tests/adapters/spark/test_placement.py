@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from headworks_spark.local.cluster import LocalSpark
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.smoke]
 
 
 @pytest.fixture

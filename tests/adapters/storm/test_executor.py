@@ -89,6 +89,7 @@ def carry_out(cluster: ServedCluster, assignment: dict[str, Slot]) -> Receipt:
 @pytest.mark.storm
 @pytest.mark.slow
 @pytest.mark.network
+@pytest.mark.smoke
 class TestRealCluster:
     """In this order: each leaves a whole topology for the next."""
 

@@ -10,7 +10,10 @@ import pytest
 from headworks.errors import EngineError
 from storm_cluster import wait_for, word_count
 
-pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("storm-asking")]
+pytestmark = [
+    *(pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.smoke),
+    pytest.mark.xdist_group("storm-asking"),
+]
 
 RAS = "org.apache.storm.scheduler.resource.ResourceAwareScheduler"
 WORKERS = 3
