@@ -34,7 +34,7 @@ def planned(request: Request, options: Options, schedule: Callable[[Problem], Pl
     plan = schedule(Problem.of(grown))
     if plan.status is Status.OK:
         said = "; ".join(filter(None, (plan.explanation, "planned for the load that is offered")))
-        return problem.plan(problem.node_of(plan.assignment), said)
+        return problem.plan_again(plan, said)
     plan = schedule(problem)
     said = "; ".join(filter(None, (plan.explanation, "the load that is offered has no room: planned for the measured")))
     return attrs.evolve(plan, explanation=said)

@@ -40,7 +40,7 @@ def settled(problem: Problem, schedule: Callable[[Problem], Plan]) -> Plan:
         again = schedule(Problem.of(done, measured=problem.measured))
         if not again.moves or again.status is not Status.OK:
             break
-        plan = problem.plan(problem.node_of(again.assignment), plan.explanation)
+        plan = problem.plan_again(again, plan.explanation)
     return plan
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headworks.cli.output import table
 from headworks.model.plan import STARVED
 from headworks.report.constraints import CONSTRAINT_COLUMNS, constraint_rows
-from headworks.report.format import bound_text, comparison_cells, percent, quantity
+from headworks.report.format import bound_text, comparison_cells, percent, quantity, repair_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,9 +82,18 @@ def plan_tables(plan: Plan, request: Request) -> list[Any]:
     ]
     tables = [table("", ("figure", "value"), [row for row in rows if row[1] not in ("", "-")])]
     tables += constraint_tables(request, {"": plan})
+    if plan.repaired:
+        tables.append(repairs_table(plan))
     if plan.moves:
         tables.append(moves_table(plan))
     return tables
+
+
+def repairs_table(plan: Plan) -> Any:
+    """Table of the tasks that are not where the scheduler decided; those of one component alike share a line."""
+    columns = ("component", "decided", "planned", "why", "tasks")
+    title = f"{len(plan.repaired):,} tasks are not where {plan.provenance.scheduler or 'the scheduler'} decided"
+    return table(title, columns, _shortened(repair_rows(plan)), numbers=("tasks",))
 
 
 def constraint_tables(request: Request, plans: Mapping[str, Plan]) -> list[Any]:
@@ -107,15 +116,18 @@ def status_text(plan: Plan) -> str:
 def moves_table(plan: Plan) -> Any:
     """Table of moves; those of one component between the same nodes share a line."""
     count = Counter(_line(move) for move in plan.moves)
-    lines = [(kind, component, source, target, number) for (kind, component, source, target), number in count.items()]
-    if len(lines) > SHOWN_MOVES:
-        hidden = sum(line[4] for line in lines[SHOWN_MOVES:])
-        lines = [
-            *lines[:SHOWN_MOVES],
-            ("...", f"{len(lines) - SHOWN_MOVES:,} more lines, all with --json", "", "", hidden),
-        ]
+    lines = [(*line, number) for line, number in count.items()]
     title = f"{len(plan.moves):,} moves"
-    return table(title, ("move", "component", "from", "to", "tasks"), lines, numbers=("tasks",))
+    return table(title, ("move", "component", "from", "to", "tasks"), _shortened(lines), numbers=("tasks",))
+
+
+def _shortened(lines: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """The first lines of five cells, the last of which counts tasks, and one for all others."""
+    if len(lines) <= SHOWN_MOVES:
+        return lines
+    hidden = sum(line[4] for line in lines[SHOWN_MOVES:])
+    more = f"{len(lines) - SHOWN_MOVES:,} more lines, all with --json"
+    return [*lines[:SHOWN_MOVES], ("...", more, "", "", hidden)]
 
 
 def _line(move: Move) -> tuple[str, str, str, str]:

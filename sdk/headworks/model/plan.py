@@ -73,6 +73,26 @@ class Move:
 
 
 @attrs.frozen(kw_only=True)
+class Repair:
+    """A task that is not where its scheduler decided, as the decision broke a rule.
+
+    Attributes:
+        task: Its id.
+        source: Node that was decided, None where the scheduler left it without one.
+        target: Node on which the core puts it, None where it is left without one.
+        why: The rule, in words.
+    """
+
+    task: str
+    source: str | None = None
+    target: str | None = None
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.task} was decided on {self.source or 'no node'} and is on {self.target or 'no node'}: {self.why}"
+
+
+@attrs.frozen(kw_only=True)
 class Scores:
     """The figures by which every scheduler is compared; `headworks.problem.plan.score` computes them, nobody else.
 
@@ -151,6 +171,9 @@ class Plan:
     A scheduler that chooses numbers of tasks says so in `parallelism`, by `topology/component`; components that it
     does not name keep theirs, and task ids follow (`headworks.model.scaling`). `input_rate` is what all spouts together
     may emit, in tuples/s; with it, components that have profiles are taken to cost what these say at that rate.
+
+    `repaired` has the tasks that the core put elsewhere than the scheduler decided, for its decision broke a constraint
+    or the limit on batches. A scheduler that repairs a decision itself has decided so, and nothing of that is in it.
     """
 
     status: Status = Status.OK
@@ -163,6 +186,7 @@ class Plan:
     input_rate: float | None = None
     bound: Bound | None = None
     provenance: Provenance = Provenance()
+    repaired: tuple[Repair, ...] = ()
     explanation: str = ""
 
     @property
@@ -177,10 +201,9 @@ class Plan:
     @property
     def label(self) -> str:
         """Label of the outcome, as short as a table needs it."""
-        if self.starves:
-            return "starves"
-        remarks = [REMARKS[reason.code] for reason in self.reasons if reason.code in REMARKS]
-        return ", ".join([str(self.status), *dict.fromkeys(remarks)])
+        status = "starves" if self.starves else str(self.status)
+        remarks = [REMARKS[reason.code] for reason in self.reasons if reason.code in REMARKS and not self.starves]
+        return ", ".join([status, *dict.fromkeys(remarks), *(["repaired"] if self.repaired else [])])
 
     def _repr_html_(self) -> str:
         """Tables for a notebook: the figures, why it is not whole, where tasks run."""
@@ -194,6 +217,7 @@ class Plan:
             ("fullest node", f"{100 * scores.utilisation:.1f}%"),
             ("running tasks that move", scores.moves),
             *(("reason", each.message) for each in self.reasons),
+            *(("repaired", str(each)) for each in self.repaired),
         ]
         return html_table(("figure", "value"), figures) + html_table(("task", "slot"), sorted(self.assignment.items()))
 

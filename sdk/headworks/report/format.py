@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headworks.api import Comparison
-    from headworks.model import Bound, Scores
+    from headworks.model import Bound, Plan, Scores
 
 
 def quantity(amount: float | None, digits: int = 3) -> str:
@@ -37,23 +40,25 @@ def score_cells(scores: Scores) -> tuple[str, ...]:
 
 SCORE_COLUMNS = ("between nodes", "traffic between", "nodes", "workers", "fullest", "cost/h", "moves")
 
+OPTIONAL_COLUMNS: dict[str, Callable[[Plan], float | None]] = {
+    "repaired": lambda plan: len(plan.repaired),
+    "throughput": lambda plan: plan.scores.throughput,
+    "penalty": lambda plan: plan.scores.penalty,
+    "batch s": lambda plan: plan.scores.batch_seconds,
+}
+"""Columns that a table has where the figure of one of its plans is not 0."""
+
 
 def comparison_cells(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and, for each row, cells of a comparison; throughput, penalty, batch and gap are there if in a row."""
+    """Headings and, for each row, cells of a comparison; all after the scores are there if a row has them."""
     rows = comparison.rows
     columns, cells = list(SCORE_COLUMNS), [list(score_cells(row.plan.scores)) for row in rows]
-    if any(row.plan.scores.throughput is not None for row in rows):
-        columns.append("throughput")
-        for row, each in zip(rows, cells, strict=True):
-            each.append(quantity(row.plan.scores.throughput))
-    if any(row.plan.scores.penalty for row in rows):
-        columns.append("penalty")
-        for row, each in zip(rows, cells, strict=True):
-            each.append(quantity(row.plan.scores.penalty))
-    if any(row.plan.scores.batch_seconds is not None for row in rows):
-        columns.append("batch s")
-        for row, each in zip(rows, cells, strict=True):
-            each.append(quantity(row.plan.scores.batch_seconds))
+    for heading, value in OPTIONAL_COLUMNS.items():
+        found = [value(row.plan) for row in rows]
+        if any(found):
+            columns.append(heading)
+            for number, each in zip(found, cells, strict=True):
+                each.append(quantity(number))
     if comparison.bound is not None:
         columns.append("gap" if comparison.bound.proven else "to bound")
         for row, each in zip(rows, cells, strict=True):
@@ -62,6 +67,14 @@ def comparison_cells(comparison: Comparison) -> tuple[tuple[str, ...], list[tupl
     for row, each in zip(rows, cells, strict=True):
         each.append(f"{row.seconds * 1000:,.1f}")
     return tuple(columns), [tuple(each) for each in cells]
+
+
+def repair_rows(plan: Plan) -> list[tuple[str, str, str, str, int]]:
+    """Component, node decided, node planned, reason, and number of tasks of the repairs of a plan."""
+    count = Counter(
+        (each.task.rpartition("/")[0], each.source or "none", each.target or "none", each.why) for each in plan.repaired
+    )
+    return [(*line, number) for line, number in count.items()]
 
 
 def bound_text(bound: Bound | None) -> str:

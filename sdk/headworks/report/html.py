@@ -9,7 +9,7 @@ import attrs
 
 from headworks.problem import Problem
 from headworks.report.constraints import CONSTRAINT_COLUMNS, constraint_rows
-from headworks.report.format import bound_text, comparison_cells
+from headworks.report.format import bound_text, comparison_cells, repair_rows
 from headworks.report.placement import placement_svg
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ svg .free { fill: none; stroke: var(--line); } svg .tick { stroke: var(--line); 
 td.text, th.text { text-align: left; white-space: normal; min-width: 7rem; } p.notes { color: var(--soft); }
 p.notes { max-width: none; font-size: .9rem; margin: .2rem 0; }
 """
+
+
+REPAIR_COLUMNS = ("scheduler", "component", "decided", "planned", "why", "tasks")
 
 
 @attrs.frozen(kw_only=True)
@@ -118,5 +121,8 @@ def comparison_page(comparison: Comparison, request: Request) -> str:
     ]
     constraints = constraint_rows(request, {row.scheduler: row.plan for row in comparison.rows})
     held = [Table(columns=CONSTRAINT_COLUMNS, rows=constraints, title="Constraints", text=CONSTRAINT_COLUMNS[1:])]
+    moved = tuple((row.scheduler, *line) for row in comparison.rows for line in repair_rows(row.plan))
+    repaired = [Table(columns=REPAIR_COLUMNS, rows=moved, title="Repaired by the core", text=REPAIR_COLUMNS[1:5])]
     intro = [f"{problem.n:,} tasks on {problem.m:,} nodes; traffic is counted in {problem.traffic.unit}."]
-    return page("Headworks: schedulers compared", intro, [table, *(held if constraints else []), *panels])
+    parts: list[Table | Panel] = [table, *(held if constraints else []), *(repaired if moved else []), *panels]
+    return page("Headworks: schedulers compared", intro, parts)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import attrs
+
 from headworks.hooks import Description, hookimpl
-from headworks.model import ConstraintKind, Scope
+from headworks.model import ConstraintKind, Scope, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from headworks.model import Constraint, Node, Plan, Request, Slot, Topology
+    from headworks.model import Constraint, Node, Plan, Request, Topology
     from headworks.problem import Problem
 
 
@@ -33,6 +35,23 @@ def broken_constraints(request: Request, assignment: Mapping[str, Slot]) -> tupl
         for constraint in topology.constraints
         if constraint.is_hard and _breaks(topology, constraint, nodes, alive, assignment)
     )
+
+
+def broken_by_decision(request: Request, plan: Plan) -> tuple[str, ...]:
+    """Hard constraints that a scheduler's own decision breaks, before the core repaired it, a sentence each.
+
+    Constraints within workers are not looked at: it is the core that gives tasks their workers.
+    """
+    decided = dict(plan.assignment)
+    for each in plan.repaired:
+        slot = decided.pop(each.task, None)
+        if each.source is not None:
+            decided[each.task] = Slot(each.source, slot.port if slot else 0)
+    on_nodes = tuple(
+        attrs.evolve(each, constraints=tuple(one for one in each.constraints if one.scope is not Scope.WORKER))
+        for each in request.topologies
+    )
+    return broken_constraints(attrs.evolve(request, topologies=on_nodes), decided)
 
 
 def _breaks(

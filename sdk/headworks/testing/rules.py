@@ -21,7 +21,7 @@ from headworks.problem import Problem
 from headworks.problem.arrays.profiles import throughput
 from headworks.testing.capabilities import CAPABILITIES
 from headworks.testing.instances.variants import doubled, moved, renamed, shuffled, with_extra_node
-from headworks.testing.reference import broken_constraints, placeable
+from headworks.testing.reference import broken_by_decision, broken_constraints, placeable
 from headworks.testing.replay import replay
 from headworks.testing.rule import SkipRule, Violation, cut_off, held, rule, whole_rule
 from headworks.testing.task_numbers import numbers
@@ -88,9 +88,9 @@ fixed = held("fixed", "A running task that is not movable stays on its node.", "
 restarts = held("restarts", "Without limits.restarts the tasks of each running worker stay the same.", "restart")
 
 
-@rule("constraints", "No plan breaks a hard constraint that what runs keeps.")
+@rule("constraints", "It decides on no node that breaks a hard constraint which what runs keeps.")
 def constraints(host: PluginHost, name: str, request: Request) -> str:
-    """Look for a plan that the host held for it, and count the constraints of the others anew.
+    """Look for a plan that the host held for it, and count anew: in the plan, and in the decision before its repair.
 
     Args:
         host: The installed plugins.
@@ -100,8 +100,12 @@ def constraints(host: PluginHost, name: str, request: Request) -> str:
     plan = host.schedule(name, request)
     if plan.status is Status.HELD:
         return next((each.message for each in plan.reasons if each.code == "constraint"), "")
-    broken = broken_constraints(rescaled(request, plan), plan.assignment)
-    return f"{name} breaks {broken[0]}" if broken else ""
+    asked = rescaled(request, plan)
+    if broken := broken_constraints(asked, plan.assignment):
+        return f"{name} breaks {broken[0]}"
+    if broken := broken_by_decision(asked, plan):
+        return f"{name} decides against {broken[0]}, which the core repaired: {plan.repaired[0]}"
+    return ""
 
 
 @rule("silent", "It prints nothing.")

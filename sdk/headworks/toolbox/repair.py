@@ -69,6 +69,9 @@ class _Shuffle:
         """Put a task in the place of another that finds a place elsewhere; all is as it was where none is."""
         room, home = self.room, int(self.room.node_of[victim])
         room.remove(victim)
+        if not room.admits(task, home):
+            room.place(victim, home)
+            return False
         room.place(task, home)
         other = self._first_fit(victim) if (room.free_slots >= free_slots).all() else -1
         if other < 0:

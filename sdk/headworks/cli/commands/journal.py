@@ -150,6 +150,7 @@ def _summary(each: Decision) -> dict[str, Any]:
             "status": str(done.plan.status),
             "provenance": unstructure(done.plan.provenance),
             "scores": unstructure(done.plan.scores),
+            "repaired": len(done.plan.repaired),
         }
     )
     return {"record": each.record, "round": done.number, "outcome": done.outcome, "message": done.message, "plan": plan}

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from headworks.model import FrozenMap, Plan, Reason, Status
+from headworks.problem.plan.changes import Changes
 from headworks.problem.plan.score import score
 from headworks.problem.repair.hard import mend, stand
+from headworks.problem.repair.limited import LimitedArrays
 from headworks.problem.repair.relaxation import binds, constraint_reason
 from headworks.problem.repair.slowdown import keep_to_limit, slow_batches
+from headworks.problem.repair.soft import soften
 from headworks.problem.room.moves import Route, order_moves
 from headworks.problem.room.room import Room
 from headworks.problem.room.slots import assign_slots
 from headworks.problem.rules.violations import new_breaches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
-    from headworks.model import Slot
-    from headworks.problem.repair.limited import LimitedArrays
-    from headworks.problem.repair.slowdown import Slowdown
+    from headworks.model import Repair, Slot
     from headworks.problem.rules.constraints import CountRule, LabelRule
 
 SHOWN = 5
@@ -39,6 +40,8 @@ def make_plan(
     explanation: str = "",
     decided: tuple[Reason, ...] = (),
     worker_of: NDArray[np.int64] | None = None,
+    *,
+    repair: bool = True,
 ) -> Plan:
     """Make a plan of node indices; see `Problem.plan`.
 
@@ -48,6 +51,7 @@ def make_plan(
         explanation: Text for the plan's explanation.
         decided: Reasons for tasks that the scheduler leaves out on purpose.
         worker_of: Worker of each task, shape (n,), -1 or None where the scheduler does not decide it.
+        repair: Whether a decision that breaks a rule is repaired; it is refused if not.
     """
     if worker_of is not None and worker_of.shape != (problem.n,):
         raise ValueError(f"worker_of has shape {worker_of.shape}, the problem has {problem.n} tasks")
@@ -55,14 +59,24 @@ def make_plan(
         raise ValueError(f"node_of has shape {node_of.shape}, the problem has {problem.n} tasks")
     if problem.n and (node_of.min() < -1 or node_of.max() >= problem.m):
         raise ValueError(f"node_of holds {node_of.min()}..{node_of.max()}, the nodes are 0..{problem.m - 1}")
-    node_of = np.where(problem.fixed >= 0, problem.fixed, node_of)
+    planning = _Planning(problem, worker_of, decided, Changes(problem, node_of))
+    node_of = planning.changes.fix(node_of)
+    if not repair:
+        way = planning.route(node_of)
+        broken = (*planning.changes.reasons(), *_broken_rules(problem, way))
+        return _refused(problem, broken, explanation) if broken else _finished(problem, way, (), explanation)
     if problem.slowdown is not None and problem.slowdown.slow(node_of):
         changed = f"changed for batches of at most {problem.slowdown.goal:.3g} s (limits.slowdown)"
         explanation = f"{explanation}; {changed}" if explanation else changed
-    node_of, reasons, route = _routed(problem, node_of, worker_of, decided)
-    if route.dropped and problem.request.limits.max_moves is not None:
-        reasons += [_limited(problem, route.dropped)]
-    assignment = _assignment(problem, route)
+    way = planning.repaired(node_of)
+    return _finished(problem, way, planning.changes.repairs(way.node_of), explanation)
+
+
+def _finished(problem: LimitedArrays, way: _Way, repaired: tuple[Repair, ...], explanation: str) -> Plan:
+    reasons = way.reasons.copy()
+    if way.route.dropped and problem.request.limits.max_moves is not None:
+        reasons += [_limited(problem, way.route.dropped)]
+    assignment = _assignment(problem, way.route)
     complete = len(assignment) == problem.n
     if not complete and not reasons:
         reasons = [_no_way(problem, len(assignment))]
@@ -70,80 +84,125 @@ def make_plan(
         status=Status.OK if complete else Status.INFEASIBLE,
         reasons=tuple(reasons),
         assignment=assignment,
-        moves=route.moves,
+        moves=way.route.moves,
+        scores=score(problem, assignment),
+        measured=problem.measured,
+        repaired=repaired,
+        explanation=explanation,
+    )
+
+
+def _refused(problem: LimitedArrays, broken: tuple[Reason, ...], explanation: str) -> Plan:
+    """The plan in which nothing moves, as the decision breaks rules."""
+    assignment = _assignment(problem, _standing(problem))
+    return Plan(
+        status=Status.INFEASIBLE,
+        reasons=broken,
+        assignment=assignment,
         scores=score(problem, assignment),
         measured=problem.measured,
         explanation=explanation,
     )
 
 
-def _routed(
-    problem: LimitedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
-) -> tuple[NDArray[np.int64], list[Reason], Route]:
-    """The decision that is carried out, mended where it breaks a constraint; why tasks are left; and the way there."""
-    if problem.slowdown is not None:
-        return _in_time(problem, problem.slowdown, node_of, worker_of, decided)
-    return _mended(problem, node_of, worker_of, decided)
+def _broken_rules(problem: LimitedArrays, way: _Way) -> Iterator[Reason]:
+    assignment = _assignment(problem, way.route)
+    yield from new_breaches(problem, assignment)
+    yield from slow_batches(problem, problem.slowdown, assignment)
 
 
-def _in_time(
-    problem: LimitedArrays,
-    limit: Slowdown,
-    node_of: NDArray[np.int64],
-    worker_of: NDArray[np.int64] | None,
-    decided: tuple[Reason, ...],
-) -> tuple[NDArray[np.int64], list[Reason], Route]:
-    """The decision with its batches within the limit; else what runs stays, and new tasks go where a core is free."""
-    found = keep_to_limit(problem, limit, mend(problem, node_of, _left_out(problem, decided)))
-    routed = _mended(problem, found, worker_of, decided)
-    # A limit on moves may cut the way short, and mending may move tasks again.
-    if any(slow_batches(problem, limit, _assignment(problem, routed[2]))):
-        return _mended(problem, stand(problem, limit.free), worker_of, decided)
-    return routed
+@attrs.frozen(eq=False)
+class _Way:
+    """A decision on nodes, int64 (n,); why tasks of it are left; and the moves that carry it out."""
+
+    node_of: NDArray[np.int64]
+    reasons: list[Reason]
+    route: Route
 
 
-def _mended(
-    problem: LimitedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
-) -> tuple[NDArray[np.int64], list[Reason], Route]:
-    if problem.constraints is None:
-        return _route(problem, node_of, worker_of, decided)
-    found = mend(problem, node_of, _left_out(problem, decided))
-    for _ in range(ROUNDS if problem.constraints.workers else 0):
-        moved = _to_free_slots(problem, found, assign_slots(problem, found, worker_of)[0])
-        if (moved == found).all():
-            break
-        found = moved
-    routed = _route(problem, found, worker_of, decided)
-    broken = _broken(problem, routed[2])
-    # A limit on moves may cut the way short where a constraint is broken: then what runs stays.
-    if broken and (problem.current >= 0).any():
-        found = stand(problem, found)
-        routed = _route(problem, found, worker_of, decided)
-        broken = _broken(problem, routed[2])
-    # What no worker can hold together is found only with the slots: then what is new of it is left.
-    new = problem.constraints.bound[problem.component] & (problem.current < 0)
-    while broken and (found[new] >= 0).any():
-        left = new & np.array([each in broken for each in problem.topology_ids], dtype=bool)[problem.topology]
-        found = np.where(left if (found[left] >= 0).any() else new, -1, found)
-        routed = _route(problem, found, worker_of, decided)
-        broken = _broken(problem, routed[2])
-    if broken:  # workers that run would be divided anew, and not as constraints ask: all that runs keeps its slot
-        running, ids = problem.request.assignment, problem.task_ids
-        slots = {task: running[ids[task]] for task in np.flatnonzero(problem.current >= 0).tolist()}
-        return problem.current, _unplaced(problem, problem.current, decided), Route(moves=(), slots=slots)
-    return routed
+@attrs.frozen(eq=False)
+class _Planning:
+    """Makes a decision keep the rules, with a note of each change."""
+
+    problem: LimitedArrays
+    worker_of: NDArray[np.int64] | None
+    decided: tuple[Reason, ...]
+    changes: Changes
+
+    def repaired(self, node_of: NDArray[np.int64]) -> _Way:
+        """The decision with its constraints kept and its batches within the limit.
+
+        Else what runs stays, and new tasks go where a core is free.
+        """
+        limit = self.problem.slowdown
+        if limit is None:
+            return self._constrained(node_of)
+        kept = self._mended(node_of)
+        found = self.changes.note(kept, keep_to_limit(self.problem, limit, kept), self.changes.slow)
+        way = self._constrained(found)
+        # A limit on moves may cut the way short, and a repair of constraints may move tasks again.
+        if not any(slow_batches(self.problem, limit, _assignment(self.problem, way.route))):
+            return way
+        return self._constrained(self.changes.note(way.node_of, stand(self.problem, limit.free), self.changes.slow))
+
+    def _constrained(self, node_of: NDArray[np.int64]) -> _Way:
+        constraints = self.problem.constraints
+        if constraints is None:
+            return self.route(node_of)
+        way = self.route(self._with_slots(self._mended(node_of)))
+        broken = _broken(self.problem, way.route)
+        # A limit on moves may cut the way short where a constraint is broken: then what runs stays.
+        if broken and (self.problem.current >= 0).any():
+            found = stand(self.problem, way.node_of)
+            way = self.route(self.changes.note(way.node_of, found, self.changes.stays))
+            broken = _broken(self.problem, way.route)
+        # What no worker can hold together is found only with the slots: then what is new of it is left.
+        new = constraints.bound[self.problem.component] & (self.problem.current < 0)
+        while broken and (way.node_of[new] >= 0).any():
+            left = (
+                new
+                & np.array([each in broken for each in self.problem.topology_ids], dtype=bool)[self.problem.topology]
+            )
+            found = np.where(left if (way.node_of[left] >= 0).any() else new, -1, way.node_of)
+            way = self.route(self.changes.note(way.node_of, found, self.changes.left))
+            broken = _broken(self.problem, way.route)
+        if not broken:
+            return way
+        # Workers that run would be divided anew, and not as constraints ask: all that runs keeps its slot.
+        found = self.changes.note(way.node_of, self.problem.current, self.changes.stays)
+        return _Way(found, _unplaced(self.problem, found, self.decided), _standing(self.problem))
+
+    def _mended(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        found = mend(self.problem, node_of, _left_out(self.problem, self.decided))
+        kept = self.changes.note(node_of, found, self.changes.hard(node_of))
+        return self.changes.note(kept, soften(self.problem, kept), self.changes.soft(kept))
+
+    def _with_slots(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        constraints = self.problem.constraints
+        for _ in range(ROUNDS if constraints is not None and constraints.workers else 0):
+            moved = _to_free_slots(self.problem, node_of, assign_slots(self.problem, node_of, self.worker_of)[0])
+            if (moved == node_of).all():
+                break
+            node_of = self.changes.note(node_of, moved, self.changes.slots)
+        return node_of
+
+    def route(self, node_of: NDArray[np.int64]) -> _Way:
+        """The way to a decision as it is."""
+        target, reasons = assign_slots(self.problem, node_of, self.worker_of)
+        reasons = _unplaced(self.problem, node_of, self.decided) + reasons
+        return _Way(node_of, reasons, order_moves(self.problem, target))
+
+
+def _standing(problem: LimitedArrays) -> Route:
+    """The way on which all that runs keeps its slot."""
+    running, ids = problem.request.assignment, problem.task_ids
+    slots = {task: running[ids[task]] for task in np.flatnonzero(problem.current >= 0).tolist()}
+    return Route(moves=(), slots=slots)
 
 
 def _broken(problem: LimitedArrays, route: Route) -> set[str]:
     """Topologies of which a way ends in a new breach of a hard constraint."""
     return {reason.subject for reason in new_breaches(problem, _assignment(problem, route))}
-
-
-def _route(
-    problem: LimitedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None, decided: tuple[Reason, ...]
-) -> tuple[NDArray[np.int64], list[Reason], Route]:
-    target, reasons = assign_slots(problem, node_of, worker_of)
-    return node_of, _unplaced(problem, node_of, decided) + reasons, order_moves(problem, target)
 
 
 def _assignment(problem: LimitedArrays, route: Route) -> FrozenMap[str, Slot]:

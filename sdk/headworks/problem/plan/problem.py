@@ -8,9 +8,11 @@ import attrs
 import numpy as np
 
 from headworks.problem.arrays.build import build, copied
+from headworks.problem.plan.changes import followed
 from headworks.problem.plan.planning import make_plan
 from headworks.problem.repair.hard import mend
 from headworks.problem.repair.limited import LimitedArrays
+from headworks.problem.repair.soft import soften
 from headworks.problem.room.room import Room
 from headworks.problem.rules.violations import breaks_on_nodes
 
@@ -64,7 +66,7 @@ class Problem(LimitedArrays):
         Returns:
             Node index of each task, int64 (n,); the same array where the request has no constraints.
         """
-        return mend(self, node_of)
+        return soften(self, mend(self, node_of))
 
     def breaks(self, node_of: NDArray[np.int64]) -> bool:
         """Check whether a decision on nodes breaks a hard constraint, whatever runs.
@@ -81,11 +83,13 @@ class Problem(LimitedArrays):
         reasons: Sequence[Reason] = (),
         *,
         worker_of: NDArray[np.int64] | Sequence[int] | None = None,
+        repair: bool = True,
     ) -> Plan:
         """Turn a decision on nodes into a plan: slots, ordered moves, scores, and reasons where it is infeasible.
 
-        What would break a hard constraint goes to another node first, or is left out; what breaks a soft one goes where
-        it does not, if there is room (`mend`).
+        A task that would break a hard constraint goes to another node, or is left out. One that breaks a soft one
+        goes where it does not, if there is room. Tasks of batches that take too long (`limits.slowdown`) go where they
+        take less. `Plan.repaired` names each task whose node is not the one decided, and why.
 
         Args:
             node_of: Node index of each task, shape (n,), -1 where nothing fits. Fixed tasks stay in any case.
@@ -96,9 +100,22 @@ class Problem(LimitedArrays):
                 topology on one node are in one worker where the number is the same. -1 leaves it to Headworks, as None
                 does for all tasks: one worker for a topology on a node, more where its heap limit asks for them.
                 Where the slots of a node do not suffice for so many, its topologies have fewer.
+            repair: False refuses a decision that breaks a rule: the plan is infeasible, its reasons are what it breaks,
+                and nothing moves. Soft constraints are then counted alone (`Scores.penalty`).
 
         Raises:
             ValueError: A shape is wrong, or an index is no node.
         """
         workers = None if worker_of is None else np.asarray(worker_of, dtype=np.int64)
-        return make_plan(self, np.asarray(node_of, dtype=np.int64), explanation, tuple(reasons), workers)
+        decided = np.asarray(node_of, dtype=np.int64)
+        return make_plan(self, decided, explanation, tuple(reasons), workers, repair=repair)
+
+    def plan_again(self, plan: Plan, explanation: str = "") -> Plan:
+        """Plan the nodes of a plan that was made for a variant of this request; what was repaired there stays said.
+
+        Args:
+            plan: A plan for the same tasks and nodes.
+            explanation: Text for the new plan's explanation.
+        """
+        again = self.plan(self.node_of(plan.assignment), explanation)
+        return attrs.evolve(again, repaired=followed(plan.repaired, again.repaired, self.task_index))

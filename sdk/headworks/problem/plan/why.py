@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from headworks.errors import DocumentError, known_names
-from headworks.model import Reason, Slot
+from headworks.model import Reason, Repair, Slot
 from headworks.model.scaling import rescaled
 from headworks.problem.arrays.amounts import STEP
 from headworks.problem.arrays.profiles import FULL, Profiled, load_with
@@ -66,6 +66,7 @@ class Why:
         best: Id of the first other node that fits, None if none does.
         break_even: Traffic more that the task would have to exchange with tasks on that node for it to be as good by
             traffic; negative where that node is better by traffic already.
+        repaired: The core's change of what the scheduler decided, None where the task is where it was decided.
         sentence: All of this in a sentence.
     """
 
@@ -78,6 +79,7 @@ class Why:
     alternatives: tuple[Alternative, ...]
     best: str | None = None
     break_even: float | None = None
+    repaired: Repair | None = None
     sentence: str = ""
 
 
@@ -114,6 +116,7 @@ def explain(request: Request, plan: Plan, task: str) -> Why:
         alternatives=tuple(rows),
         best=better.node if better else None,
         break_even=better.inter_node if better and here is not None else None,
+        repaired=next((each for each in plan.repaired if each.task == task), None),
     )
     return attrs.evolve(found, sentence=_sentence(found, plan))
 
@@ -185,6 +188,8 @@ def _exchanged(problem: LimitedArrays, task: int) -> float:
 
 def _sentence(why: Why, plan: Plan) -> str:
     where = f"{why.task} is on {why.planned.node}" if why.planned else f"{why.task} has no slot"
+    if why.repaired is not None:
+        where += f" ({why.scheduler} decided on {why.repaired.source or 'no node'}; {why.repaired.why})"
     if plan.status == "held":
         where = f"the plan is held, so that {where}"
     if why.best is None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.model import ConstraintKind
-from headworks.problem.repair.soft import soften
 from headworks.problem.room.room import Room
 from headworks.problem.rules.violations import breaks_on_nodes
 
@@ -36,7 +35,7 @@ longer a request takes that has no solution: each step looks at all nodes."""
 
 
 def mend(problem: LimitedArrays, node_of: Ints, left_out: Flags | None = None) -> Ints:
-    """Move what breaks a hard constraint to the best allowed node, then what breaks a soft one where there is room.
+    """Move what breaks a hard constraint to the best allowed node.
 
     What runs stays where it is rather than nowhere; what is new and finds no node has none. A placement that breaks
     nothing is returned as it is.
@@ -56,8 +55,8 @@ def mend(problem: LimitedArrays, node_of: Ints, left_out: Flags | None = None) -
     if left_out is not None:
         lost &= ~left_out
     if breaks_on_nodes(problem, node_of, fresh=True) or lost.any():
-        node_of = _mended(problem, constraints, node_of, lost)
-    return soften(problem, node_of)
+        return _mended(problem, constraints, node_of, lost)
+    return node_of
 
 
 def stand(problem: LimitedArrays, node_of: Ints) -> Ints:

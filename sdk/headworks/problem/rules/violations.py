@@ -55,6 +55,23 @@ def breaks_on_nodes(problem: ConstrainedArrays, node_of: NDArray[np.int64], *, f
     return bool(found) or any(_crowds(problem, rule, places) for rule in problem.constraints.counted)
 
 
+def broken_on_nodes(
+    problem: ConstrainedArrays, node_of: NDArray[np.int64], *, hard: bool
+) -> list[LabelRule | CountRule]:
+    """Hard or soft constraints that a decision on nodes breaks, whatever runs.
+
+    Args:
+        problem: The request as arrays.
+        node_of: Node index of each task, int64 (n,), -1 for a task without one.
+        hard: Whether hard constraints are asked for, else soft ones.
+    """
+    if problem.constraints is None:
+        return []
+    every, places = problem.constraints, _Places(problem, node_of, None, fresh=True)
+    rules: tuple[LabelRule | CountRule, ...] = (*every.labels, *every.counted) if hard else every.soft
+    return [rule for rule in rules if _count(rule, places)]
+
+
 def breaches_by(
     problem: ConstrainedArrays, assignment: Mapping[str, Slot], task: int, slots: Sequence[Slot]
 ) -> list[list[str]]:
@@ -125,10 +142,7 @@ def breaches(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> Iter
         return
     places = _Places(problem, problem.node_of(FrozenMap(assignment)), assignment)
     for rule in (*constraints.hard, *constraints.soft):
-        if isinstance(rule, CountRule):
-            yield rule, _misplaced(rule, *places.of(rule)[1:3])
-        else:
-            yield rule, int((~rule.nodes[places.node[places.members(rule.member)]]).sum())
+        yield rule, _count(rule, places)
 
 
 def penalty(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> float:
@@ -240,6 +254,13 @@ def _groups(domain: Ints, group: Ints, domains: int) -> Ints:
     """Number of different groups in each domain."""
     pairs = np.unique(np.stack([domain, group]), axis=1)
     return np.bincount(pairs[0], minlength=domains)
+
+
+def _count(rule: LabelRule | CountRule, places: _Places) -> int:
+    """Number of tasks that would have to be elsewhere for a constraint."""
+    if isinstance(rule, CountRule):
+        return _misplaced(rule, *places.of(rule)[1:3])
+    return int((~rule.nodes[places.node[places.members(rule.member)]]).sum())
 
 
 def _misplaced(rule: CountRule, domain: Ints, group: Ints) -> int:

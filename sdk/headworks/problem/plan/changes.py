@@ -1,0 +1,158 @@
+"""Notes of what the core changes of a scheduler's decision: the tasks, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from headworks.model import Reason, Repair
+from headworks.problem.repair.relaxation import binds
+from headworks.problem.rules.violations import broken_on_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from headworks.problem.repair.limited import LimitedArrays
+    from headworks.problem.rules.constraints import CountRule, LabelRule
+
+    Ints = NDArray[np.int64]
+    Cause = Callable[[int], str]
+    """Says of a task why it was changed."""
+
+
+class Changes:
+    """Tasks whose node is changed step by step; of several steps the last one that changed a task says why."""
+
+    def __init__(self, problem: LimitedArrays, decided: Ints) -> None:
+        """Begin with the decision.
+
+        Args:
+            problem: The request as arrays.
+            decided: Node index of each task, int64 (n,), -1 for a task without one.
+        """
+        self._problem, self._decided = problem, decided
+        self._why: dict[int, str] = {}
+
+    def fix(self, node_of: Ints) -> Ints:
+        """The decision with fixed tasks where they are; -1 for one of them is no decision."""
+        found = np.where(self._problem.fixed >= 0, self._problem.fixed, node_of)
+        self._decided = np.where(node_of < 0, found, node_of)
+        return self.note(self._decided, found, lambda _task: "it runs there and may not move")
+
+    def note(self, before: Ints, after: Ints, cause: Cause) -> Ints:
+        """Note each task whose node differs, and return where all are after it.
+
+        Args:
+            before: Node index of each task, int64 (n,).
+            after: The same after a step.
+            cause: Says why the step changed a task.
+        """
+        if after is not before:
+            self._why.update((task, cause(task)) for task in np.flatnonzero(before != after).tolist())
+        return after
+
+    def repairs(self, node_of: Ints) -> tuple[Repair, ...]:
+        """Every task that is not where it was decided, by index.
+
+        Args:
+            node_of: Node index of each task in the end, int64 (n,).
+        """
+        return tuple(self._repairs(node_of))
+
+    def reasons(self) -> tuple[Reason, ...]:
+        """Reasons against a decision that has changed: fixed tasks that it moves."""
+        found = self._repairs(np.where(self._problem.fixed >= 0, self._problem.fixed, self._decided))
+        return tuple(
+            Reason(code="fixed", subject=each.task, message=f"{each.task} runs on {each.target} and may not move")
+            for each in found
+        )
+
+    def _repairs(self, node_of: Ints) -> Iterator[Repair]:
+        names = (*self._problem.node_ids, None)
+        for task in np.flatnonzero(node_of != self._decided).tolist():
+            yield Repair(
+                task=self._problem.task_ids[task],
+                source=names[self._decided[task]],
+                target=names[node_of[task]],
+                why=self._why[task],
+            )
+
+    def hard(self, decided: Ints) -> Cause:
+        """Cause of changes for hard constraints that a decision breaks.
+
+        Args:
+            decided: Node index of each task, int64 (n,).
+        """
+        return self._constraints(decided, hard=True)
+
+    def soft(self, decided: Ints) -> Cause:
+        """Cause of changes for soft constraints that a decision breaks.
+
+        Args:
+            decided: Node index of each task, int64 (n,).
+        """
+        return self._constraints(decided, hard=False)
+
+    def _constraints(self, decided: Ints, *, hard: bool) -> Cause:
+        known: list[LabelRule | CountRule] = []
+        looked = False
+
+        def cause(task: int) -> str:
+            nonlocal looked
+            if not looked:
+                known.extend(broken_on_nodes(self._problem, decided, hard=hard))
+                looked = True
+            part = int(self._problem.component[task])
+            mine = [str(rule.constraint) for rule in known if binds(rule, part)]
+            if mine:
+                return f"{'' if hard else 'soft '}constraint: {'; '.join(mine)}"
+            if decided[task] < 0:
+                return "it had no node, and constraints leave it this one"
+            return "it makes way for a task that constraints bind"
+
+        return cause
+
+    def slow(self, _task: int) -> str:
+        """Cause of changes for batches that take too long."""
+        limit = self._problem.slowdown
+        assert limit is not None
+        return f"limits.slowdown: a batch may take {limit.goal:.3g} s"
+
+    def slots(self, task: int) -> str:
+        """Cause of changes for constraints within workers."""
+        return f"constraints within workers leave it no slot: {self._within_workers(task)}"
+
+    def stays(self, task: int) -> str:
+        """Cause of changes that leave tasks where they run."""
+        if self._problem.current[task] < 0:
+            return "what runs stays, as moves to the decision would break a constraint; it goes where room is left"
+        return "it stays where it runs, as moves to the decision would break a constraint"
+
+    def left(self, task: int) -> str:
+        """Cause of changes that leave new tasks out."""
+        return f"it is left, as no worker can hold it without breaking a constraint: {self._within_workers(task)}"
+
+    def _within_workers(self, task: int) -> str:
+        constraints, part = self._problem.constraints, int(self._problem.component[task])
+        rules = () if constraints is None else constraints.workers or constraints.hard
+        return "; ".join(str(rule.constraint) for rule in rules if binds(rule, part))
+
+
+def followed(first: tuple[Repair, ...], then: tuple[Repair, ...], order: Mapping[str, int]) -> tuple[Repair, ...]:
+    """Repairs of two plans, the second of which begins where the first one ends.
+
+    Args:
+        first: Repairs of the first plan.
+        then: Repairs of the second plan.
+        order: Index of each task, by id.
+    """
+    found = {each.task: each for each in first}
+    for each in then:
+        before = found.pop(each.task, each)
+        if before.source != each.target:
+            found[each.task] = attrs.evolve(each, source=before.source)
+    return tuple(found[task] for task in sorted(found, key=order.__getitem__))
