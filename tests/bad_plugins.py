@@ -5,7 +5,6 @@ from __future__ import annotations
 from headworks import hooks
 from headworks.hooks import Description, hookimpl
 from headworks.model import Observation, Plan, Receipt
-from headworks.plugins.collect import documents_of, needs_of
 from memory_engine import Machine
 from small_requests import component, node, request, topology
 
@@ -15,19 +14,21 @@ HOOKS = {
     "headworks_keeps": lambda host: host.keeps("bad", object(), Plan()),
     "headworks_execute": lambda host: host.execute("bad", object(), Plan()),
     "headworks_rollback": lambda host: host.rollback("bad", object(), Receipt()),
-    "headworks_scale": lambda host: host.scale("bad", object(), add=1, drain=()),
+    "headworks_scale": lambda host: host.call("bad", "headworks_scale", target=object(), add=1, drain=()),
     "headworks_review": lambda host: host.review(request([node("a")], [topology("t", component("c", 1))]), Plan()),
     "headworks_workloads": lambda host: host.workloads("bad"),
-    "headworks_documents": documents_of,
-    "headworks_needs": needs_of,
-    "headworks_examine": lambda host: host.examine("bad", None),
+    "headworks_documents": lambda host: host.gather("headworks_documents"),
+    "headworks_needs": lambda host: host.gather("headworks_needs"),
+    "headworks_examine": lambda host: host.call("bad", "headworks_examine", installation=None),
     "headworks_analyse": lambda host: host.analyse("bad", Observation()),
     "headworks_intake": lambda host: host.call("bad", "headworks_intake", target=object()),
     "headworks_recover": lambda host: host.call("bad", "headworks_recover", steering=None, address=None),
     "headworks_reschedule": lambda host: host.call(
         "bad", "headworks_reschedule", change=None, steering=None, drain=None, address=None
     ),
-    "headworks_prioritise": lambda host: host.prioritise("bad", Observation(), None),
+    "headworks_prioritise": lambda host: host.call(
+        "bad", "headworks_prioritise", observation=Observation(), address=None
+    ),
     "headworks_open": lambda host: host.open("bad", (), None).__enter__(),
 }
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from headworks.model import Intake, Observation, Plan, Receipt
-    from headworks.model.workload import Workload
+    from headworks.model import Intake, Observation, Plan, Receipt, Workload
     from headworks_storm.target import StormTarget
 
 PACKAGES = {

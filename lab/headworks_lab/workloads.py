@@ -11,7 +11,7 @@ from headworks_lab.storm.workload import workloads as storm_workloads
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headworks.model.workload import Workload
+    from headworks.model import Workload
 
 
 class SparkLab:

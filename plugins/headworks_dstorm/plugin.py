@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headworks.hooks import Verdict
-    from headworks.model import Observation, Plan, Request
-    from headworks.model.workload import Workload
+    from headworks.model import Observation, Plan, Request, Workload
     from headworks.problem import Problem
 
 

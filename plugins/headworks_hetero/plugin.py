@@ -12,8 +12,7 @@ from headworks_hetero.workloads import workloads
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headworks.model import Plan, Request
-    from headworks.model.workload import Workload
+    from headworks.model import Plan, Request, Workload
 
 PAPER = (
     "Nasiri, Nasehi, Divband, Goudarzi: A scheduling algorithm to maximize Storm throughput in heterogeneous cluster"

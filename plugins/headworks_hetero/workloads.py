@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headworks.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology
-from headworks.model.workload import Workload
+from headworks.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology, Workload
 from headworks_hetero.profiling import fixed_cost
 
 if TYPE_CHECKING:

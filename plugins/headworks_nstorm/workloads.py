@@ -22,8 +22,8 @@ from headworks.model import (
     Stream,
     TaskSample,
     Topology,
+    Workload,
 )
-from headworks.model.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,7 @@ from headworks_priority.workloads import dynamic_workloads, static_workloads
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headworks.model import Plan, Request
-    from headworks.model.workload import Workload
+    from headworks.model import Plan, Request, Workload
 
 THESIS = "Chakraborty: thesis on priority-based scheduling for Storm (in part: Chakraborty, Majumdar, SPECTS 2016)"
 

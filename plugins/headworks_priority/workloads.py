@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
-from headworks.model.workload import Workload
+from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology, Workload
 from headworks_priority.options import DpsOptions
 from headworks_priority.sharing import dps
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
         UnknownPluginError,
     )
     from headworks.hooks import Description, Executor, Monitor, Scheduler, Verdict, hookimpl
-    from headworks.model import Observation, Plan, Receipt, Request
-    from headworks.model.workload import Workload
+    from headworks.model import Observation, Plan, Receipt, Request, Workload
     from headworks.plugins.host import PluginHost
     from headworks.problem import Problem
 
@@ -48,7 +47,7 @@ _HOME = {
     "Scheduler": "hooks",
     "UnknownPluginError": "errors",
     "Verdict": "hooks",
-    "Workload": "model.workload",
+    "Workload": "model.request",
     "compare": "api",
     "hookimpl": "hooks",
     "plan": "api",

@@ -9,7 +9,6 @@ from headworks.control.round import Round
 from headworks.documents.schema import schema_of
 from headworks.model import Observation, Plan, Receipt, Request
 from headworks.model.knowledge import Knowledge
-from headworks.plugins.collect import documents_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +26,8 @@ def documents(host: PluginHost) -> dict[str, type | Mapping[str, Any]]:
     Args:
         host: The plugins; all are loaded.
     """
-    return dict(sorted({**documents_of(host), **CORE}.items()))
+    named = {name: kind for each in host.gather("headworks_documents") for name, kind in each.items()}
+    return dict(sorted({**named, **CORE}.items()))
 
 
 def schemas(host: PluginHost) -> dict[str, Mapping[str, Any]]:

@@ -16,7 +16,6 @@ PUBLIC = (
     "headworks.errors",
     "headworks.hooks",
     "headworks.model",
-    "headworks.model.workload",
     "headworks.model.scaling",
     "headworks.problem",
     "headworks.problem.rules.constraints",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from headworks.control.journal import LARGEST, FileJournal
 from headworks.control.loop import Loop
 from headworks.plugins.host import PluginHost
-from headworks.plugins.isolation import isolated
 from headworks.samples.store import Keeper, arrow_schema
 from headworks_spark.discovery import NoBatchError
 
@@ -109,7 +108,7 @@ class Follower(Generic[P]):
     def _run(self, target: Callable[[P, float], Target], control: Control) -> None:
         try:
             # The application has no host of its own; here, its plugins are imported off the user's thread.
-            with isolated(PluginHost.load(), wanted=control.isolation != "thread") as host:
+            with PluginHost.load().isolated(wanted=control.isolation != "thread") as host:
                 # A query whose plan becomes another, as its source grows for example, is looked at anew.
                 while found := self._wait(target):
                     loop = Loop(host, control, found, self._journal, keep=self._keep)

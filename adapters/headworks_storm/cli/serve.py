@@ -102,7 +102,6 @@ def storm(
     """
     # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
     from headworks.control.loop import Control
-    from headworks.plugins.isolation import isolated
     from headworks_storm.install.installation import Installation
     from headworks_storm.service import ServiceSettings
 
@@ -123,7 +122,7 @@ def storm(
         nimbus=Installation.at(home).gateway if home is not None else None,
         at_once=at_once,
     )
-    with isolated(host, wanted=control.isolation != "thread") as apart:
+    with host.isolated(wanted=control.isolation != "thread") as apart:
         bad = _serve(apart, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
     context.exit(1 if bad else 0)
 

@@ -6,8 +6,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from headworks.model import Cluster, Component, FrozenMap, Kind, Node, Request, Resources, Stream, Topology
-from headworks.model.workload import Workload
+from headworks.model import Cluster, Component, FrozenMap, Kind, Node, Request, Resources, Stream, Topology, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -133,7 +133,7 @@ class StormBench:
         asked = fitted(request, os.cpu_count() or 1)
         cluster = self._at(asked)
         if scheduler != OWN:
-            host.require(scheduler, "headworks_schedule")
+            host.plugin(scheduler, "headworks_schedule")
             self._deputy.host = host
         self._deputy.scheduler, self._deputy.declared, self._deputy.seed = scheduler, asked, seed
         try:

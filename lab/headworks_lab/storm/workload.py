@@ -14,7 +14,7 @@ from headworks_storm.workload.find import contents
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from headworks.model.workload import Workload
+    from headworks.model import Workload
 
 ROLES = FrozenMap(
     {

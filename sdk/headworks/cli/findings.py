@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.cli.settings import BROKEN
 from headworks.hooks import Finding
-from headworks.plugins.collect import needs_of
 from headworks.plugins.loading import SHADOWED
 from headworks_local.isolated.ability import bounds, network_problem
 from headworks_local.private_files import cache_folder
@@ -32,7 +31,7 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
     """
     return (
         _python(),
-        *needs_of(host),
+        *dict.fromkeys(need for needs in host.gather("headworks_needs") for need in needs),
         Finding.of_package("hypothesis", TESTS),
         _cache(cache_folder()),
         _apart(),

@@ -53,9 +53,9 @@ class Draining:
         self._name, _, address = (priorities or "").partition(":")
         self._address = address or None
         if drain is not None:
-            host.require(engine, "headworks_intake")
-            host.require(self._name, "headworks_reschedule")
-            host.require(self._name, "headworks_recover")
+            host.plugin(engine, "headworks_intake")
+            host.plugin(self._name, "headworks_reschedule")
+            host.plugin(self._name, "headworks_recover")
 
     @property
     def by_steps(self) -> bool:

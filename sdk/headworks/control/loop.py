@@ -242,7 +242,9 @@ class Loop:
         if not wanted.add and not wanted.drain:
             return attrs.evolve(done, notes=notes)
         try:
-            receipt = self._host.scale(engine, self._target, add=wanted.add, drain=wanted.drain)
+            receipt = self._host.call(
+                engine, "headworks_scale", target=self._target, add=wanted.add, drain=wanted.drain
+            )
         except Exception as error:  # noqa: BLE001 - an executor
             return attrs.evolve(done, notes=(*notes, f"nodes could not be changed: {_say(error)}"))
         if wanted.drain and receipt.done:

@@ -57,7 +57,7 @@ class Priorities:
         self._last: Observation | None = None
         self._question: _Question | None = None
         if self._name:
-            host.require(self._name, "headworks_prioritise")
+            host.plugin(self._name, "headworks_prioritise")
 
     def complete(self, seen: Observation) -> Observation:
         """The observation with the priorities of now, and the manager's notes.
@@ -83,7 +83,8 @@ class Priorities:
         return _merged(seen, question.said)
 
     def _ask(self, seen: Observation) -> Observation:
-        said = self._host.prioritise(self._name, seen, self._address)
+        asked = {"observation": seen, "address": self._address}
+        said: Observation = self._host.call(self._name, "headworks_prioritise", **asked)
         with self._lock:
             self._last = said
         return said

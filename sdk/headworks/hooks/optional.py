@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headworks.hooks.values import Finding, Verdict
-    from headworks.model import Change, Drain, Intake, Observation, Plan, Receipt, Request, Steering
-    from headworks.model.workload import Workload
+    from headworks.model import Change, Drain, Intake, Observation, Plan, Receipt, Request, Steering, Workload
 
 
 class PluginSpec:

@@ -30,6 +30,7 @@ from headworks.model.request import (
     StreamSample,
     TaskSample,
     TopologySample,
+    Workload,
 )
 from headworks.model.topology import Component, Constraint, ConstraintKind, Kind, Scope, Stream, Task, Topology
 from headworks.model.values import FrozenMap, Resources
@@ -79,4 +80,5 @@ __all__ = [
     "Topology",
     "TopologySample",
     "Undrained",
+    "Workload",
 ]

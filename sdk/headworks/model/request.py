@@ -1,7 +1,8 @@
-"""Requests to schedulers, observations of monitors, and the metrics in both."""
+"""Requests to schedulers, workloads that make some, observations of monitors, and the metrics in both."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -176,3 +177,18 @@ class Request:
             limits=limits or Limits(),
             seed=seed,
         )
+
+
+@attrs.frozen(kw_only=True)
+class Workload:
+    """A named request that shows what a scheduler is for.
+
+    Attributes:
+        build: Makes the request.
+        details: Facts that the request cannot hold and an engine needs to run it for real, by the engine's own keys.
+    """
+
+    name: str
+    summary: str
+    build: Callable[[], Request]
+    details: Mapping[str, Any] = attrs.field(factory=dict)

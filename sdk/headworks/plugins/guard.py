@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from headworks.errors import HeadworksError, PluginError
 from headworks.hooks import Description, Finding, Verdict
 from headworks.interrupts import meant
-from headworks.model import Intake, Observation, Receipt
-from headworks.model.workload import Workload
-from headworks.plugins.deadline import Overdue
+from headworks.model import Intake, Observation, Receipt, Workload
+from headworks.plugins.deadline import LEAVING, Overdue, cut_off, deadline_of
 from headworks.plugins.failure import failure, keep_traceback
 from headworks.plugins.own_process import printing_to_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from headworks.plugins.loading import Loaded
+
 
 ONE: Mapping[str, type] = {
     "headworks_analyse": Verdict,
@@ -105,3 +107,23 @@ def _kind(answer: Any) -> str:
 def _kind_of(kind: type) -> str:
     name = "context manager" if kind is AbstractContextManager else kind.__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+@contextlib.contextmanager
+def opened(plugin: Loaded, hook: str, **arguments: Any) -> Iterator[Any]:
+    """Reach an engine; yields what the other hooks take.
+
+    Raises:
+        PluginError: It failed as it was entered or left, or took too long.
+    """
+    name, seconds = plugin.name, deadline_of(hook, plugin.description.deadlines)
+    with contextlib.ExitStack() as stack:
+        with guarded(name, hook, silent=False), cut_off(seconds or LEAVING):
+            answer = getattr(plugin.caller, hook)(**arguments)
+            reached: AbstractContextManager[Any] = checked(name, hook, answer)
+            target = stack.enter_context(reached)
+        yield target
+        # What happens between is not the plugin's, what it raises as it leaves is.
+        leaving = stack.pop_all()
+        with guarded(name, hook, silent=False), cut_off(LEAVING):
+            leaving.close()

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
 from headworks.errors import HeadworksError, PluginError, UnknownPluginError, known_names
-from headworks.hooks import Description, Finding, Verdict
+from headworks.hooks import Description, Verdict
 from headworks.model import Status
 from headworks.plugins.deadline import Calls, deadline_of
-from headworks.plugins.guard import checked, guarded
+from headworks.plugins.guard import checked, guarded, opened
 from headworks.plugins.loading import KINDS, Loaded, Quarantined, Registry, admit
-from headworks.plugins.opening import opened
 from headworks.plugins.options import make_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
-    from headworks.model import Observation, Plan, Receipt, Request
-    from headworks.model.workload import Workload
+    from headworks.model import Observation, Plan, Receipt, Request, Workload
     from headworks.plugins.processes import SchedulerProcesses
     from headworks.toolbox.cancel import Cancellation
 
@@ -76,33 +74,42 @@ class PluginHost:
             raise PluginError(f"{name}: {loaded.reason}")
         return PluginHost(self.registry.plus(loaded), self.processes)
 
-    def plugin(self, name: str) -> Loaded:
-        """One plugin, loaded now if it was not.
+    @contextlib.contextmanager
+    def isolated(self, *, wanted: bool = True) -> Iterator[PluginHost]:
+        """This host with processes for its schedulers, which end with the block; those of no entry point have threads.
+
+        Args:
+            wanted: Whether there are to be any; without, it is the host as it is.
+        """
+        # Documents cost 0.1 s, which a command that asks in threads does not need.
+        from headworks.plugins.processes import SchedulerProcesses
+
+        with contextlib.ExitStack() as stack:
+            processes = stack.enter_context(contextlib.closing(SchedulerProcesses())) if wanted else self.processes
+            yield PluginHost(self.registry, processes) if wanted else self
+
+    def plugin(self, name: str, hook: str = "headworks_describe") -> Loaded:
+        """One plugin that implements a hook, loaded now if it was not.
 
         Raises:
-            PluginError: There is none of that name, or it is set aside.
+            PluginError: It is not there, is set aside, or does not implement the hook.
         """
-        return self._get(name)
+        plugin = self.registry.get(name)
+        if isinstance(plugin, Quarantined):
+            raise PluginError(f"{name} is set aside: {plugin.reason}; see `headworks doctor`")
+        if plugin is None or hook not in plugin.hooks:
+            what = KINDS.get(hook, f"plugin with {hook}")
+            wrong = f"{name} is no {what}" if plugin else f"there is no {what} {name!r}"
+            raise UnknownPluginError(f"{wrong}{known_names(name, self.having(hook))}")
+        return plugin
 
     def having(self, hook: str) -> tuple[str, ...]:
         """Names of the plugins that implement a hook, sorted; loads all."""
         return tuple(name for name, plugin in self.plugins.items() if hook in plugin.hooks)
 
     def has(self, name: str, hook: str) -> bool:
-        """Check whether a plugin implements a hook.
-
-        Raises:
-            PluginError: There is no such plugin.
-        """
-        return hook in self._get(name).hooks
-
-    def require(self, name: str, hook: str) -> None:
-        """Check that a plugin is there and implements a hook.
-
-        Raises:
-            PluginError: It is not, or does not.
-        """
-        self._get(name, hook)
+        """Check whether a plugin, which is there, implements a hook."""
+        return hook in self.plugin(name).hooks
 
     @property
     def schedulers(self) -> tuple[str, ...]:
@@ -111,7 +118,7 @@ class PluginHost:
 
     def describe(self, name: str) -> Description:
         """Self-description of a plugin."""
-        return self._get(name).description
+        return self.plugin(name).description
 
     def options(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
         """An instance of a scheduler's options class; text values are converted to the field's type.
@@ -122,7 +129,7 @@ class PluginHost:
         Raises:
             OptionError: An option is unknown or its value does not fit.
         """
-        return make_options(name, self._get(name, "headworks_schedule").description.options, given or {})
+        return make_options(name, self.plugin(name, "headworks_schedule").description.options, given or {})
 
     def schedule(
         self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
@@ -143,7 +150,7 @@ class PluginHost:
             PluginError: There is no such scheduler.
         """
         others = partial(self.answer, request)
-        installed = self._get(name, "headworks_schedule").distribution
+        installed = self.plugin(name, "headworks_schedule").distribution
         processes = self.processes if cancellation is None and installed else None
         return self._schedule(name, request, options, cancellation=cancellation, others=others, processes=processes)
 
@@ -151,7 +158,7 @@ class PluginHost:
         # The sandbox needs numpy, 0.1 s that commands which do not plan save.
         from headworks.plugins.sandbox import run_scheduler
 
-        plugin = self._get(name, "headworks_schedule")
+        plugin = self.plugin(name, "headworks_schedule")
         return run_scheduler(
             name,
             plugin.version,
@@ -169,7 +176,7 @@ class PluginHost:
     def answer(self, request: Request, name: str, seconds: float, cancellation: Cancellation) -> Plan | None:
         """The plan of a scheduler that another one asks for, None if there is no such scheduler or it has no plan."""
         try:
-            plugin = self._get(name, "headworks_schedule")
+            plugin = self.plugin(name, "headworks_schedule")
         except PluginError:
             return None
         asked = attrs.evolve(request, limits=attrs.evolve(request.limits, deadline=seconds))
@@ -182,12 +189,11 @@ class PluginHost:
         Args:
             options: An instance of its options class, or values by name; None for the defaults.
         """
-        plugin = self._get(name, "headworks_schedule")
+        plugin = self.plugin(name, "headworks_schedule")
         if "headworks_analyse" not in plugin.hooks:
             return Verdict(replan=True, state="unjudged")
         given = self._fitting(plugin, options)
-        verdict: Verdict = self.call(name, "headworks_analyse", observation=observation, options=given)
-        return verdict
+        return cast("Verdict", self.call(name, "headworks_analyse", observation=observation, options=given))
 
     def open(self, name: str, application: Sequence[str], address: str | None) -> AbstractContextManager[Any]:
         """Reach an engine; the context yields the target that the other calls take.
@@ -196,74 +202,28 @@ class PluginHost:
             application: File to run there and its arguments; empty to attach.
             address: Address of the engine, None to start one on this machine.
         """
-        plugin = self._get(name, "headworks_open")
+        plugin = self.plugin(name, "headworks_open")
         return opened(plugin, "headworks_open", application=tuple(application), address=address)
 
     def observe(self, name: str, target: Any, window: float) -> Observation:
-        """Measure an engine for a window of seconds.
+        """Measure an engine for a window of seconds."""
+        return cast("Observation", self.call(name, "headworks_observe", target=target, window=window))
 
-        Args:
-            target: The target that `open` yields.
-            window: Seconds to measure.
-        """
-        seen: Observation = self.call(name, "headworks_observe", target=target, window=window)
-        return seen
-
-    def prioritise(self, name: str, observation: Observation, address: str | None) -> Observation:
-        """The observation as a priority manager answers it.
-
-        Args:
-            address: Where priorities are kept; None is the plugin's default.
-        """
-        said: Observation = self.call(name, "headworks_prioritise", observation=observation, address=address)
-        return said
-
-    def preflight(self, name: str, target: Any, plan: Plan) -> Sequence[str]:
-        """Sentences that say what the target cannot enforce of a plan.
-
-        Args:
-            target: The target that `open` yields.
-        """
-        said: tuple[str, ...] = self.call(name, "headworks_preflight", target=target, plan=plan)
-        return said
+    def preflight(self, name: str, target: Any, plan: Plan) -> tuple[str, ...]:
+        """Sentences that say what the target cannot enforce of a plan."""
+        return cast("tuple[str, ...]", self.call(name, "headworks_preflight", target=target, plan=plan))
 
     def keeps(self, name: str, target: Any, plan: Plan) -> bool:
-        """False if tasks have to be asked to stay where a plan has them; an engine without the hook keeps them.
-
-        Args:
-            target: The target that `open` yields.
-        """
-        if not self.has(name, "headworks_keeps"):
-            return True
-        kept: bool = self.call(name, "headworks_keeps", target=target, plan=plan)
-        return kept
+        """False if tasks have to be asked to stay where a plan has them; an engine without the hook keeps them."""
+        return not self.has(name, "headworks_keeps") or self.call(name, "headworks_keeps", target=target, plan=plan)
 
     def execute(self, name: str, target: Any, plan: Plan) -> Receipt:
-        """Carry out a plan.
-
-        Args:
-            target: The target that `open` yields.
-        """
-        receipt: Receipt = self.call(name, "headworks_execute", target=target, plan=plan)
-        return receipt
+        """Carry out a plan."""
+        return cast("Receipt", self.call(name, "headworks_execute", target=target, plan=plan))
 
     def rollback(self, name: str, target: Any, receipt: Receipt) -> Receipt:
-        """Undo what a receipt records.
-
-        Args:
-            target: The target that `open` yields.
-        """
-        undone: Receipt = self.call(name, "headworks_rollback", target=target, receipt=receipt)
-        return undone
-
-    def scale(self, name: str, target: Any, *, add: int, drain: Sequence[str]) -> Receipt:
-        """Change the nodes that an application has.
-
-        Args:
-            target: The target that `open` yields.
-        """
-        receipt: Receipt = self.call(name, "headworks_scale", target=target, add=add, drain=tuple(drain))
-        return receipt
+        """Undo what a receipt records."""
+        return cast("Receipt", self.call(name, "headworks_rollback", target=target, receipt=receipt))
 
     def review(self, request: Request, plan: Plan) -> tuple[str, ...]:
         """Objections of every plugin that reviews plans, each with its name."""
@@ -287,13 +247,11 @@ class PluginHost:
         """Workloads that a plugin names; none if it has no such hook."""
         if not self.has(name, "headworks_workloads"):
             return ()
-        named: tuple[Workload, ...] = self.call(name, "headworks_workloads")
-        return named
+        return cast("tuple[Workload, ...]", self.call(name, "headworks_workloads"))
 
-    def examine(self, name: str, installation: Path) -> tuple[Finding, ...]:
-        """Findings of a plugin on an engine's installation in a folder."""
-        found: tuple[Finding, ...] = self.call(name, "headworks_examine", installation=installation)
-        return found
+    def gather(self, hook: str) -> tuple[Any, ...]:
+        """Answers of all plugins that implement a hook without arguments, by their names; loads all."""
+        return tuple(self.call(name, hook) for name in self.having(hook))
 
     def _hearing(self, hook: str) -> tuple[str, ...]:
         """Names of the plugins that take part in every round and have this hook."""
@@ -305,7 +263,7 @@ class PluginHost:
         Raises:
             PluginError: There is no such plugin, it failed, or its answer was not there in time.
         """
-        plugin = self._get(name, hook)
+        plugin = self.plugin(name, hook)
 
         def ask() -> Any:
             with guarded(name, hook):
@@ -316,13 +274,3 @@ class PluginHost:
             return ask()
         with guarded(name, hook, silent=False):
             return self._calls.within(name, hook, seconds, ask)
-
-    def _get(self, name: str, hook: str = "headworks_describe") -> Loaded:
-        plugin = self.registry.get(name)
-        if isinstance(plugin, Quarantined):
-            raise PluginError(f"{name} is set aside: {plugin.reason}; see `headworks doctor`")
-        if plugin is None or hook not in plugin.hooks:
-            what = KINDS.get(hook, f"plugin with {hook}")
-            wrong = f"{name} is no {what}" if plugin else f"there is no {what} {name!r}"
-            raise UnknownPluginError(f"{wrong}{known_names(name, self.having(hook))}")
-        return plugin

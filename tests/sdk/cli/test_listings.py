@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import headworks_schemas
 from headworks.cli.main import headworks
 from headworks.hooks import Description, hookimpl
-from headworks.model.workload import Workload
+from headworks.model import Workload
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from small_requests import word_count

@@ -176,7 +176,7 @@ def test_an_engine_that_hangs_as_it_is_reached_is_cut_off():
 
 
 def test_an_engine_that_hangs_as_it_is_left_is_cut_off(monkeypatch):
-    monkeypatch.setattr("headworks.plugins.opening.LEAVING", 0.05)
+    monkeypatch.setattr("headworks.plugins.guard.LEAVING", 0.05)
     host = PluginHost().with_plugin("bad", Slow(leaving=True))
     with pytest.raises(PluginError, match="headworks_open is not done after"), host.open("bad", (), None):
         pass

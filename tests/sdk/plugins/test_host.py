@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from headworks.cli.findings import examine
 from headworks.errors import OptionError, PluginError
 from headworks.hooks import HOOKSPEC_VERSION, Description, Finding, Verdict, hookimpl
 from headworks.interrupts import Terminated
 from headworks.model import Observation, Plan, Receipt, Request
-from headworks.plugins.collect import documents_of, needs_of
 from headworks.plugins.host import PluginHost
 from headworks.plugins.loading import DISABLE, Quarantined, admit
 from headworks.testing import FirstFit
@@ -405,9 +405,9 @@ def test_an_engine_is_asked_what_the_host_was_asked_and_its_answer_comes_back():
     assert host.preflight("engine", target, PLAN) == ("a", "b")
     assert host.execute("engine", target, PLAN) is DONE
     assert host.rollback("engine", target, DONE) is UNDONE
-    assert host.scale("engine", target, add=2, drain=["n"]) is DONE
-    assert host.examine("engine", Path("here")) == (OTHER,)
-    assert documents_of(host) == {"seen": Observation}
+    assert host.call("engine", "headworks_scale", target=target, add=2, drain=("n",)) is DONE
+    assert host.call("engine", "headworks_examine", installation=Path("here")) == (OTHER,)
+    assert host.gather("headworks_documents") == ({"seen": Observation},)
     assert engine.asked == [
         ("open", ("job.py", "1"), "a:1"),
         ("observe", "target", 5.0),
@@ -422,9 +422,9 @@ def test_an_engine_is_asked_what_the_host_was_asked_and_its_answer_comes_back():
 def test_nothing_is_an_answer_where_there_may_be_none():
     host = PluginHost().with_plugin("silent", Silent())
     assert host.preflight("silent", None, PLAN) == ()
-    assert host.examine("silent", Path("here")) == ()
+    assert host.call("silent", "headworks_examine", installation=Path("here")) == ()
 
 
 def test_what_several_plugins_need_is_named_once():
     host = PluginHost().with_plugin("silent", Silent()).with_plugin("engine", Engine())
-    assert sorted(needs_of(host), key=lambda each: each.subject) == [NEED, OTHER]
+    assert [each for each in examine(host) if each in (NEED, OTHER)] == [NEED, OTHER]

@@ -13,7 +13,6 @@ import pytest
 from headworks.documents import dumps
 from headworks.model import ENDED_EARLY, Limits, Status
 from headworks.plugins.host import PluginHost
-from headworks.plugins.isolation import isolated
 from headworks.plugins.own_process import THRESHOLDS
 from headworks.plugins.processes import SchedulerProcesses
 from patience import PATIENCE
@@ -86,7 +85,7 @@ def host(tmp_path_factory):
     install(folder, "apart", sources)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        with isolated(PluginHost.load()) as made:
+        with PluginHost.load().isolated() as made:
             yield made
 
 
@@ -184,7 +183,7 @@ def test_no_request_of_this_process_can_be_changed(host):
 
 
 def test_a_process_is_asked_again_and_ends_with_its_host(host):
-    with isolated(PluginHost(host.registry)) as other:
+    with PluginHost(host.registry).isolated() as other:
         processes = []
         for _ in range(2):
             other.schedule("apart-good", REQUEST)
@@ -211,7 +210,7 @@ def test_a_process_with_many_open_files_asks_as_well(host):
         with contextlib.ExitStack() as stack:
             for _ in range(1100):
                 stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
-            with isolated(PluginHost(host.registry)) as other:
+            with PluginHost(host.registry).isolated() as other:
                 assert other.schedule("apart-good", REQUEST).status is Status.OK
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -219,7 +218,7 @@ def test_a_process_with_many_open_files_asks_as_well(host):
 
 def test_a_machine_that_starts_no_process_holds_what_runs(host, monkeypatch):
     monkeypatch.setattr("sys.executable", "/no/python")
-    with isolated(PluginHost(host.registry)) as other:
+    with PluginHost(host.registry).isolated() as other:
         plan = other.schedule("apart-good", REQUEST)
     assert plan.reasons[0].code == "isolation"
     assert "apart-good cannot be asked in a process of its own" in plan.reasons[0].message
@@ -228,7 +227,7 @@ def test_a_machine_that_starts_no_process_holds_what_runs(host, monkeypatch):
 def test_one_of_no_entry_point_stays_in_a_thread():
     from headworks.testing import FirstFit
 
-    with isolated(PluginHost()) as other:
+    with PluginHost().isolated() as other:
         added = other.with_plugin("first", FirstFit())
         assert added.schedule("first", REQUEST).status is Status.OK
         assert added.processes is other.processes
@@ -237,7 +236,7 @@ def test_one_of_no_entry_point_stays_in_a_thread():
 
 def test_without_a_wish_the_host_is_as_it_is():
     host = PluginHost()
-    with isolated(host, wanted=False) as same:
+    with host.isolated(wanted=False) as same:
         assert same is host
 
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.errors import EngineError
-from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
-from headworks.model.workload import Workload
+from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

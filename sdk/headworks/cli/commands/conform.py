@@ -123,7 +123,7 @@ def _engine(host: PluginHost, trial: EngineTrial, *, as_json: bool) -> int:
     from headworks.testing.engines.rules import ENGINE_RULES
 
     for hook in HOOKS:  # what is no engine is refused before anything is said
-        host.require(trial.engine, hook)
+        host.plugin(trial.engine, hook)
     with steps(trial.engine, len(ENGINE_RULES) + 1) as tell:
         found = conform_engine(trial, host, tell=tell)
     rows = [(MARK[row.status], row.rule, row.detail) for row in found.rows]

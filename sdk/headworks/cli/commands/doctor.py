@@ -58,4 +58,6 @@ def _findings(context: click.Context, homes: dict[str, Path]) -> Sequence[Findin
     host = plugins()
     if not homes:
         return (*file_finding(context.meta), *examine(host, quarantined(frozenset(BUILT_IN))))
-    return [finding for name, home in homes.items() for finding in host.examine(name, home)]
+    return [
+        finding for name, home in homes.items() for finding in host.call(name, "headworks_examine", installation=home)
+    ]

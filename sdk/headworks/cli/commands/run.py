@@ -55,7 +55,6 @@ def command(
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.control.loop import Control, Loop
-    from headworks.plugins.isolation import isolated
     from headworks.samples.store import Keeper, arrow_schema
 
     if samples is not None:
@@ -67,7 +66,7 @@ def command(
         raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
     pace, recorded = make(Pace, settings), make_journal(journal)
     with (
-        isolated(host, wanted=control.isolation == "process") as apart,
+        host.isolated(wanted=control.isolation == "process") as apart,
         apart.open(engine, application, master) as target,
     ):
         if pace.rounds is None and hasattr(target, "wait"):

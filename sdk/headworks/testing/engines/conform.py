@@ -49,7 +49,7 @@ def conform_engine(
     """
     host = host or PluginHost.load()
     for hook in HOOKS if trial.opener is None else HOOKS[1:]:
-        host.require(trial.engine, hook)
+        host.plugin(trial.engine, hook)
     session = Session(host, trial)
     tell("opens")
     session.open()
