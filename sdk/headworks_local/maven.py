@@ -14,7 +14,7 @@ import attrs
 from headworks.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 DOWNLOADS = 8
 """Jars that are downloaded at a time. With many more, Maven Central may answer that there are too many requests."""
@@ -82,7 +82,7 @@ def resolve(artefact: Artefact, cache: Path | None = None, *, sha256: str = "") 
     Raises:
         EngineError: jgo is not installed, the file is not there and cannot be downloaded, or it has another digest.
     """
-    place = (cache or Path(os.environ.get("M2_REPO") or Path.home() / ".m2" / "repository")) / artefact.path
+    place = _place(artefact, cache)
     if not _fits(place, sha256):
         place.parent.mkdir(parents=True, exist_ok=True)
         # Downloaded beside its place and renamed: Maven and other processes see the whole file or none.
@@ -92,6 +92,15 @@ def resolve(artefact: Artefact, cache: Path | None = None, *, sha256: str = "") 
                 raise EngineError(f"{artefact} was downloaded, but its SHA-256 is not {sha256}: try again")
             file.replace(place)
     return place
+
+
+def missing(artefacts: Iterable[Artefact], cache: Path | None = None) -> int:
+    """How many of these files `resolve` would download."""
+    return sum(not _place(each, cache).is_file() for each in artefacts)
+
+
+def _place(artefact: Artefact, cache: Path | None) -> Path:
+    return (cache or Path(os.environ.get("M2_REPO") or Path.home() / ".m2" / "repository")) / artefact.path
 
 
 def _fits(file: Path, sha256: str) -> bool:

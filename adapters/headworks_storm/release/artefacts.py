@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from headworks.errors import EngineError
-from headworks_local.maven import Artefact, resolve_all
+from headworks_local.maven import Artefact, missing, resolve_all
 
 STORM = "2.8.3"
 """The release of Apache Storm that Headworks is built and tested against."""
@@ -63,12 +63,26 @@ def distribution(version: str = STORM, cache: Path | None = None) -> Distributio
     Raises:
         EngineError: There is no lock file for this version, or a jar cannot be had or differs from the lock.
     """
-    java_version(version)
-    lines = (LOCKS / f"storm-{version}.txt").read_text().splitlines()
-    rows = [line.split() for line in lines if not line.startswith("#")]
+    rows = _locked(version)
     jars = resolve_all([(Artefact(*row[1].split(":")), row[2]) for row in rows], cache)
     folders = {
         folder: tuple(jar for row, jar in zip(rows, jars, strict=True) if folder in row[0].split(","))
         for folder in ("lib", "lib-worker")
     }
     return Distribution(version=version, lib=folders["lib"], lib_worker=folders["lib-worker"])
+
+
+def missing_jars(version: str = STORM) -> int:
+    """How many jars of a release `distribution` would download.
+
+    Raises:
+        EngineError: There is no lock file for this version.
+    """
+    return missing(Artefact(*row[1].split(":")) for row in _locked(version))
+
+
+def _locked(version: str) -> list[list[str]]:
+    """Folders, coordinates and SHA-256 of every jar of a release."""
+    java_version(version)
+    lines = (LOCKS / f"storm-{version}.txt").read_text().splitlines()
+    return [line.split() for line in lines if not line.startswith("#")]

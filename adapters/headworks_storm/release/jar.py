@@ -2,8 +2,8 @@
 
 py4j's are in a package of Headworks's there: a topology, or another plugin of a daemon, may bring a py4j of its own.
 
-A wheel brings the classes; from a checkout they are compiled on first use, by a JDK if there is one, else by Eclipse's
-compiler, which needs only a Java runtime.
+A wheel of a release brings the classes. Elsewhere they are compiled on first use, by a JDK if there is one, else by
+Eclipse's compiler, which needs only a Java runtime.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from headworks.errors import EngineError
 from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import environment
-from headworks_local.maven import Artefact, resolve
+from headworks_local.maven import Artefact, missing, resolve
 from headworks_local.private_files import cache_folder
-from headworks_storm.release.artefacts import STORM, distribution, java_version
+from headworks_storm.release.artefacts import STORM, distribution, java_version, missing_jars
 from headworks_storm.release.relocate import relocate
 
 if TYPE_CHECKING:
@@ -35,13 +37,15 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).parents[1] / "java" / "src" / "main" / "java"
 """Headworks's Java sources, which a wheel has too."""
 BUILT = Path(__file__).parents[1] / "headworks-storm.jar"
-"""Headworks's classes, in an installed wheel that was built where there was a JDK."""
+"""Headworks's classes, in an installed wheel of a release."""
 HANDED_OUT = re.compile(r"headworks-storm-[0-9a-f]{12}\.jar")
 """Name of the jar of any Headworks."""
 PY4J, OWN_PY4J = "py4j", "headworks/py4j"
 """Package of py4j, and the one that it has in the jar."""
 BYTECODE = 11
 """Storm 2.6 runs on Java 11, Storm 2.8 on Java 17; classes for the older one serve both."""
+MEGABYTES = 158
+"""What the jars of a release weigh, the smaller 2.6 less."""
 COMPILER = Artefact("org.eclipse.jdt", "ecj", "3.33.0")
 """Eclipse's compiler; the last line of releases that Java 11 runs."""
 
@@ -108,8 +112,20 @@ def compile_classes(jar: Path, version: str = STORM, *, java: Java | None = None
         EngineError: There is no Java, a jar of Storm cannot be had, or the sources do not compile.
     """
     java = java or find_java(java_version(version))  # before anything is downloaded
+    click.echo(_announcement(version, java), err=True)
     path = (*distribution(version).lib, py4j_jar())
     return compile_sources(jar, sources(), path, what="Headworks's classes", java=java, version=version)
+
+
+def _announcement(version: str, java: Java) -> str:
+    """The line that tells a person why a first command takes longer."""
+    fetched = []
+    if count := missing_jars(version):
+        fetched.append(f"{count} jars of Storm {version} (all of them: {MEGABYTES} MB)")
+    if java.compiler is None and missing([COMPILER]):
+        fetched.append("Eclipse's compiler (3 MB)")
+    text = f"compiling Headworks's classes for Storm {version}, once"
+    return f"{text}: {' and '.join(fetched)} are fetched from Maven Central first" if fetched else text
 
 
 def compile_sources(

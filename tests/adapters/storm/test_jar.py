@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 import struct
 import subprocess
+import sys
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import attrs
 import pytest
 
 from headworks.errors import EngineError
-from headworks_local.java import find_java
+from headworks_local.java import Java, find_java
 from headworks_storm.release import jar as jars
 from headworks_storm.release.artefacts import distribution
 from headworks_storm.release.jar import BYTECODE, bridge_jar, compile_classes, py4j_jar, sources
 from headworks_storm.release.relocate import SIZES, relocate
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCHEDULER = "headworks/storm/HeadworksScheduler.class"
 needs_storm = [pytest.mark.network, pytest.mark.slow]
@@ -97,6 +95,38 @@ class TestCompile:
         monkeypatch.setattr(jars, "SOURCES", tmp_path)
         with pytest.raises(EngineError, match=r"do not compile against Storm 2\.8\.3:\n(.*\n)*.*Missing"):
             compile_classes(tmp_path / "broken.jar")
+
+
+class TestAnnouncement:
+    """One line on stderr before a first use that takes long."""
+
+    def test_says_what_is_fetched(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("M2_REPO", str(tmp_path))
+        jre = Java(program=Path("java"), version=17)
+        assert jars._announcement("2.8.3", jre) == (
+            "compiling Headworks's classes for Storm 2.8.3, once: 78 jars of Storm 2.8.3 (all of them: 158 MB)"
+            " and Eclipse's compiler (3 MB) are fetched from Maven Central first"
+        )
+
+    @pytest.mark.network
+    @pytest.mark.slow
+    def test_comes_before_the_first_compilation(
+        self, javac_jar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(jars, "BUILT", tmp_path / "none.jar")
+        bridge_jar(cache=tmp_path)
+        assert capsys.readouterr().err == "compiling Headworks's classes for Storm 2.8.3, once\n"
+        bridge_jar(cache=tmp_path)
+        assert capsys.readouterr().err == ""
+
+
+def test_without_a_java_nothing_is_downloaded_least_of_all_a_jdk(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "PATH": "", "JAVA_HOME": "", "M2_REPO": str(tmp_path / "repository")}
+    command = [sys.executable, "-m", "headworks", "storm", "jar", "-O", tmp_path / "extlib"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "Java 17" in done.stderr
+    assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
 
 
 class TestBridgeJar:
