@@ -14,7 +14,7 @@ import attrs
 from headworks.documents import digest, loads, read, structure
 from headworks.errors import DocumentError, OptionError, PluginError, known_names
 from headworks.model import Bound, Plan, Request, Status
-from headworks.model.html import html_table
+from headworks.model.plan import html_table
 from headworks.model.values import check_types
 from headworks.plugins.guard import guarded
 from headworks.plugins.host import PluginHost

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from headworks.testing import RULES
-from headworks.testing.capabilities import MEANING
+from headworks.testing.rule import MEANING
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 

@@ -28,7 +28,7 @@ from headworks.model import (
     Status,
     Topology,
 )
-from headworks.model.html import html_table
+from headworks.model.plan import html_table
 from headworks.model.values import check_types
 from headworks.plugins.host import PluginHost
 from headworks.testing import FirstFit

@@ -74,10 +74,6 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command.
 
-        Args:
-            ctx: Context of the group.
-            cmd_name: Name as it was typed.
-
         Returns:
             The command, None if neither the core nor a plugin has it.
         """
@@ -94,10 +90,6 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called.
 
-        Args:
-            ctx: Context of the group.
-            args: What was typed, the name first.
-
         Raises:
             UsageError: There is no such command; one that was perhaps meant is named.
         """
@@ -109,9 +101,6 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Invoke the command; where the system refuses a file, its name and the reason are all that a user needs.
-
-        Args:
-            ctx: Context of the group.
 
         Raises:
             HeadworksError: The system refuses a file or a folder.

@@ -50,11 +50,7 @@ def find(name: str) -> click.Command | None:
 
 
 def quarantined(taken: frozenset[str]) -> tuple[Quarantined, ...]:
-    """Commands that are set aside, and why; imports all.
-
-    Args:
-        taken: Names of the commands of the core.
-    """
+    """Commands that are set aside, and why; imports all."""
     named = found(COMMANDS)
     every = (
         _below(words, entries, named, taken) or _fit(words, entries, taken) for words, entries in sorted(named.items())

@@ -1,14 +1,42 @@
-"""Plans of schedulers, and receipts of executors."""
+"""Plans of schedulers, receipts of executors, and the tables in which notebooks show them."""
 
 from __future__ import annotations
 
 import enum
+from html import escape
+from typing import TYPE_CHECKING
 
 import attrs
 
 from headworks.model.cluster import Slot
-from headworks.model.html import html_table
 from headworks.model.values import FrozenMap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+ROWS = 20
+"""Rows of a table, at most."""
+
+
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table, cut where it is long.
+
+    Args:
+        rows: Cells of each row, as many as columns; None is an empty one.
+    """
+    every = list(rows)
+    more = len(every) - ROWS
+    lines = [_row("th", columns), *(_row("td", each) for each in every[:ROWS])]
+    if more > 0:
+        lines.append(_row("td", [f"{more} more", *[""] * (len(columns) - 1)]))
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _row(tag: str, cells: Sequence[object]) -> str:
+    inner = "".join(f"<{tag}>{'' if cell is None else escape(str(cell))}</{tag}>" for cell in cells)
+    return f"<tr>{inner}</tr>"
+
 
 STARVED = "starved"
 """Code of the reason that names a topology left without nodes on purpose: others at least as important take them."""

@@ -176,11 +176,7 @@ def _expected(offered: Mapping[str, float], gains: Mapping[tuple[str, str], floa
 
 
 def service(seen: Observation) -> dict[str, float]:
-    """Tuples/s offered and completed, and their mean latency in ms, by the name of the figure.
-
-    Args:
-        seen: With metrics of topologies.
-    """
+    """Tuples/s offered and completed, and their mean latency in ms, by the name of the figure."""
     samples = seen.metrics.topologies
     done = sum(each.throughput or 0.0 for each in samples)
     late = sum(each.latency * (each.throughput or 0.0) for each in samples if each.latency is not None)

@@ -27,9 +27,6 @@ def failure(error: BaseException, *callers: Path) -> str:
     """The type and text of an exception, and the last line of the plugin's own package that it went through.
 
     A text that cannot be made is left out: an exception is the plugin's code too.
-
-    Args:
-        callers: Folders whose code called the plugin, beside the host's own.
     """
     try:
         text = str(error)
@@ -50,13 +47,7 @@ def author_line(error: BaseException, *callers: Path) -> str:
 
 
 def keep_traceback(name: str, hook: str, error: BaseException) -> None:
-    """Log the traceback of a plugin's exception, for who asked for it.
-
-    Args:
-        name: Name of the plugin.
-        hook: Name of its hook.
-        error: What it raised.
-    """
+    """Log the traceback of a plugin's exception, for who asked for it."""
     LOG.debug("%s: %s raised %s", name, hook, failure(error), exc_info=error)
 
 

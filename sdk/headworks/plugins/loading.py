@@ -79,9 +79,6 @@ class Registry:
 
     Args:
         entries: The entry points of each name; a name that has more than one is not loaded.
-        rounds: Names of the plugins that take part in every round.
-        ready: Plugins that are loaded, or set aside, already.
-        shadowed: Plugins that are set aside since a built-in one has their name.
     """
 
     def __init__(
@@ -204,9 +201,7 @@ def set_aside(name: str, entries: tuple[EntryPoint, ...], reason: str) -> Quaran
     """An entry point that is not used, and where it comes from.
 
     Args:
-        name: Name of the plugin.
         entries: Its entry points.
-        reason: Reason that the user is told.
     """
     return Quarantined(name=name, origin=", ".join(map(_origin, entries)), reason=reason)
 
@@ -215,7 +210,6 @@ def twice(name: str, entries: tuple[EntryPoint, ...]) -> str:
     """Reason to set a name aside that several entry points have.
 
     Args:
-        name: Name of the plugin.
         entries: Its entry points.
     """
     distributions = {each.dist.name if each.dist else "unknown" for each in entries}
@@ -246,13 +240,7 @@ def _load(name: str, entries: tuple[EntryPoint, ...], *, heard: bool) -> Loaded 
 
 
 def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded | Quarantined:
-    """Register one object as a plugin if it is fit: known hooks, described, for this hook specification.
-
-    Args:
-        name: The plugin's name.
-        plugin: The object.
-        entry: Where it comes from, if it was installed.
-    """
+    """Register one object as a plugin if it is fit: known hooks, described, for this hook specification."""
     manager = pluggy.PluginManager(GROUP)
     for spec in SPECS:
         manager.add_hookspecs(spec)

@@ -129,13 +129,5 @@ def _round_up(value: float) -> float:
 
 
 def text(x: float, y: float, words: str, anchor: str, look: str) -> str:
-    """Words in a picture; `look` is a class of the page's style.
-
-    Args:
-        x: Horizontal position.
-        y: Vertical position.
-        words: The text.
-        anchor: Alignment.
-        look: CSS class.
-    """
+    """Words in a picture; `look` is a class of the page's style."""
     return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'

@@ -10,7 +10,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headworks.testing.capabilities import CAPABILITIES
     from headworks.testing.conform import Conformance
     from headworks.testing.contract import SchedulerContract
     from headworks.testing.engines.conform import EngineConformance
@@ -20,10 +19,11 @@ if TYPE_CHECKING:
     from headworks.testing.instances.cases import Cases, make_cases
     from headworks.testing.instances.strategies import clusters, requests, topologies
     from headworks.testing.reference import FirstFit
+    from headworks.testing.rule import CAPABILITIES
     from headworks.testing.rules import RULES
 
 _HOME = {
-    "CAPABILITIES": "capabilities",
+    "CAPABILITIES": "rule",
     "Cases": "instances.cases",
     "Conformance": "conform",
     "ENGINE_RULES": "engines.rules",

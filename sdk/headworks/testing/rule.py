@@ -1,4 +1,4 @@
-"""Rules of the contract: one promise each, and a way to find requests on which a scheduler breaks it."""
+"""Rules of the contract: one promise each, capabilities that make some binding, and requests that break one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,20 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model import ENDED_EARLY, Plan, Request, Status
+
+MEANING = {
+    "total": "places every task whenever a placement exists (instances of up to 8 tasks on 3 nodes)",
+    "monotone": "an empty node more never makes a plan infeasible",
+    "idempotent": "planning on the planned state moves nothing",
+    "scale-free": "doubling every demand and every capacity keeps the plan",
+    "static": "never moves a running task",
+    "traffic-aware": "puts less traffic between nodes than round robin, and under a move limit no more than what runs",
+}
+"""Each capability and the promise it stands for. A rule that needs one is skipped where it is not declared."""
+
+CAPABILITIES = frozenset(MEANING)
+"""The names that `Description.capabilities` may hold."""
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -71,11 +85,6 @@ class Rule:
     def check(self, host: PluginHost, name: str, cases: Cases) -> list[Violation]:
         """Every way in which a scheduler breaks the rule.
 
-        Args:
-            host: The installed plugins.
-            name: Name of the scheduler.
-            cases: Requests on which it is judged.
-
         Raises:
             SkipRule: It cannot be judged here.
         """
@@ -101,10 +110,7 @@ def rule(
     """Make a rule of a judge.
 
     Args:
-        id: Name in tables and tests.
-        statement: The promise, one line.
         needs: Capability that makes it binding, "" for none.
-        small: Whether requests have to be small enough to try every placement.
         about: Tells which of the seeded requests it is about; None for all, and for those that Hypothesis draws too.
     """
     return lambda judge: Rule(id=id, statement=statement, needs=needs, small=small, judge=judge, about=about)
@@ -120,10 +126,7 @@ def whole_rule(
     """Make a rule of a check over all cases.
 
     Args:
-        id: Name in tables and tests.
-        statement: The promise, one line.
         needs: Capability that makes it binding, "" for none.
-        without: Whether it is about no request at all.
     """
     return lambda check: Rule(id=id, statement=statement, needs=needs, whole=check, without=without)
 
@@ -138,13 +141,7 @@ def cut_off(*plans: Plan) -> bool:
 
 
 def held(id: str, statement: str, *codes: str) -> Rule:  # noqa: A002
-    """The rule that the host never has to hold a plan for one of these reasons.
-
-    Args:
-        id: Name in tables and tests.
-        statement: The promise, one line.
-        *codes: Codes of the reasons.
-    """
+    """The rule that the host never has to hold a plan for one of these reasons."""
 
     def judge(host: PluginHost, name: str, request: Request) -> str:
         plan = host.schedule(name, request)

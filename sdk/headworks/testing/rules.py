@@ -19,12 +19,10 @@ from headworks.model.scaling import rescaled
 from headworks.plugins.own_process import native_heard
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import throughput
-from headworks.testing.capabilities import CAPABILITIES
 from headworks.testing.instances.variants import doubled, moved, renamed, shuffled, with_extra_node
 from headworks.testing.reference import broken_by_decision, broken_constraints, placeable
 from headworks.testing.replay import replay
-from headworks.testing.rule import SkipRule, Violation, cut_off, held, rule, whole_rule
-from headworks.testing.task_numbers import numbers
+from headworks.testing.rule import CAPABILITIES, SkipRule, Violation, cut_off, held, rule, whole_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,10 +30,33 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from headworks.model import Request
+    from headworks.model import Component, Request
     from headworks.plugins.host import PluginHost
     from headworks.testing.instances.cases import Cases
     from headworks.testing.rule import Rule
+
+
+def _has_bounds(request: Request) -> bool:
+    parts = (part for topology in request.topologies for part in topology.components)
+    return any(part.min_parallelism is not None or part.max_parallelism is not None for part in parts)
+
+
+@rule("numbers", "A number of tasks that it chooses is within min_parallelism and max_parallelism.", about=_has_bounds)
+def numbers(host: PluginHost, name: str, request: Request) -> str:
+    """Look at the numbers of tasks of a plan."""
+    chosen = host.schedule(name, request).parallelism
+    parts = {f"{topology.id}/{part.id}": part for topology in request.topologies for part in topology.components}
+    said = (_beyond(parts[each], count) for each, count in sorted(chosen.items()) if each in parts)
+    return next((f"{name} plans {each}" for each in said if each), "")
+
+
+def _beyond(part: Component, count: int) -> str:
+    """Sentence for a number that is beyond the bounds of a component, "" for none; to come closer to them is none."""
+    if part.max_parallelism is not None and count > max(part.max_parallelism, part.parallelism):
+        return f"{count} tasks of {part.id}, which can have {part.max_parallelism} at most"
+    if part.min_parallelism is not None and count < min(part.min_parallelism, part.parallelism):
+        return f"{count} tasks of {part.id}, which has to have {part.min_parallelism} at least"
+    return ""
 
 
 @whole_rule(
@@ -90,13 +111,7 @@ restarts = held("restarts", "Without limits.restarts the tasks of each running w
 
 @rule("constraints", "It decides on no node that breaks a hard constraint which what runs keeps.")
 def constraints(host: PluginHost, name: str, request: Request) -> str:
-    """Look for a plan that the host held for it, and count anew: in the plan, and in the decision before its repair.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Look for a plan that the host held for it, and count anew: in the plan, and in the decision before its repair."""
     plan = host.schedule(name, request)
     if plan.status is Status.HELD:
         return next((each.message for each in plan.reasons if each.code == "constraint"), "")
@@ -110,13 +125,7 @@ def constraints(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("silent", "It prints nothing.")
 def silent(host: PluginHost, name: str, request: Request) -> str:
-    """Listen to stderr, where the host sends what a plugin prints, and to descriptor 1 for native code.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Listen to stderr, where the host sends what a plugin prints, and to descriptor 1 for native code."""
     anew = attrs.evolve(request)  # what a host remembers is not printed again
     with contextlib.redirect_stderr(io.StringIO()) as heard, native_heard() as native:
         host.schedule(name, anew)
@@ -126,13 +135,7 @@ def silent(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("reasons", "An infeasible plan says why: for whom, which resource, what is needed and what there is.")
 def reasons(host: PluginHost, name: str, request: Request) -> str:
-    """Look at the reasons of an infeasible plan; one that only waits for its move limit may name that alone.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Look at the reasons of an infeasible plan; one that only waits for its move limit may name that alone."""
     plan = host.schedule(name, request)
     if plan.status is not Status.INFEASIBLE:
         return ""
@@ -145,13 +148,7 @@ def reasons(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("order", "The order of nodes, topologies, components and streams in a request does not matter.")
 def order(host: PluginHost, name: str, request: Request) -> str:
-    """Shuffle twice and compare documents byte by byte.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Shuffle twice and compare documents byte by byte."""
     first, *others = (host.schedule(name, each) for each in (request, shuffled(request, 1), shuffled(request, 2)))
     same = all(dumps(other) == dumps(first) or cut_off(first, other) for other in others)
     return "" if same else f"{name} answers the same request differently when its parts are shuffled"
@@ -159,13 +156,7 @@ def order(host: PluginHost, name: str, request: Request) -> str:
 
 @whole_rule("processes", "Two processes with different hash seeds answer every request with the same bytes.")
 def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Violation]:
-    """Ask two other processes, with shuffled requests.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        cases: Requests on which it is judged.
-    """
+    """Ask two other processes, with shuffled requests."""
     if not host.plugin(name).distribution:
         raise SkipRule("it is not installed through an entry point, so no other process can load it")
     here = [host.schedule(name, request) for request in cases.mixed]
@@ -189,13 +180,7 @@ def processes(host: PluginHost, name: str, cases: Cases) -> Iterator[Violation]:
 
 @rule("renaming", "Renaming nodes without changing their order renames them in the plan, and nothing else.")
 def renaming(host: PluginHost, name: str, request: Request) -> str:
-    """Put a letter before every node id.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Put a letter before every node id."""
     plan, other = host.schedule(name, request), host.schedule(name, renamed(request, _longer))
     same = plan.status == other.status and moved(plan.assignment, _longer) == other.assignment
     return "" if same or cut_off(plan, other) else f"{name} plans differently for nodes of other names"
@@ -207,13 +192,7 @@ def _longer(node: str) -> str:
 
 @rule("total", "It places every task whenever some placement exists.", needs="total", small=True)
 def total(host: PluginHost, name: str, request: Request) -> str:
-    """Try every placement when it says infeasible.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Try every placement when it says infeasible."""
     plan = host.schedule(name, request)
     failed = plan.status is Status.INFEASIBLE and placeable(Problem.of(request, measured=plan.measured))
     return f"{name} finds no placement where there is one: {plan.reasons[0].message}" if failed else ""
@@ -221,13 +200,7 @@ def total(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("monotone", "One more empty node never makes a feasible request infeasible.", needs="monotone")
 def monotone(host: PluginHost, name: str, request: Request) -> str:
-    """Add a node as large as the largest.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Add a node as large as the largest."""
     if host.schedule(name, request).status is not Status.OK:
         return ""
     more = host.schedule(name, with_extra_node(request))
@@ -236,13 +209,7 @@ def monotone(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("idempotent", "Planning on the planned state moves nothing.", needs="idempotent")
 def idempotent(host: PluginHost, name: str, request: Request) -> str:
-    """Make the plan true and ask again.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Make the plan true and ask again."""
     limits = attrs.evolve(request.limits, max_moves=None, restarts=True)
     free = attrs.evolve(request, limits=limits) if limits != request.limits else request
     plan = host.schedule(name, free)
@@ -256,13 +223,7 @@ def idempotent(host: PluginHost, name: str, request: Request) -> str:
 
 @rule("scale-free", "Doubling every demand and every capacity keeps the plan.", needs="scale-free")
 def scale_free(host: PluginHost, name: str, request: Request) -> str:
-    """Double, which is exact in floating point.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Double, which is exact in floating point."""
     plan, other = host.schedule(name, request), host.schedule(name, doubled(request))
     same = _decision(plan) == _decision(other) or cut_off(plan, other)
     return "" if same else f"{name} plans differently when every amount is doubled"
@@ -274,13 +235,7 @@ def _decision(plan: Plan) -> tuple[object, ...]:
 
 @rule("static", "It never moves a running task.", needs="static")
 def static(host: PluginHost, name: str, request: Request) -> str:
-    """Look for moves of tasks that run.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Look for moves of tasks that run."""
     found = [move for move in host.schedule(name, request).moves if move.kind is not MoveKind.PLACE]
     return f"{name} moves {found[0].task}, which runs" if found else ""
 
@@ -291,13 +246,7 @@ def static(host: PluginHost, name: str, request: Request) -> str:
     needs="traffic-aware",
 )
 def traffic_aware(host: PluginHost, name: str, cases: Cases) -> Iterator[Violation]:
-    """Compare the sums of the shares of traffic between nodes, on the requests that both place.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        cases: Requests on which it is judged.
-    """
+    """Compare the sums of the shares of traffic between nodes, on the requests that both place."""
     yours = theirs = 0.0
     for request in (*cases.small, *(_unbound(each) for each in cases.mixed)):
         plan, even = host.schedule(name, request), _round_robin(request)
@@ -318,13 +267,7 @@ TOLERANCE = 1e-9
     needs="traffic-aware",
 )
 def keeps(host: PluginHost, name: str, request: Request) -> str:
-    """Compare with letting run what runs, where everything does.
-
-    Args:
-        host: The installed plugins.
-        name: Name of the scheduler.
-        request: The request.
-    """
+    """Compare with letting run what runs, where everything does."""
     plan = host.schedule(name, request)
     problem = Problem.of(request, measured=plan.measured)
     if request.limits.max_moves is None or (problem.current < 0).any() or plan.status is not Status.OK:

@@ -16,8 +16,7 @@ from headworks.model import Limits
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.testing import CAPABILITIES, RULES, FirstFit, make_cases
-from headworks.testing.capabilities import MEANING
-from headworks.testing.rule import SkipRule
+from headworks.testing.rule import MEANING, SkipRule
 from zoo import BEASTS, Scheduler
 
 BY_ID = {rule.id: rule for rule in RULES}

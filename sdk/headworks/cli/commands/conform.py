@@ -168,8 +168,8 @@ def _size(example: Any) -> str:
 def _explain(name: str, *, as_json: bool) -> None:
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
     from headworks.errors import known_names
-    from headworks.testing.capabilities import MEANING
     from headworks.testing.engines.rules import ENGINE_RULES
+    from headworks.testing.rule import MEANING
     from headworks.testing.rules import RULES
 
     rules = {rule.id: rule for rule in RULES}
