@@ -32,8 +32,7 @@ def choose(work: Work, asked: str, master: str | None) -> str:
     """
     if asked != "auto":
         return asked
-    first_version = any(each.version == 1 for files in work.files.values() for each in files)
-    spark = master is not None or SUBMITTED in os.environ or first_version or work.rows > MOST
+    spark = master is not None or SUBMITTED in os.environ or work.rows > MOST
     return "spark" if spark or importlib.util.find_spec("duckdb") is None else "duckdb"
 
 

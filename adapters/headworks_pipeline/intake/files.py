@@ -1,4 +1,4 @@
-"""Intake of raw samples: the files of each hour, and the versions that their footers tell. Rows are not read here."""
+"""Intake of raw samples: the files of each hour, and the version that their footers tell. Rows are not read here."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 PLACE = re.compile(r"day=(\d{4}-\d\d-\d\d)/hour=(\d\d)/[^._][^/]*\.parquet$")
 """Day and hour in a file's path; names that begin with a dot or an underscore are drafts."""
-OLDEST = 1
-"""Version of Storm's own first columns: no mark, but `started` and `target_name`."""
 UNREADABLE, UNKNOWN_VERSION, WRONG_COLUMNS = "half-written file", "unknown schema version", "columns of another type"
 """Reasons of whole files."""
 TYPES = {"string": "string", "double": "double", "int32": "int32", "int64": "int64"}
@@ -43,14 +41,13 @@ class Stamp:
 
 @attrs.frozen(kw_only=True)
 class SampleFile:
-    """A file after a look at its footer: `version` of its columns, or the `reason` why it is not read.
+    """A file after a look at its footer, with the `reason` why it is not read, if there is one.
 
     `sources` are the names of the files that it stands for.
     """
 
     path: str
     hour: str
-    version: int = VERSION
     rows: int = 0
     reason: str = ""
     sources: frozenset[str] = frozenset()
@@ -117,18 +114,14 @@ def inspect(hour: str, stamp: Stamp) -> SampleFile:
     # The footer is written last: a file that was cut off has none.
     except (OSError, ArrowException):
         return SampleFile(path=stamp.path, hour=hour, rows=1, reason=UNREADABLE, sources=names([stamp]))
-    version, reason = _version(schema)
-    return SampleFile(path=stamp.path, hour=hour, version=version, rows=rows, reason=reason, sources=names([stamp]))
+    return SampleFile(path=stamp.path, hour=hour, rows=rows, reason=_reason(schema), sources=names([stamp]))
 
 
-def _version(schema: Any) -> tuple[int, str]:
-    mark = (schema.metadata or {}).get(MARK)
+def _reason(schema: Any) -> str:
+    if (schema.metadata or {}).get(MARK) != str(VERSION).encode():
+        return UNKNOWN_VERSION
     types = {name: str(schema.field(name).type) for name in schema.names}
-    if mark is None and {"started", "target_name", "window"} <= types.keys():
-        return OLDEST, ""
-    if mark != str(VERSION).encode():
-        return 0, UNKNOWN_VERSION
-    return VERSION, "" if _fits(types) else WRONG_COLUMNS
+    return "" if _fits(types) else WRONG_COLUMNS
 
 
 def _fits(types: Mapping[str, str]) -> bool:

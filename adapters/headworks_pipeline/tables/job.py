@@ -236,7 +236,7 @@ def _write_tables(
 
 
 def _damaged(hours: Mapping[str, Sequence[SampleFile]], counts: Counts) -> set[str]:
-    """Paths of files of which fewer rows were read than their footers promise; version 1 does not tell."""
+    """Paths of files of which fewer rows were read than their footers promise."""
     read: Counter[tuple[str, str]] = Counter()
     for (hour, file, _), count in counts.items():
         read[hour, file] += count
@@ -244,7 +244,7 @@ def _damaged(hours: Mapping[str, Sequence[SampleFile]], counts: Counts) -> set[s
         each.path
         for hour, some in hours.items()
         for each in some
-        if not each.reason and each.version > 1 and read[hour, each.name] < each.rows
+        if not each.reason and read[hour, each.name] < each.rows
     }
 
 

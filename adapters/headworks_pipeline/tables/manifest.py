@@ -13,10 +13,8 @@ from headworks.model import FrozenMap
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-VERSION = 2
-"""Version of manifests; another one is refused, and not guessed at. Version 1 named no files."""
-READABLE = (1, VERSION)
-"""Versions that are read."""
+VERSION = 1
+"""Version of manifests; another one is refused, and not guessed at."""
 
 
 @attrs.frozen(kw_only=True)
@@ -27,13 +25,13 @@ class Hour:
         inputs: Digest of its input.
         snapshot: Snapshot that has its tables.
         rows: Its rows by reason ("": used).
-        files: Names of the files of each table that has rows; None in version 1, which did not record them.
+        files: Names of the files of each table that has rows.
     """
 
     inputs: str
     snapshot: str
     rows: FrozenMap[str, int] = FrozenMap()
-    files: FrozenMap[str, tuple[str, ...]] | None = None
+    files: FrozenMap[str, tuple[str, ...]] = FrozenMap()
 
 
 @attrs.frozen(kw_only=True)
@@ -73,15 +71,14 @@ def read_manifest(text: str, path: str) -> Manifest:
     try:
         data = json.loads(text)
         version = data["version"]
-        if version in READABLE:
+        if version == VERSION:
             hours = {name: _hour(each) for name, each in data["hours"].items()}
-            return Manifest(number=data.get("number", 0), hours=FrozenMap(hours))
+            return Manifest(number=data["number"], hours=FrozenMap(hours))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DocumentError("", f"{path} is no manifest of results: {error!r}") from None
     raise DocumentError("/version", f"{path} has version {version}, this Headworks reads {VERSION}")
 
 
 def _hour(data: Mapping[str, Any]) -> Hour:
-    files = data.get("files")
-    named = None if files is None else FrozenMap({table: tuple(names) for table, names in files.items()})
-    return Hour(**{**data, "rows": FrozenMap(data["rows"]), "files": named})
+    files = FrozenMap({table: tuple(names) for table, names in data["files"].items()})
+    return Hour(**{**data, "rows": FrozenMap(data["rows"]), "files": files})

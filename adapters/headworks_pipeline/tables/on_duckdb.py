@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from headworks.errors import EngineError
-from headworks.samples.rows import AMOUNTS, COLUMNS, VERSION
+from headworks.samples.rows import AMOUNTS, COLUMNS
 from headworks_pipeline.tables import queries
 from headworks_pipeline.tables.clean import DUPLICATE, SAMPLE, jumps, reason_of
 
@@ -64,11 +64,9 @@ class OnDuckDB:
             The rows that were read, by hour, file and reason.
 
         Raises:
-            EngineError: A file is of the first version, or memory is too small.
+            EngineError: Memory is too small.
         """
         good = [each for each in files if not each.reason]
-        if old := [each.path for each in good if each.version != VERSION]:
-            raise EngineError(f"{old[0]} is of the first version, which Spark reads: `--backend spark`")
         with self._errors():
             self._judge(good, known)
             self._compare()

@@ -38,8 +38,6 @@ an hour every second holds more of its versions; if smaller, slow readers have t
 ATTEMPTS = 5
 """Times that a reader begins again, as its manifest went while it read: if larger, a reader that is always slower than
 `GRACE` tries for longer before it fails."""
-FIRST = "manifest.json"
-"""The only manifest of version 1, which was replaced in place."""
 T = TypeVar("T")
 
 
@@ -82,12 +80,10 @@ class Store:
         """
         for _ in range(ATTEMPTS):
             there = self._manifests()
-            path = there[-1] if there else self.folder / FIRST
-            try:
-                return read_manifest(path.read_text(), str(path))
-            except FileNotFoundError:  # nothing is committed, or a writer removed it after it was listed
-                if not there:
-                    return Manifest()
+            if not there:
+                return Manifest()
+            with contextlib.suppress(FileNotFoundError):  # a writer removed it after it was listed
+                return read_manifest(there[-1].read_text(), str(there[-1]))
         raise DocumentError("", f"the manifests in {self.folder} went before they were read")
 
     def read(self, reader: Callable[[Manifest], T]) -> T:
@@ -142,7 +138,7 @@ class Store:
         write_text(self._sources(snapshot, hour), json.dumps(sorted(names)) + "\n")
 
     def sources(self, manifest: Manifest, hour: str) -> frozenset[str]:
-        """Names of the files that an hour's tables were made of; empty if they were not recorded.
+        """Names of the files that an hour's tables were made of; empty if somebody removed the record.
 
         Args:
             manifest: Which snapshots count.
@@ -150,7 +146,7 @@ class Store:
         """
         try:
             return frozenset(json.loads(self._sources(manifest.hours[hour].snapshot, hour).read_text()))
-        except FileNotFoundError:  # made before names were recorded
+        except FileNotFoundError:
             return frozenset()
 
     def _sources(self, snapshot: str, hour: str) -> Path:
@@ -195,7 +191,6 @@ class Store:
             raise DocumentError("", f"{path} cannot be written: {error.strerror}") from None
         finally:
             draft.unlink(missing_ok=True)
-        (self.folder / FIRST).unlink(missing_ok=True)
         self.tidy(manifest)
 
     def _path(self, number: int) -> Path:
@@ -246,8 +241,7 @@ class Store:
             if hours is None or name in hours:
                 place = self.folder / "data" / each.snapshot / table / f"hour={name}"
                 # Named files are not looked for: one that is gone is an error for who opens it, and never a silent gap.
-                named = sorted(place.glob("*.parquet")) if each.files is None else each.files.get(table, ())
-                found += [place / file for file in named]
+                found += [place / file for file in each.files.get(table, ())]
         return found
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from headworks.model import Metrics, Observation, Slot
 
-VERSION = 2
-"""Version of the columns. Version 1 was Storm's alone, with amounts instead of rates."""
+VERSION = 1
+"""Version of the columns."""
 
 AMOUNTS = (
     *("cpu", "memory", "received", "emitted", "queue", "tuples", "bytes"),

@@ -10,10 +10,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from headworks.samples.store import arrow_schema
-from pipeline_samples import FIRST, START, V1_TYPES, dirty, task_row, write
+from pipeline_samples import FIRST, START, dirty, task_row, write
 
 UNREADABLE = ("half.parquet", "future.parquet", "text.parquet")
-V1 = "part-first.parquet"
 
 
 def arrivals(folder):
@@ -32,17 +31,14 @@ def arrivals(folder):
 def deal(hour, other, whole=()):
     """Rows of an hour, dealt out to five files at random; files that cannot be read, and `whole` ones, as they are."""
     other.mkdir(parents=True)
-    rng, schemas = np.random.default_rng(3), {True: pa.schema(V1_TYPES.items()), False: arrow_schema()}
-    same = (*UNREADABLE, *whole)
+    rng, schema, same = np.random.default_rng(3), arrow_schema(), (*UNREADABLE, *whole)
     files = [each for each in hour.glob("[!.]*.parquet") if each.name not in same]
-    for first, schema in schemas.items():
-        tables = [parquet.read_table(each, partitioning=None) for each in files if (each.name == V1) == first]
-        if tables:
-            together = pa.concat_tables(tables, promote_options="default").select(schema.names).cast(schema)
-            hand = rng.integers(5, size=len(together))
-            for number in range(5):
-                part = together.take(rng.permutation(np.flatnonzero(hand == number)))
-                parquet.write_table(part, other / f"dealt-{first}-{number}.parquet", row_group_size=100)
+    tables = [parquet.read_table(each, partitioning=None) for each in files]
+    together = pa.concat_tables(tables, promote_options="default").select(schema.names).cast(schema)
+    hand = rng.integers(5, size=len(together))
+    for number in range(5):
+        part = together.take(rng.permutation(np.flatnonzero(hand == number)))
+        parquet.write_table(part, other / f"dealt-{number}.parquet", row_group_size=100)
     for name in same:
         if (hour / name).exists():
             shutil.copy(hour / name, other / name)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from headworks.samples.rows import COLUMNS
+from headworks.samples.rows import COLUMNS, VERSION
 from headworks.samples.store import MARK, arrow_schema
 from headworks_pipeline.synthetic import START, Plant
 from headworks_pipeline.tables.histogram import NOTHING
@@ -37,31 +37,6 @@ BAD = {
 DUPLICATES = 25
 WILD = 2
 """Sound rows with three times the CPU that they should have: the only outliers of all profiles."""
-FIRST_VERSION = 20 * 4
-"""Sound rows of Storm's first version, in the columns of the present one."""
-V1_TYPES = {
-    "version": pa.int32(),
-    "kind": pa.string(),
-    "topology": pa.string(),
-    "supervisor": pa.string(),
-    "host": pa.string(),
-    "port": pa.int32(),
-    "started": pa.int64(),
-    "number": pa.int64(),
-    "time": pa.timestamp("ms", tz="UTC"),
-    "window": pa.float64(),
-    "task": pa.int64(),
-    "name": pa.string(),
-    "target_name": pa.string(),
-    "cpu": pa.float64(),
-    "heap": pa.float64(),
-    "dropped": pa.int64(),
-    "sample": pa.int64(),
-    **dict.fromkeys(
-        ("target", "queue", "received", "emitted", "acked", "failed", "latencies", "latency", "tuples", "bytes"),
-        pa.int64(),
-    ),
-}
 
 
 def levels(amounts: Any, steps: int) -> Any:
@@ -74,7 +49,7 @@ def task_row(number: int, **more: Any) -> dict[str, Any]:
     """A sound sample of `plant/parse/0`, by a monitor of its own."""
     end = START + timedelta(seconds=10.0 * number + 5)
     plain = {
-        "version": 2,
+        "version": VERSION,
         "kind": "task",
         "engine": "sim",
         "origin": "odd",
@@ -138,59 +113,14 @@ def dirty(folder: Path) -> int:
     write(folder / FIRST / "bad.parquet", bad_rows())
     (folder / FIRST / "half.parquet").write_bytes(whole.read_bytes()[:5000])
     shutil.copy(whole, folder / FIRST / ".samples-draft.parquet.123")
-    future = arrow_schema().with_metadata({MARK: b"3"})
+    future = arrow_schema().with_metadata({MARK: str(VERSION + 1).encode()})
     write(folder / FIRST / "future.parquet", [task_row(number) for number in range(200, 204)], future)
     text = pa.schema([pa.field(name, pa.string()) if name == "cpu" else arrow_schema().field(name) for name in COLUMNS])
-    write(folder / FIRST / "text.parquet", [task_row(210, cpu="12")], text.with_metadata({MARK: b"2"}))
+    write(folder / FIRST / "text.parquet", [task_row(210, cpu="12")], text.with_metadata(arrow_schema().metadata))
     short = [name for name in COLUMNS if name not in {"latency", "queue", "offered"}]
-    few = pa.schema([arrow_schema().field(name) for name in short]).with_metadata({MARK: b"2"})
+    few = pa.schema([arrow_schema().field(name) for name in short]).with_metadata(arrow_schema().metadata)
     even = {"kind": "stream", "task": "plant/parse", "target": "plant/count", "target_component": "count"}
     rows = [*(task_row(number) for number in range(220, 230)), task_row(230, **even, tuples=3.0)]
     write(folder / FIRST / "older.parquet", rows, few)
     write(folder / FIRST / "wild.parquet", [task_row(number, cpu=45.0) for number in (250, 251)])
-    first_version(folder)
     return sound + 4 + 11 + WILD
-
-
-def first_version(folder: Path, windows: int = 20) -> None:
-    """Storm's samples in version 1: spout `lines` at 10..210 tuples/s, 0.05 s of CPU a hundred tuples and 1 % fixed."""
-    rows = []
-    for number in range(1, windows + 1):
-        time = START + timedelta(seconds=5 * number)
-        rate = 10 * number
-        worker = {"version": 1, "topology": "wc", "supervisor": "s1", "host": "h1", "port": 6700, "started": 1}
-        common = worker | {"number": number, "time": time, "window": 5.0}
-        rows += [
-            {**common, "kind": "worker", "cpu": 2.5, "heap": 64.0, "dropped": 0, "sample": 0},
-            {
-                **common,
-                "kind": "executor",
-                "task": 4,
-                "name": "wc/lines/0",
-                "cpu": 5 * (rate * 0.0005 + 0.01),
-                "queue": 3,
-            },
-            {
-                **common,
-                "kind": "task",
-                "task": 4,
-                "name": "wc/lines/0",
-                "received": 0,
-                "emitted": 5 * rate,
-                "acked": 5 * rate,
-                "failed": 0,
-                "latencies": 2,
-                "latency": 24,
-            },
-            {
-                **common,
-                "kind": "flow",
-                "task": 4,
-                "name": "wc/lines/0",
-                "target": 2,
-                "target_name": "wc/count/0",
-                "tuples": 5 * rate,
-                "bytes": 100 * rate,
-            },
-        ]
-    write(folder / FIRST / "part-first.parquet", rows, pa.schema(V1_TYPES.items()))

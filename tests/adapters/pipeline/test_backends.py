@@ -23,7 +23,7 @@ from headworks_pipeline.tables.on_duckdb import TIMES, duckdb_backend
 from headworks_pipeline.tables.on_spark import OnSpark
 from headworks_pipeline.tables.selection import Selection
 from headworks_pipeline.tables.store import TABLES, Store
-from pipeline_arrivals import V1, arrivals, deal
+from pipeline_arrivals import arrivals, deal
 from pipeline_samples import FIRST, START, task_row, write
 from pipeline_tables import alike, near, rows
 from shell import headworks
@@ -35,9 +35,8 @@ QUOTED = """plant/pa'r"se`\\/0"""
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory):
-    """Everything that goes wrong, damaged pages among it; version 1 is Spark's alone."""
+    """Everything that goes wrong, damaged pages among it."""
     folder = arrivals(tmp_path_factory.mktemp("backends") / "raw")
-    (folder / FIRST / V1).unlink()
     write(folder / FIRST / "quoted.parquet", [task_row(400, task=QUOTED, topology="other's")])
     write(folder / FIRST / "damaged.parquet", [task_row(number) for number in range(500, 520)])
     damage(folder / FIRST / "damaged.parquet")
@@ -266,15 +265,14 @@ def test_memory_that_is_none_is_an_error(raw, tmp_path):
     assert "'much' is no amount of memory" in done.stderr
 
 
-def work(rows, version=2):
-    file = SampleFile(path="f", hour="h", rows=rows, version=version)
+def work(rows):
+    file = SampleFile(path="f", hour="h", rows=rows)
     return Work(known=KnownTasks(), inputs={}, selection=Selection(), files={"h": [file]}, there={})
 
 
 @pytest.mark.parametrize(("found", "asked", "master", "chosen"), [
     (work(10), "auto", None, "duckdb"),
     (work(MOST + 1), "auto", None, "spark"),
-    (work(10, version=1), "auto", None, "spark"),
     (work(10), "auto", "spark://h:7077", "spark"),
     (work(10), "spark", None, "spark"),
     (work(MOST + 1), "duckdb", "local[2]", "duckdb"),

@@ -16,10 +16,8 @@ from headworks_pipeline.tables.store import Store
 HOUR = "2026-01-01T10"
 
 
-def file(name: str, rows: int, *, version: int = 2, reason: str = "") -> SampleFile:
-    return SampleFile(
-        path=f"/samples/day=2026-01-01/hour=10/{name}", hour=HOUR, rows=rows, version=version, reason=reason
-    )
+def file(name: str, rows: int, *, reason: str = "") -> SampleFile:
+    return SampleFile(path=f"/samples/day=2026-01-01/hour=10/{name}", hour=HOUR, rows=rows, reason=reason)
 
 
 class Halting:
@@ -38,13 +36,11 @@ class Halting:
 
 
 @pytest.mark.parametrize(("read", "rows", "given"), [
-    ({"old": 30, "whole": 5, "other": 8}, {"": 43}, [["old", "whole", "other"]]),
-    ({"old": 30, "whole": 5, "other": 6}, {"": 35, UNREADABLE: 8}, [["old", "whole", "other"], ["old", "whole"]]),
-    ({"old": 2, "whole": 5, "other": 8}, {"": 15}, [["old", "whole", "other"]]),
+    ({"whole": 5, "other": 8}, {"": 13}, [["whole", "other"]]),
+    ({"whole": 5, "other": 6}, {"": 5, UNREADABLE: 8}, [["whole", "other"], ["whole"]]),
 ])  # fmt: skip
-def test_a_damaged_file_is_not_used_at_all_beside_files_of_version_1(tmp_path, read, rows, given):
-    """Version 1 has more rows in its files than come of them, or fewer: they say nothing of damage."""
-    files = [file("old.parquet", 10, version=1), file("whole.parquet", 5), file("other.parquet", 8)]
+def test_a_damaged_file_is_not_used_at_all(tmp_path, read, rows, given):
+    files = [file("whole.parquet", 5), file("other.parquet", 8)]
     work = Work(known=KnownTasks(), inputs={HOUR: "i"}, selection=Selection(), files={HOUR: files}, there={})
     backend = Halting(**read)
     made = make(backend, work.files, work, Store(folder=tmp_path), Manifest())

@@ -17,7 +17,7 @@ from headworks_pipeline.synthetic import COSTS, TYPES
 from headworks_pipeline.tables.histogram import STEPS
 from headworks_pipeline.tables.store import Store
 from pipeline_command import LOCAL, PATIENCE
-from pipeline_samples import BAD, DUPLICATES, FIRST_VERSION, WILD
+from pipeline_samples import BAD, DUPLICATES, WILD
 from plain_fit import plain_fit
 from shell import headworks
 
@@ -39,7 +39,7 @@ def duck(folder, sound):
     base.execute(
         """create table good as select *, epoch("end") - epoch("start") as seconds
         from read_parquet($files, union_by_name=true, hive_partitioning=true)
-        where version = 2 and kind in ('task', 'flow', 'stream', 'node', 'topology') and origin is not null
+        where version = 1 and kind in ('task', 'flow', 'stream', 'node', 'topology') and origin is not null
           and not (kind in ('task', 'flow') and (task is null or component is null))
           and (kind <> 'task' or task in (select unnest($tasks)))
           and (kind <> 'flow' or (task in (select unnest($tasks)) and target in (select unnest($tasks))))
@@ -56,7 +56,7 @@ def duck(folder, sound):
 def test_every_row_is_used_or_has_a_reason(made, knowledge, sound):
     assert made["knowledge"] == unstructure(knowledge)
     assert dict(knowledge.rejected) == BAD | {"duplicate": DUPLICATES}
-    assert knowledge.samples == sound + FIRST_VERSION
+    assert knowledge.samples == sound
     assert made["rows"][""] == knowledge.samples
     assert made["hours"] == ["2026-01-05T00", "2026-01-05T01"]
     assert (knowledge.since, knowledge.until) == ("2026-01-05T00", "2026-01-05T01")
@@ -85,7 +85,7 @@ def test_profiles_are_those_of_duckdb(knowledge, duck):
         group by component, machine_type order by component, machine_type"""
     ).fetchall()
     points = {name: capacity for name, capacity, _ in TYPES}
-    found = [each for each in knowledge.profiles if each.profile.topology == "plant"]
+    found = knowledge.profiles
     assert len(found) == len(expected) == 6
     assert sum(each.outliers for each in found) == WILD
     for fit, (component, kind, rates, cpus, alpha) in zip(found, expected, strict=True):
@@ -102,17 +102,14 @@ def test_profiles_are_the_truth(knowledge):
     slow = {name: (capacity, factor) for name, capacity, factor in TYPES}
     for each in knowledge.profiles:
         profile = each.profile
-        if profile.topology == "plant":
-            capacity, factor = slow[profile.machine_type]
-            e, met, _ = COSTS[profile.component]
-            assert profile.e == pytest.approx(e * factor * 100 / capacity, rel=0.05)
-            assert profile.met == pytest.approx(met * factor * 100 / capacity, rel=0.1)
+        capacity, factor = slow[profile.machine_type]
+        e, met, _ = COSTS[profile.component]
+        assert profile.e == pytest.approx(e * factor * 100 / capacity, rel=0.05)
+        assert profile.met == pytest.approx(met * factor * 100 / capacity, rel=0.1)
 
 
 def test_demand_is_that_of_duckdb_within_half_a_level(knowledge, duck):
     for each in knowledge.demands:
-        if each.topology != "plant":
-            continue
         row = duck.execute(
             f"select count({each.resource}), max({each.resource}), "
             f"quantile_disc({each.resource}, [0.5, 0.9, 0.95, 0.99]) from good "
@@ -134,13 +131,6 @@ def test_traffic_is_that_of_duckdb(knowledge, duck):
     assert [each[:2] for each in found] == [each[:2] for each in expected] == [("parse", "count"), ("read", "parse")]
     for one, other in zip(found, expected, strict=True):
         assert one[2:] == pytest.approx(other[2:])
-
-
-def test_the_first_version_is_read(knowledge):
-    (fit,) = [each for each in knowledge.profiles if each.profile.topology == "wc"]
-    assert (fit.profile.component, fit.samples, fit.source) == ("lines", 20, "thread")
-    assert fit.profile.e == pytest.approx(0.05)
-    assert fit.profile.met == pytest.approx(1.0)
 
 
 def test_nodes_are_judged(knowledge):

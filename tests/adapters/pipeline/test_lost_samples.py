@@ -12,7 +12,6 @@ from headworks_pipeline.tables.job import Update, survey, update
 from headworks_pipeline.tables.manifest import Hour, Manifest
 from headworks_pipeline.tables.selection import Selection, select
 from headworks_pipeline.tables.store import TABLES, Store
-from pipeline_arrivals import V1
 from pipeline_command import pipeline_here
 from pipeline_samples import FIRST, task_row, write
 from pipeline_tables import rows
@@ -78,7 +77,7 @@ def test_an_hour_that_lost_some_of_its_files_stays_whole_until_it_is_forgotten(f
     """Raw files expire one by one: what is left would make a smaller hour, and a late file must not cause that."""
     shutil.rmtree(results / "raw")
     shutil.copytree(folder / "raw", results / "raw", copy_function=shutil.copy2)
-    for name in ("samples-0-00000000.parquet", V1):
+    for name in ("samples-0-00000000.parquet", "wild.parquet"):
         (results / "raw" / FIRST / name).unlink()
     write(results / "raw" / FIRST / "late.parquet", [task_row(number) for number in range(225, 245)])
     before = contents(results / "out")

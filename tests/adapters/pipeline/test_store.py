@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import subprocess
@@ -28,7 +27,11 @@ def put(store, snapshot, *hours, table="cells"):
 
 
 def made(**hours):
-    return Manifest(hours=FrozenMap({hour: Hour(inputs="i", snapshot=each) for hour, each in hours.items()}))
+    return Manifest(hours=FrozenMap({hour: entry(each) for hour, each in hours.items()}))
+
+
+def entry(snapshot):
+    return Hour(inputs="i", snapshot=snapshot, files=FrozenMap({"cells": ("part-0.parquet",)}))
 
 
 def names(store):
@@ -91,18 +94,6 @@ def test_a_manifest_and_its_tables_stay_for_a_while_after_the_next(tmp_path):
     assert [each.name for each in sorted((tmp_path / "manifests").iterdir())] == ["0000000002.json", "0000000003.json"]
 
 
-def test_the_only_manifest_of_the_first_version_is_read_and_replaced(tmp_path):
-    store = Store(folder=tmp_path, grace=0)
-    put(store, "old", "h1", "h2")
-    hour = {"inputs": "i", "snapshot": "old", "rows": {"": 3}}
-    (tmp_path / "manifest.json").write_text(json.dumps({"version": 1, "hours": {"h1": hour, "h2": hour}}))
-    assert [each.read_text() for each in store.files(store.manifest(), "cells")] == ["old", "old"]
-    put(store, "new", "h2")
-    store.commit(store.manifest().with_hours(made(h2="new").hours))
-    assert not (tmp_path / "manifest.json").exists()
-    assert [each.read_text() for each in store.files(store.manifest(), "cells")] == ["old", "new"]
-
-
 def test_a_file_that_somebody_removed_is_an_error_and_no_gap(tmp_path):
     store = Store(folder=tmp_path)
     put(store, "s", "h")
@@ -116,8 +107,9 @@ def test_a_file_that_somebody_removed_is_an_error_and_no_gap(tmp_path):
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"version": 9, "hours": {}}', '{"version": 1, "hours": {"h": {}}}'])
 def test_a_manifest_that_is_none_is_named(tmp_path, text):
-    (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(DocumentError, match=r"manifest\.json"):
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "0000000001.json").write_text(text)
+    with pytest.raises(DocumentError, match=r"0000000001\.json"):
         Store(folder=tmp_path).manifest()
 
 
@@ -135,7 +127,7 @@ with store.locked():
         for table in ("cells", "sums"):
             (place / table / "hour=h").mkdir(parents=True)
             (place / table / "hour=h" / "part-0.parquet").write_text(f"s{number}" * 10_000)
-        hours = {"h": Hour(inputs=str(number), snapshot=f"s{number}")}
+        hours = {"h": Hour(inputs=str(number), snapshot=f"s{number}", files=store.staged_files(f"s{number}", "h"))}
         store.commit(store.manifest().with_hours(hours))
 """
 REPLACING = """

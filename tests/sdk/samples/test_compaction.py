@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("pyarrow")
 from pyarrow import concat_tables, parquet
 
+from headworks.samples.rows import VERSION
 from headworks.samples.store import write_rows
 from headworks_pipeline.intake.compaction import Compaction, compact, replaced_by
 
@@ -19,7 +20,15 @@ OVER = HOUR + timedelta(hours=2)
 
 def row(number, **more):
     end = HOUR + timedelta(seconds=10 * number + 5)
-    plain = {"version": 2, "kind": "node", "engine": "sim", "origin": "o", "number": number, "node": "n", "cpu": 1.0}
+    plain = {
+        "version": VERSION,
+        "kind": "node",
+        "engine": "sim",
+        "origin": "o",
+        "number": number,
+        "node": "n",
+        "cpu": 1.0,
+    }
     return plain | {"start": end - timedelta(seconds=10), "end": end} | more
 
 

@@ -112,7 +112,7 @@ def test_hours_are_folders_and_the_same_windows_again_add_nothing(tmp_path):
 def test_a_file_names_its_version_and_has_every_column(tmp_path):
     (file,) = write_rows(tmp_path, rows(observation()))
     schema = dataset.dataset(file).schema
-    assert (schema.names, schema.metadata[MARK]) == (list(COLUMNS), b"2")
+    assert (schema.names, schema.metadata[MARK]) == (list(COLUMNS), b"1")
 
 
 def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
