@@ -38,7 +38,7 @@ database_option = click.option(
     "--database",
     envvar="HEADWORKS_DATABASE",
     metavar="URL|FILE",
-    help="Where priorities are: a file, postgresql://USER@HOST/NAME or mysql://..., or HEADWORKS_DATABASE; "
+    help="Where priorities are: a file, postgresql://USER@HOST/NAME, or HEADWORKS_DATABASE; "
     "by default SQLite in the user's state folder.",
 )
 why_option = click.option("--why", default="", metavar="TEXT", help="Reason, for the history.")

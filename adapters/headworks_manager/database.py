@@ -1,4 +1,4 @@
-"""The manager's database: SQLite in the user's state folder by default, PostgreSQL or MySQL by URL."""
+"""The manager's database: SQLite in the user's state folder by default, PostgreSQL by URL."""
 
 from __future__ import annotations
 
@@ -31,20 +31,12 @@ PATIENCE = 30
 larger, a dead one is noticed later."""
 TRIES = 5
 """Tries of a change. With fewer, more changes fail where many managers register the same topology at once."""
-DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 """Drivers of the databases that are named without one."""
-LOCKS = {
-    "postgresql": ("SELECT pg_advisory_lock(4857218), 1", "SELECT pg_advisory_unlock(4857218)"),
-    "mysql": (
-        f"SELECT '', GET_LOCK(CONCAT('headworks ', DATABASE()), {PATIENCE})",
-        "SELECT RELEASE_LOCK(CONCAT('headworks ', DATABASE()))",
-    ),
-}
-"""Statements that keep a second manager from migrating, and let it; in SQLite the transaction itself does. The second
-column of the first is 1 if the lock was had in time."""
-OPTIONS: dict[str, dict[str, Any]] = {"mysql": {"isolation_level": "READ COMMITTED"}}
-"""Options of a database: MySQL's own isolation would show a change that waited for a lock what was before it."""
-CONFLICTS = ("40001", "40P01", 1213)
+LOCK = "SELECT pg_advisory_xact_lock(4857218)"
+"""Statement of PostgreSQL that keeps a second manager from migrating until the transaction ends; in SQLite the
+transaction itself does."""
+CONFLICTS = ("40001", "40P01")
 """Codes of a transaction that was undone because another one was in its way, and may be tried again."""
 
 
@@ -70,14 +62,15 @@ def opened(url: str | None = None) -> Iterator[Engine]:
     try:
         # A file is opened in no time, and one that stays open hides from the process that it was replaced.
         pool = NullPool if address.get_backend_name() == "sqlite" else None
-        options = OPTIONS.get(address.get_backend_name(), {})
-        engine = create_engine(address, connect_args=_arguments(address), pool_pre_ping=True, poolclass=pool, **options)
+        engine = create_engine(address, connect_args=_arguments(address), pool_pre_ping=True, poolclass=pool)
     except ModuleNotFoundError as error:
         raise EngineError(f"{address.drivername} needs {error.name}: pip install 'headworks[manager]'") from None
     if address.get_backend_name() == "sqlite":
         _begin_immediate(engine)
     try:
-        with _alone(engine), transaction(engine) as connection:
+        with transaction(engine) as connection:
+            if engine.dialect.name == "postgresql":
+                connection.execute(text(LOCK))
             _migrate(connection)
         yield engine
     finally:
@@ -113,24 +106,7 @@ def in_conflict(error: EngineError) -> bool:
     cause = error.__cause__
     if not isinstance(cause, DBAPIError):
         return False
-    code = getattr(cause.orig, "sqlstate", None) or (cause.orig.args[0] if cause.orig and cause.orig.args else None)
-    return isinstance(cause, IntegrityError) or code in CONFLICTS
-
-
-@contextlib.contextmanager
-def _alone(engine: Engine) -> Iterator[None]:
-    """Keep other managers from migrating: in MySQL each step of a migration is a transaction of its own."""
-    lock = LOCKS.get(engine.dialect.name)
-    if lock is None:
-        yield
-        return
-    with transaction(engine) as connection:
-        if connection.execute(text(lock[0])).one()[1] != 1:
-            raise EngineError(f"another manager has been making tables for {PATIENCE} s: is it alive?")
-        try:
-            yield
-        finally:
-            connection.execute(text(lock[1]))
+    return isinstance(cause, IntegrityError) or getattr(cause.orig, "sqlstate", None) in CONFLICTS
 
 
 def repeated(engine: Engine, change: Callable[[Connection], T]) -> T:
@@ -164,7 +140,7 @@ def _address(url: str) -> URL:
     except (ArgumentError, NoSuchModuleError, ValueError):
         raise DocumentError(
             "",
-            "the database's address is none: give a path, or sqlite:///PATH, postgresql://USER@HOST/NAME, mysql://...",
+            "the database's address is none: give a path, or sqlite:///PATH, postgresql://USER@HOST/NAME",
         ) from None
     return address
 

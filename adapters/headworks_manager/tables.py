@@ -15,11 +15,8 @@ from sqlalchemy import (
     Table,
     Text,
 )
-from sqlalchemy.dialects.mysql import LONGTEXT
 
 metadata = MetaData()
-LONG = Text().with_variant(LONGTEXT, "mysql")
-"""A text that may be large: MySQL's TEXT has 64 KB."""
 NUMBER = BigInteger().with_variant(Integer, "sqlite")
 """A key that counts up: SQLite does that for INTEGER alone."""
 
@@ -94,9 +91,9 @@ reschedulings = Table(
     Column("stage", String(20), nullable=False),
     Column("outcome", String(20), nullable=False),
     Column("why", Text, nullable=False),
-    Column("topologies", LONG, nullable=False),
-    Column("paused", LONG, nullable=False),
-    Column("before", LONG, nullable=False),
+    Column("topologies", Text, nullable=False),
+    Column("paused", Text, nullable=False),
+    Column("before", Text, nullable=False),
     Index("headworks_reschedulings_cluster", "cluster", "stage"),
 )
 """Reschedulings (`rescheduling.Rescheduling`): topologies, those that were paused, and their old slots as JSON."""

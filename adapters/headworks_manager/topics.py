@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headworks_manager.indication import Merged
 
 KEPT = 60_000
-"""Bytes of a message that is no trigger that are kept. With more, they would not fit MySQL's column."""
+"""Bytes of a message that is no trigger that are kept."""
 
 
 @attrs.frozen

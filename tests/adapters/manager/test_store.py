@@ -24,7 +24,7 @@ from headworks_manager.database import _address, opened, transaction
 from headworks_manager.indication import HOLD, Trigger
 from headworks_manager.reschedulings import Reschedulings
 from headworks_manager.store import Author, Store
-from manager_databases import check_consistent, emptied, mariadb, postgresql, rows
+from manager_databases import check_consistent, emptied, postgresql, rows
 from patience import PATIENCE
 
 ANN = Author(who="ann", why="a test")
@@ -36,17 +36,11 @@ def server(tmp_path_factory):
         yield url
 
 
-@pytest.fixture(scope="module")
-def other_server(tmp_path_factory):
-    with mariadb(tmp_path_factory.mktemp("mariadb")) as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql", pytest.param("mysql", marks=pytest.mark.network)])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def url(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'state' / 'manager.sqlite'}"
-    return emptied(request.getfixturevalue("server" if request.param == "postgresql" else "other_server"))
+    return emptied(request.getfixturevalue("server"))
 
 
 class Clock:
@@ -124,21 +118,7 @@ def test_the_versions_make_the_tables_of_the_code(url):
         assert compare_metadata(context, tables.metadata) == []
 
 
-@pytest.mark.network
-def test_tables_of_which_a_kill_left_some_are_finished(other_server):
-    """In MySQL each step of a version is a transaction of its own, and the version is written after them."""
-    url = emptied(other_server)
-    with opened(url) as engine, transaction(engine) as connection:
-        connection.execute(text("DROP TABLE headworks_seen"))
-        connection.execute(text("ALTER TABLE headworks_history DROP INDEX headworks_history_topology"))
-        connection.execute(text("DELETE FROM headworks_version"))
-    with opened(url) as engine, transaction(engine) as connection:
-        context = MigrationContext.configure(connection, opts={"version_table": "headworks_version"})
-        assert compare_metadata(context, tables.metadata) == []
-
-
 def test_an_allocation_of_many_tasks_is_kept_whole(url):
-    """MySQL's TEXT has 64 KB."""
     before = FrozenMap({f"topology-1-7/component/{task}": Slot("node-1", 6700) for task in range(5000)})
     with opened(url) as engine:
         kept = Reschedulings(engine)
