@@ -101,7 +101,7 @@ class _Machine:
         shares: NDArray[np.float64],
     ) -> None:
         self._options, self._groups, self._room, self._node = options, groups, room, node
-        self._constrained = problem.constraints is not None
+        self._constrained = bool(problem.constraints)
         self._whole = problem.capacity[node]
         self._capacity: list[float] = np.where(self._whole > 0, self._whole, np.inf).tolist()
         self.rho1 = np.zeros(groups.count + 1)

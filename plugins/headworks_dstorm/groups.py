@@ -150,7 +150,7 @@ def _starts(problem: Problem, free: NDArray[np.int64], streams: Streams) -> NDAr
     flows = np.diff(problem.traffic.symmetric.indptr)[free] > 0
     differs = np.append(np.ones(min(1, len(free)), dtype=bool), flows[1:] | flows[:-1])
     keys = (streams.segment, problem.topology, problem.heap, *problem.demand.T)
-    if problem.constraints is not None:  # these bind components
+    if problem.constraints:  # these bind components
         keys += (problem.component,)
     for key in keys:
         differs[1:] |= key[free][1:] != key[free][:-1]

@@ -103,7 +103,7 @@ def least_traffic(problem: Problem, options: Options, budget: Budget, others: Ma
         node_of = min(partial, key=lambda each: _worth(problem, each))
         return _no_placement(problem, node_of, "it is proven that no placement holds every task")
     candidates = [each for each in (problem.current, found.node_of, greedy) if each is not None]
-    node_of = min(map(problem.mend, candidates), key=lambda each: _worth(problem, each))
+    node_of = min(map(problem.repair, candidates), key=lambda each: _worth(problem, each))
     own = _bounded(problem, node_of, found, sound=sound) if found.searched else _not_searched(problem, node_of)
     best = min([own, *others.values()], key=_order)
     if best is own:
@@ -160,7 +160,7 @@ def _not_searched(problem: Problem, node_of: NDArray[np.int64]) -> Plan:
 
 def _bounded(problem: Problem, node_of: NDArray[np.int64], found: Placed, *, sound: bool) -> Plan:
     said = "proven optimum" if found.proven and sound else "best found so far"
-    if problem.constraints is not None and not _reaches(problem, node_of, found):
+    if problem.constraints and not _reaches(problem, node_of, found):
         # the search knows no constraints: its bound holds for all placements, those that they allow included
         said = "best found so far, not proven: constraints are kept, but not searched"
     elif problem.slowdown is not None and problem.slowdown.exceeded(node_of):

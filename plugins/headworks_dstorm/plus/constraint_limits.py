@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from headworks.problem.rules.constraints import DomainCounts
+from headworks.problem.rules.domain_counts import DomainCounts
 
 if TYPE_CHECKING:
     from headworks.problem import Problem
-    from headworks.problem.rules.constraints import Constraints
+    from headworks.problem.arrays.constraints import Constraints
     from headworks_dstorm.plus.exchange import Flags, Floats, Ints
 
 

@@ -37,7 +37,7 @@ def fill(problem: Problem, *, ended: Callable[[], bool] = bool) -> NDArray[np.in
     rank[by_availability(problem)] = np.arange(problem.m)
     room, demand, heap = problem.room(), problem.demand.tolist(), problem.heap.tolist()
     # constraints bind components: tasks of two of them are not alike then
-    alike = problem.component.tolist() if problem.constraints is not None else [0] * problem.n
+    alike = problem.component.tolist() if problem.constraints else [0] * problem.n
     used = np.zeros(problem.m, dtype=bool)
     used[problem.fixed[problem.fixed >= 0]] = True
     whole = sorted(problem.request.topologies, key=lambda each: each.id)

@@ -197,7 +197,7 @@ def _running(problem: Problem) -> Candidate | None:
 
 
 def _candidate(problem: Problem, origin: str, node_of: NDArray[np.int64]) -> Candidate:
-    node_of = problem.mend(node_of)
+    node_of = problem.repair(node_of)
     placed = node_of[node_of >= 0]
     return Candidate(
         origin=origin,

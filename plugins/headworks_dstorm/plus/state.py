@@ -50,7 +50,7 @@ class AnnealingState:
         workers = Workers(problem)
         self._heaps = None if workers.plain else HeapLimits(self, workers)
         self._mark = np.empty(problem.m, dtype=np.int64)
-        self._limits = None if problem.constraints is None else ConstraintLimits(problem, problem.constraints, node_of)
+        self._limits = ConstraintLimits(problem, problem.constraints, node_of) if problem.constraints else None
 
     def _pulls(self, placed: Ints) -> Floats:
         """Sum over the tasks on each node of what a task of each segment exchanges with them."""

@@ -215,7 +215,7 @@ def idempotent(host: PluginHost, name: str, request: Request) -> str:
     plan = host.schedule(name, free)
     rules = Problem.of(free).constraints
     # Workers that constraints divide may be divided otherwise where some run: that is the core's decision.
-    if plan.status is not Status.OK or (rules is not None and rules.workers):
+    if plan.status is not Status.OK or rules.workers:
         return ""
     again = host.schedule(name, attrs.evolve(rescaled(free, plan), assignment=plan.assignment))
     return f"{name} makes {len(again.moves)} more moves from where its own plan leads" if again.moves else ""

@@ -135,7 +135,7 @@ class InstanceCounts:
 
     def _on_profiled(self, request: Request) -> Request:
         """The request with constraints to machines with a profile, where its own may make tasks move."""
-        if self._problem.constraints is None:
+        if not self._problem.constraints:
             return request
         kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
         for each in request.profiles:
@@ -293,8 +293,6 @@ def _largest(problem: Problem, parts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _allowed(problem: Problem, fixed: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Nodes that constraints on labels leave to each component, and those of tasks that may not move, bool (c, m)."""
-    if problem.constraints is None:
-        return np.ones((len(problem.components), problem.m), dtype=bool)
     return np.asarray(problem.constraints.allowed | (counts_of(problem, fixed) > 0), dtype=np.bool_)
 
 

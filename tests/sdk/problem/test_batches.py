@@ -185,8 +185,8 @@ def test_whatever_is_decided_a_plan_keeps_to_the_limit_where_there_is_one(questi
     running = takes(problem, problem.current.tolist()) if (problem.current >= 0).all() else 0.0
     found = takes(problem, problem.node_of(plan.assignment).tolist())
     assert found <= max(factor * free, running) * (1 + 1e-6)
-    decided = problem.mend(np.where(problem.fixed >= 0, problem.fixed, node_of))
-    plain = problem.constraints is None and limits.max_moves is None and (decided >= 0).all()
+    decided = problem.repair(np.where(problem.fixed >= 0, problem.fixed, node_of))
+    plain = not problem.constraints and limits.max_moves is None and (decided >= 0).all()
     if plain and not problem.slowdown.slow(decided):
         kept = problem.node_of(plan.assignment)
         assert kept.tolist() == decided.tolist()

@@ -1,4 +1,4 @@
-"""Placement constraints: what a room allows, what a plan mends, what the check refuses, and what reasons say."""
+"""Placement constraints: what a room allows, what a plan repairs, what the check refuses, and what reasons say."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class TestMend:
     def test_a_decision_that_breaks_nothing_stays(self):
         problem = Problem.of(asked(SPREAD, APART, nodes=5))
         decided = np.array([4, 2, 0, 1, 1])
-        assert problem.mend(decided).tolist() == decided.tolist()
+        assert problem.repair(decided).tolist() == decided.tolist()
 
     def test_what_runs_and_breaks_a_constraint_moves_if_it_may(self):
         running = {"db/0": "n0:1", "db/1": "n0:1", "db/2": "n1:1", "fast/0": "n0:1", "fast/1": "n1:1"}

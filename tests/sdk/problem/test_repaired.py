@@ -131,7 +131,7 @@ def test_a_fixed_task_stays_and_that_is_named():
 
 def test_what_repairs_its_decision_itself_has_decided_so():
     problem = Problem.of(asked(APART))
-    plan = problem.plan(problem.mend(np.zeros(problem.n, dtype=np.int64)))
+    plan = problem.plan(problem.repair(np.zeros(problem.n, dtype=np.int64)))
     assert (plan.status, plan.repaired) == ("ok", ())
 
 

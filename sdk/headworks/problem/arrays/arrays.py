@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headworks.model import Request, Slot, Task
+from headworks.problem.arrays.batches import Batch, batches_of
+from headworks.problem.arrays.constraints import Constraints, constraints_of
 from headworks.problem.arrays.traffic import Traffic
 
 if TYPE_CHECKING:
     from headworks.model import FrozenMap
     from headworks.problem.arrays.packing import Packing
+    from headworks.problem.rules.rule import PlacementRule
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -69,6 +72,21 @@ class Arrays:
     def m(self) -> int:
         """Number of nodes."""
         return len(self.capacity)
+
+    @property
+    def rules(self) -> tuple[PlacementRule, ...]:
+        """Rules beyond capacity, in the order in which a decision is made to keep them; `Problem` has them."""
+        return ()
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """Placement constraints as arrays; false where the request has none."""
+        return constraints_of(self)
+
+    @cached_property
+    def batches(self) -> tuple[Batch, ...]:
+        """Micro-batches of the sequential topologies, in order of id."""
+        return batches_of(self)
 
     @cached_property
     def node_ids(self) -> tuple[str, ...]:

@@ -11,11 +11,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headworks.model import FrozenMap, Plan, Reason, Slot
+from headworks.model import Plan, Reason, Slot
+from headworks.problem.arrays.arrays import Arrays
 from headworks.problem.arrays.profiles import FULL, OVER, Profiled, counts_of, load_with
-from headworks.problem.repair.limited import LimitedArrays
-from headworks.problem.repair.slowdown import slow_batches
-from headworks.problem.rules.violations import breaches_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -75,7 +73,7 @@ class Others:
         taken: Ports in use on each node that has a worker, by its id.
     """
 
-    problem: LimitedArrays
+    problem: Arrays
     plan: Plan
     task: int
     node_of: NDArray[np.int64]
@@ -84,7 +82,7 @@ class Others:
     taken: Mapping[str, set[int]]
 
     @classmethod
-    def of(cls, problem: LimitedArrays, plan: Plan, task: int) -> Others:
+    def of(cls, problem: Arrays, plan: Plan, task: int) -> Others:
         """Take a task out of a plan.
 
         Args:
@@ -145,22 +143,12 @@ class Others:
             slots: The slots, of `slots()`.
         """
         by_node = self._capacity()
-        constraints = breaches_by(self.problem, self._assignment(), self.task, slots)
-        return [
-            [
-                *self._stays(slot),
-                *by_node.get(slot.node, ()),
-                *self._heap(slot),
-                *(Reason(code="constraint", subject=slot.node, message=each) for each in broken),
-                *self._slow(slot),
-            ]
-            for slot, broken in zip(slots, constraints, strict=True)
-        ]
-
-    def _assignment(self) -> FrozenMap[str, Slot]:
-        if self.problem.constraints is None:
-            return FrozenMap()
-        return FrozenMap({name: slot for name, slot in self.plan.assignment.items() if name != self.id})
+        found = [[*self._stays(slot), *by_node.get(slot.node, ()), *self._heap(slot)] for slot in slots]
+        for rule in self.problem.rules:
+            others = {name: slot for name, slot in self.plan.assignment.items() if name != self.id}
+            for all_of_them, more in zip(found, rule.obstacles(others, self.task, slots), strict=True):
+                all_of_them += more
+        return found
 
     def _capacity(self) -> Mapping[str, list[Reason]]:
         """Resources that each node is short of, by its id; none for the others."""
@@ -265,11 +253,6 @@ class Others:
                 if at != self.task:
                     tasks.add(at)
         return {seats.workers[worker]: tasks for worker, tasks in found.items()}
-
-    def _slow(self, slot: Slot) -> Iterator[Reason]:
-        if (limit := self.problem.slowdown) is not None:
-            there = FrozenMap({**self.plan.assignment, self.id: slot})
-            yield from (attrs.evolve(each, subject=slot.node) for each in slow_batches(self.problem, limit, there))
 
 
 def restarts(others: Others, slot: Slot | None) -> int:

@@ -8,26 +8,19 @@ import attrs
 import numpy as np
 
 from headworks.model import Reason, Repair
-from headworks.problem.repair.relaxation import binds
-from headworks.problem.rules.violations import broken_on_nodes
+from headworks.problem.arrays.constraints import binds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
-    from headworks.problem.repair.limited import LimitedArrays
-    from headworks.problem.rules.constraints import CountRule, LabelRule
-
-    Ints = NDArray[np.int64]
-    Cause = Callable[[int], str]
-    """Says of a task why it was changed."""
+    from headworks.problem.arrays.arrays import Arrays
+    from headworks.problem.rules.rule import Cause, Ints
 
 
 class Changes:
     """Tasks whose node is changed step by step; of several steps the last one that changed a task says why."""
 
-    def __init__(self, problem: LimitedArrays, decided: Ints) -> None:
+    def __init__(self, problem: Arrays, decided: Ints) -> None:
         """Begin with the decision.
 
         Args:
@@ -81,47 +74,6 @@ class Changes:
                 why=self._why[task],
             )
 
-    def hard(self, decided: Ints) -> Cause:
-        """Cause of changes for hard constraints that a decision breaks.
-
-        Args:
-            decided: Node index of each task, int64 (n,).
-        """
-        return self._constraints(decided, hard=True)
-
-    def soft(self, decided: Ints) -> Cause:
-        """Cause of changes for soft constraints that a decision breaks.
-
-        Args:
-            decided: Node index of each task, int64 (n,).
-        """
-        return self._constraints(decided, hard=False)
-
-    def _constraints(self, decided: Ints, *, hard: bool) -> Cause:
-        known: list[LabelRule | CountRule] = []
-        looked = False
-
-        def cause(task: int) -> str:
-            nonlocal looked
-            if not looked:
-                known.extend(broken_on_nodes(self._problem, decided, hard=hard))
-                looked = True
-            part = int(self._problem.component[task])
-            mine = [str(rule.constraint) for rule in known if binds(rule, part)]
-            if mine:
-                return f"{'' if hard else 'soft '}constraint: {'; '.join(mine)}"
-            if decided[task] < 0:
-                return "it had no node, and constraints leave it this one"
-            return "it makes way for a task that constraints bind"
-
-        return cause
-
-    def slow(self, _task: int) -> str:
-        """Cause of changes for batches that take too long."""
-        limit = self._problem.slowdown
-        assert limit is not None
-        return f"limits.slowdown: a batch may take {limit.goal:.3g} s"
-
     def slots(self, task: int) -> str:
         """Cause of changes for constraints within workers."""
         return f"constraints within workers leave it no slot: {self._within_workers(task)}"
@@ -138,7 +90,7 @@ class Changes:
 
     def _within_workers(self, task: int) -> str:
         constraints, part = self._problem.constraints, int(self._problem.component[task])
-        rules = () if constraints is None else constraints.workers or constraints.hard
+        rules = constraints.workers or constraints.hard
         return "; ".join(str(rule.constraint) for rule in rules if binds(rule, part))
 
 

@@ -12,18 +12,16 @@ import numpy as np
 from headworks.model import FrozenMap, MoveKind, Plan, Reason, Slot, Status
 from headworks.problem.arrays.assignment import Placed
 from headworks.problem.arrays.profiles import FULL, OVER, Profiled, counts_of, load_at
-from headworks.problem.repair.slowdown import slow_batches
-from headworks.problem.rules.violations import new_breaches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
-    from headworks.problem.repair.limited import LimitedArrays
+    from headworks.problem.arrays.arrays import Arrays
 
 
-def check_plan(problem: LimitedArrays, plan: Plan) -> tuple[Reason, ...]:
+def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
     """Find what is wrong with a plan; nothing if it may be carried out.
 
     Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its
@@ -39,7 +37,7 @@ def check_plan(problem: LimitedArrays, plan: Plan) -> tuple[Reason, ...]:
     return tuple(_violations(problem, plan))
 
 
-def _violations(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
+def _violations(problem: Arrays, plan: Plan) -> Iterable[Reason]:
     malformed = _malformed(plan)
     if malformed:
         yield Reason(code="type", subject="plan", message=malformed)
@@ -59,11 +57,11 @@ def _violations(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
     yield from _fixed(problem, plan)
     yield from _restarts(problem, plan)
     yield from _moves(problem, plan, node_of)
-    yield from new_breaches(problem, plan.assignment)
-    yield from slow_batches(problem, problem.slowdown, plan.assignment)
+    for rule in problem.rules:
+        yield from rule.breaches(plan.assignment)
 
 
-def _strangers(problem: LimitedArrays, assignment: Mapping[str, Slot]) -> Iterable[Reason]:
+def _strangers(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterable[Reason]:
     """Tasks and slots that the request does not have."""
     for task in assignment:
         if task not in problem.task_index:
@@ -90,7 +88,7 @@ def _malformed(plan: object) -> str:
     return ""
 
 
-def _capacity(problem: LimitedArrays, node_of: NDArray[np.int64]) -> Iterable[Reason]:
+def _capacity(problem: Arrays, node_of: NDArray[np.int64]) -> Iterable[Reason]:
     usage, before = problem.used(node_of), problem.used(problem.current)
     for node, resource in np.argwhere(usage > np.maximum(problem.capacity, before)).tolist():
         name, what = problem.node_ids[node], problem.resources[resource]
@@ -99,7 +97,7 @@ def _capacity(problem: LimitedArrays, node_of: NDArray[np.int64]) -> Iterable[Re
         yield Reason(code="capacity", subject=name, message=message, resource=what, need=need, have=have)
 
 
-def _profiled_capacity(problem: LimitedArrays, plan: Plan, node_of: NDArray[np.int64]) -> Iterable[Reason]:
+def _profiled_capacity(problem: Arrays, plan: Plan, node_of: NDArray[np.int64]) -> Iterable[Reason]:
     """Nodes that profiles say are overloaded at the plan's input rate; without one, declared demands alone count."""
     if plan.input_rate is None or not problem.request.profiles:
         return
@@ -117,7 +115,7 @@ def _profiled_capacity(problem: LimitedArrays, plan: Plan, node_of: NDArray[np.i
         yield Reason(code="capacity", subject=name, message=message, resource="cpu", **have)
 
 
-def _workers(problem: LimitedArrays, placed: Placed) -> Iterable[Reason]:
+def _workers(problem: Arrays, placed: Placed) -> Iterable[Reason]:
     heap = placed.heaps(problem)
     live = np.flatnonzero(problem.current >= 0).tolist()
     running = problem.request.assignment
@@ -134,7 +132,7 @@ def _workers(problem: LimitedArrays, placed: Placed) -> Iterable[Reason]:
             yield Reason(code="heap", subject=str(slot), message=message, resource="heap", need=need, have=have)
 
 
-def _fixed(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
+def _fixed(problem: Arrays, plan: Plan) -> Iterable[Reason]:
     for index in np.flatnonzero(problem.fixed >= 0).tolist():
         task, node = problem.task_ids[index], problem.node_ids[problem.fixed[index]]
         slot = plan.assignment.get(task)
@@ -142,7 +140,7 @@ def _fixed(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
             yield Reason(code="fixed", subject=task, message=f"{task} runs on {node} and may not move")
 
 
-def _restarts(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
+def _restarts(problem: Arrays, plan: Plan) -> Iterable[Reason]:
     """Running workers whose tasks would not be the same, where none may restart."""
     closed = [problem.task_ids[task] for task in np.flatnonzero(problem.closed).tolist()]
     if not closed:
@@ -161,7 +159,7 @@ def _tasks_in(assignment: Mapping[str, Slot]) -> dict[Slot, set[str]]:
     return found
 
 
-def _moves(problem: LimitedArrays, plan: Plan, node_of: NDArray[np.int64]) -> Iterable[Reason]:
+def _moves(problem: Arrays, plan: Plan, node_of: NDArray[np.int64]) -> Iterable[Reason]:
     at = {
         task: slot
         for task, slot in problem.request.assignment.items()
@@ -200,7 +198,7 @@ def _moves(problem: LimitedArrays, plan: Plan, node_of: NDArray[np.int64]) -> It
     yield from _limit(problem, plan)
 
 
-def _are_arrivals_with_room(problem: LimitedArrays, plan: Plan, node_of: NDArray[np.int64]) -> bool:
+def _are_arrivals_with_room(problem: Arrays, plan: Plan, node_of: NDArray[np.int64]) -> bool:
     """Check that every move places a task that runs nowhere, and that all have room together: so in any order."""
     placed = {move.task: move.target for move in plan.moves if move.source is None and move.target is not None}
     if len(placed) != len(plan.moves) or placed != dict(plan.assignment):
@@ -208,7 +206,7 @@ def _are_arrivals_with_room(problem: LimitedArrays, plan: Plan, node_of: NDArray
     return bool((problem.used(node_of) <= problem.capacity).all())
 
 
-def _limit(problem: LimitedArrays, plan: Plan) -> Iterable[Reason]:
+def _limit(problem: Arrays, plan: Plan) -> Iterable[Reason]:
     limit = problem.request.limits.max_moves
     moved = {move.task for move in plan.moves if move.kind is not MoveKind.PLACE}
     if limit is not None and len(moved) > limit:

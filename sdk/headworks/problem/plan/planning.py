@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headworks.model import FrozenMap, Plan, Reason, Status
+from headworks.problem.arrays.arrays import Arrays
+from headworks.problem.arrays.constraints import CountRule, LabelRule, binds
 from headworks.problem.plan.changes import Changes
 from headworks.problem.plan.score import score
-from headworks.problem.repair.hard import mend, stand
-from headworks.problem.repair.limited import LimitedArrays
-from headworks.problem.repair.relaxation import binds, constraint_reason
-from headworks.problem.repair.slowdown import keep_to_limit, slow_batches
-from headworks.problem.repair.soft import soften
+from headworks.problem.repair.hard import keep_running
+from headworks.problem.repair.relaxation import constraint_reason
+from headworks.problem.repair.slowdown import BatchRule
 from headworks.problem.room.moves import Route, order_moves
 from headworks.problem.room.room import Room
 from headworks.problem.room.slots import assign_slots
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from headworks.model import Repair, Slot
-    from headworks.problem.rules.constraints import CountRule, LabelRule
+    from headworks.problem.rules.rule import PlacementRule
 
 SHOWN = 5
 """Unplaced tasks that get a reason of their own; one more reason counts the others."""
@@ -35,7 +35,7 @@ ROUNDS = 3
 
 
 def make_plan(
-    problem: LimitedArrays,
+    problem: Arrays,
     node_of: NDArray[np.int64],
     explanation: str = "",
     decided: tuple[Reason, ...] = (),
@@ -65,14 +65,15 @@ def make_plan(
         way = planning.route(node_of)
         broken = (*planning.changes.reasons(), *_broken_rules(problem, way))
         return _refused(problem, broken, explanation) if broken else _finished(problem, way, (), explanation)
-    if problem.slowdown is not None and problem.slowdown.slow(node_of):
-        changed = f"changed for batches of at most {problem.slowdown.goal:.3g} s (limits.slowdown)"
-        explanation = f"{explanation}; {changed}" if explanation else changed
+    for rule in problem.rules:
+        if isinstance(rule, BatchRule) and rule.limit.slow(node_of):
+            changed = f"changed for batches of at most {rule.limit.goal:.3g} s (limits.slowdown)"
+            explanation = f"{explanation}; {changed}" if explanation else changed
     way = planning.repaired(node_of)
     return _finished(problem, way, planning.changes.repairs(way.node_of), explanation)
 
 
-def _finished(problem: LimitedArrays, way: _Way, repaired: tuple[Repair, ...], explanation: str) -> Plan:
+def _finished(problem: Arrays, way: _Way, repaired: tuple[Repair, ...], explanation: str) -> Plan:
     reasons = way.reasons.copy()
     if way.route.dropped and problem.request.limits.max_moves is not None:
         reasons += [_limited(problem, way.route.dropped)]
@@ -92,7 +93,7 @@ def _finished(problem: LimitedArrays, way: _Way, repaired: tuple[Repair, ...], e
     )
 
 
-def _refused(problem: LimitedArrays, broken: tuple[Reason, ...], explanation: str) -> Plan:
+def _refused(problem: Arrays, broken: tuple[Reason, ...], explanation: str) -> Plan:
     """The plan in which nothing moves, as the decision breaks rules."""
     assignment = _assignment(problem, _standing(problem))
     return Plan(
@@ -105,10 +106,10 @@ def _refused(problem: LimitedArrays, broken: tuple[Reason, ...], explanation: st
     )
 
 
-def _broken_rules(problem: LimitedArrays, way: _Way) -> Iterator[Reason]:
+def _broken_rules(problem: Arrays, way: _Way) -> Iterator[Reason]:
     assignment = _assignment(problem, way.route)
-    yield from new_breaches(problem, assignment)
-    yield from slow_batches(problem, problem.slowdown, assignment)
+    for rule in problem.rules:
+        yield from rule.breaches(assignment)
 
 
 @attrs.frozen(eq=False)
@@ -124,7 +125,7 @@ class _Way:
 class _Planning:
     """Makes a decision keep the rules, with a note of each change."""
 
-    problem: LimitedArrays
+    problem: Arrays
     worker_of: NDArray[np.int64] | None
     decided: tuple[Reason, ...]
     changes: Changes
@@ -134,26 +135,36 @@ class _Planning:
 
         Else what runs stays, and new tasks go where a core is free.
         """
-        limit = self.problem.slowdown
-        if limit is None:
-            return self._constrained(node_of)
-        kept = self._mended(node_of)
-        found = self.changes.note(kept, keep_to_limit(self.problem, limit, kept), self.changes.slow)
-        way = self._constrained(found)
-        # A limit on moves may cut the way short, and a repair of constraints may move tasks again.
-        if not any(slow_batches(self.problem, limit, _assignment(self.problem, way.route))):
+        rules = self.problem.rules
+        # The last rule may undo what an earlier one repaired: the earlier ones have the last word.
+        for rule in (*rules, *rules[:-1]):
+            node_of = self._repaired(rule, node_of)
+        way = self._routed(node_of)
+        # A limit on moves may cut the way short, and the last repair may move tasks again.
+        batches = rules[-1] if rules else None
+        if not isinstance(batches, BatchRule) or not any(batches.breaches(_assignment(self.problem, way.route))):
             return way
-        return self._constrained(self.changes.note(way.node_of, stand(self.problem, limit.free), self.changes.slow))
+        found = keep_running(self.problem, batches.limit.free)
+        node_of = self.changes.note(way.node_of, found, batches.cause)
+        for rule in rules[:-1]:
+            node_of = self._repaired(rule, node_of)
+        return self._routed(node_of)
 
-    def _constrained(self, node_of: NDArray[np.int64]) -> _Way:
+    def _repaired(self, rule: PlacementRule, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        for found, cause in rule.repair(node_of, _left_out(self.problem, self.decided)):
+            node_of = self.changes.note(node_of, found, cause)
+        return node_of
+
+    def _routed(self, node_of: NDArray[np.int64]) -> _Way:
+        """The way to a decision whose workers and moves keep the constraints; some tasks may be left for that."""
         constraints = self.problem.constraints
-        if constraints is None:
+        if not constraints:
             return self.route(node_of)
-        way = self.route(self._with_slots(self._mended(node_of)))
+        way = self.route(self._with_slots(node_of))
         broken = _broken(self.problem, way.route)
         # A limit on moves may cut the way short where a constraint is broken: then what runs stays.
         if broken and (self.problem.current >= 0).any():
-            found = stand(self.problem, way.node_of)
+            found = keep_running(self.problem, way.node_of)
             way = self.route(self.changes.note(way.node_of, found, self.changes.stays))
             broken = _broken(self.problem, way.route)
         # What no worker can hold together is found only with the slots: then what is new of it is left.
@@ -172,14 +183,8 @@ class _Planning:
         found = self.changes.note(way.node_of, self.problem.current, self.changes.stays)
         return _Way(found, _unplaced(self.problem, found, self.decided), _standing(self.problem))
 
-    def _mended(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
-        found = mend(self.problem, node_of, _left_out(self.problem, self.decided))
-        kept = self.changes.note(node_of, found, self.changes.hard(node_of))
-        return self.changes.note(kept, soften(self.problem, kept), self.changes.soft(kept))
-
     def _with_slots(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
-        constraints = self.problem.constraints
-        for _ in range(ROUNDS if constraints is not None and constraints.workers else 0):
+        for _ in range(ROUNDS if self.problem.constraints.workers else 0):
             moved = _to_free_slots(self.problem, node_of, assign_slots(self.problem, node_of, self.worker_of)[0])
             if (moved == node_of).all():
                 break
@@ -193,30 +198,30 @@ class _Planning:
         return _Way(node_of, reasons, order_moves(self.problem, target))
 
 
-def _standing(problem: LimitedArrays) -> Route:
+def _standing(problem: Arrays) -> Route:
     """The way on which all that runs keeps its slot."""
     running, ids = problem.request.assignment, problem.task_ids
     slots = {task: running[ids[task]] for task in np.flatnonzero(problem.current >= 0).tolist()}
     return Route(moves=(), slots=slots)
 
 
-def _broken(problem: LimitedArrays, route: Route) -> set[str]:
+def _broken(problem: Arrays, route: Route) -> set[str]:
     """Topologies of which a way ends in a new breach of a hard constraint."""
     return {reason.subject for reason in new_breaches(problem, _assignment(problem, route))}
 
 
-def _assignment(problem: LimitedArrays, route: Route) -> FrozenMap[str, Slot]:
+def _assignment(problem: Arrays, route: Route) -> FrozenMap[str, Slot]:
     return FrozenMap({problem.task_ids[task]: slot for task, slot in sorted(route.slots.items())})
 
 
-def _left_out(problem: LimitedArrays, decided: tuple[Reason, ...]) -> NDArray[np.bool_]:
+def _left_out(problem: Arrays, decided: tuple[Reason, ...]) -> NDArray[np.bool_]:
     """Tasks of the topologies that a scheduler left out on purpose, bool (n,)."""
     subjects = {reason.subject for reason in decided}
     known = np.array([topology in subjects for topology in problem.topology_ids], dtype=bool)
     return known[problem.topology] if problem.n else np.zeros(0, dtype=bool)
 
 
-def _to_free_slots(problem: LimitedArrays, node_of: NDArray[np.int64], target: dict[int, Slot]) -> NDArray[np.int64]:
+def _to_free_slots(problem: Arrays, node_of: NDArray[np.int64], target: dict[int, Slot]) -> NDArray[np.int64]:
     """Move tasks for which constraints within workers leave no slot on their node to nodes with a free one."""
     lost = [task for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist() if task not in target]
     room, left = Room(problem), problem.slots.copy()
@@ -233,7 +238,7 @@ def _to_free_slots(problem: LimitedArrays, node_of: NDArray[np.int64], target: d
     return room.node_of.copy()
 
 
-def _unplaced(problem: LimitedArrays, node_of: NDArray[np.int64], decided: tuple[Reason, ...]) -> list[Reason]:
+def _unplaced(problem: Arrays, node_of: NDArray[np.int64], decided: tuple[Reason, ...]) -> list[Reason]:
     missing = np.flatnonzero((node_of < 0) & ~_left_out(problem, decided)).tolist()
     if not missing:
         return list(decided)
@@ -247,7 +252,7 @@ def _unplaced(problem: LimitedArrays, node_of: NDArray[np.int64], decided: tuple
     return reasons
 
 
-def _why(problem: LimitedArrays, task: int, room: Room) -> Reason:
+def _why(problem: Arrays, task: int, room: Room) -> Reason:
     """Name the resource that is shortest for the task on the node with the most left of it."""
     name, demand = problem.task_ids[task], problem.demand[task]
     if not problem.m:
@@ -270,14 +275,14 @@ def _why(problem: LimitedArrays, task: int, room: Room) -> Reason:
     return Reason(code="capacity", subject=name, message=message, resource=resource, need=need, have=have)
 
 
-def _no_worker(problem: LimitedArrays, task: int, wide: NDArray[np.bool_], room: Room) -> Reason:
+def _no_worker(problem: Arrays, task: int, wide: NDArray[np.bool_], room: Room) -> Reason:
     """Say why a task is not on any of the `wide` nodes, which have the capacity for it."""
     name = problem.task_ids[task]
     both = wide & room.has_worker(task)
     constraints = problem.constraints
-    if both.any() and constraints is not None and not (both & room.open_to(task)).any():
-        return constraint_reason(problem, constraints, task, room.node_of)
-    if both.any() and constraints is not None:
+    if both.any() and not (both & room.open_to(task)).any():
+        return constraint_reason(problem, task, room.node_of)
+    if both.any():
         if rules := _binding(problem, constraints.workers, task):
             message = f"{name} finds no worker where a constraint allows it: {rules}; more heap or slots, or relax it"
             return Reason(code="constraint", subject=name, message=message, resource=rules, need=1.0, have=0.0)
@@ -296,17 +301,17 @@ def _no_worker(problem: LimitedArrays, task: int, wide: NDArray[np.bool_], room:
     return Reason(code="slots", subject=name, message=message, resource="slots", need=1.0, have=0.0)
 
 
-def _binding(problem: LimitedArrays, rules: Iterable[LabelRule | CountRule], task: int) -> str:
+def _binding(problem: Arrays, rules: Iterable[LabelRule | CountRule], task: int) -> str:
     """Those of some hard constraints that bind a task."""
     return "; ".join(str(rule.constraint) for rule in rules if binds(rule, int(problem.component[task])))
 
 
-def _limited(problem: LimitedArrays, dropped: int) -> Reason:
+def _limited(problem: Arrays, dropped: int) -> Reason:
     limit = problem.request.limits.max_moves
     message = f"{dropped} more tasks would move, the limit is {limit}; the next round continues"
     return Reason(code="move-limit", subject="moves", message=message, need=dropped, have=limit)
 
 
-def _no_way(problem: LimitedArrays, placed: int) -> Reason:
+def _no_way(problem: Arrays, placed: int) -> Reason:
     message = f"{problem.n - placed} tasks wait for room that only further moves would free"
     return Reason(code="order", subject="moves", message=message)

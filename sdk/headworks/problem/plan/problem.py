@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
+from headworks.problem.arrays.arrays import Arrays
 from headworks.problem.arrays.build import build, copied
 from headworks.problem.plan.changes import followed
 from headworks.problem.plan.planning import make_plan
-from headworks.problem.repair.hard import mend
-from headworks.problem.repair.limited import LimitedArrays
-from headworks.problem.repair.soft import soften
+from headworks.problem.repair.constraint_rule import ConstraintRule
+from headworks.problem.repair.hard import repair_hard
+from headworks.problem.repair.slowdown import BatchRule, slowdown_of
+from headworks.problem.repair.soft import repair_soft
 from headworks.problem.room.room import Room
 from headworks.problem.rules.violations import breaks_on_nodes
 
@@ -22,10 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.model import Plan, Reason, Request
+    from headworks.problem.repair.slowdown import Slowdown
+    from headworks.problem.rules.rule import PlacementRule
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Problem(LimitedArrays):
+class Problem(Arrays):
     """The arrays of a request, and the two things that a scheduler does with them: place tasks, and make a plan."""
 
     @classmethod
@@ -57,7 +62,19 @@ class Problem(LimitedArrays):
         """The capacity and slots that are left, with every fixed task in its place."""
         return Room(self)
 
-    def mend(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
+    @cached_property
+    def rules(self) -> tuple[PlacementRule, ...]:
+        """Constraints, then the limit on batches, as far as the request has them."""
+        constraints = (ConstraintRule(self),) if self.constraints else ()
+        limit = slowdown_of(self, constraints)
+        return constraints if limit is None else (*constraints, BatchRule(self, limit))
+
+    @property
+    def slowdown(self) -> Slowdown | None:
+        """The limit on batches, None where the request has none."""
+        return next((rule.limit for rule in self.rules if isinstance(rule, BatchRule)), None)
+
+    def repair(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
         """Move tasks that break a constraint to nodes where they do not, as `plan` does.
 
         Args:
@@ -66,7 +83,7 @@ class Problem(LimitedArrays):
         Returns:
             Node index of each task, int64 (n,); the same array where the request has no constraints.
         """
-        return soften(self, mend(self, node_of))
+        return repair_soft(self, repair_hard(self, node_of)) if self.constraints else node_of
 
     def breaks(self, node_of: NDArray[np.int64]) -> bool:
         """Check whether a decision on nodes breaks a hard constraint, whatever runs.

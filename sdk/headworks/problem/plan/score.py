@@ -15,10 +15,10 @@ from headworks.problem.rules.violations import penalty
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headworks.problem.repair.limited import LimitedArrays
+    from headworks.problem.arrays.arrays import Arrays
 
 
-def score(problem: LimitedArrays, assignment: FrozenMap[str, Slot], input_rate: float | None = None) -> Scores:
+def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float | None = None) -> Scores:
     """Score an assignment; see `Scores` for the meaning of each figure.
 
     With an input rate (`Plan.input_rate`), CPU use is what profiles say at that rate, and traffic, stated or measured,
@@ -60,12 +60,12 @@ def score(problem: LimitedArrays, assignment: FrozenMap[str, Slot], input_rate: 
     )
 
 
-def _moves(problem: LimitedArrays, assignment: FrozenMap[str, Slot]) -> int:
+def _moves(problem: Arrays, assignment: FrozenMap[str, Slot]) -> int:
     before, runs = problem.request.assignment, np.flatnonzero(problem.current >= 0).tolist()
     return sum(assignment.get(problem.task_ids[task]) != before[problem.task_ids[task]] for task in runs)
 
 
-def _cost(problem: LimitedArrays, used: NDArray[np.int64]) -> float | None:
+def _cost(problem: Arrays, used: NDArray[np.int64]) -> float | None:
     nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
     prices = [nodes[index].price for index in used.tolist()]
     known = [price for price in prices if price is not None]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.model import Plan, Request
-    from headworks.problem.repair.limited import LimitedArrays
+    from headworks.problem.arrays.arrays import Arrays
 
 
 @attrs.frozen(kw_only=True)
@@ -125,7 +125,7 @@ def _figures(row: Alternative) -> tuple[float, float, int, str]:
     return row.inter_node, row.utilisation, row.restarts, row.node
 
 
-def _rows(problem: LimitedArrays, others: Others) -> list[Alternative]:
+def _rows(problem: Arrays, others: Others) -> list[Alternative]:
     slots, planned = others.slots(), others.planned
     local = problem.traffic.of_task(others.task, others.node_of, problem.m)
     rate = _rate(problem, others.plan) / problem.traffic.scale
@@ -153,7 +153,7 @@ def _rows(problem: LimitedArrays, others: Others) -> list[Alternative]:
     return [row for _, row in rows.values()] + full_nodes
 
 
-def _ratios(problem: LimitedArrays, others: Others) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ratios(problem: Arrays, others: Others) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Used share of each resource of each node, without the task and with it there, as `score` counts it."""
     usage, whole = problem.used(others.node_of), np.maximum(problem.capacity, STEP)
     without, there = usage / whole, (usage + problem.demand[others.task]) / whole
@@ -163,25 +163,25 @@ def _ratios(problem: LimitedArrays, others: Others) -> tuple[NDArray[np.float64]
     return without, there
 
 
-def _without(problem: LimitedArrays, others: Others) -> float:
+def _without(problem: Arrays, others: Others) -> float:
     return float(_ratios(problem, others)[0].max(initial=0.0))
 
 
-def _fullest(problem: LimitedArrays, others: Others) -> NDArray[np.float64]:
+def _fullest(problem: Arrays, others: Others) -> NDArray[np.float64]:
     """Largest used share of any node with the task on each, shape (m,): the task's node only becomes fuller."""
     without, there = _ratios(problem, others)
     found: NDArray[np.float64] = np.maximum(without.max(initial=0.0), there.max(axis=1, initial=0.0))
     return found
 
 
-def _rate(problem: LimitedArrays, plan: Plan) -> float:
+def _rate(problem: Arrays, plan: Plan) -> float:
     """Factor from stated traffic to that at the plan's input rate, as `score` has it."""
     if plan.input_rate is None:
         return 1.0
     return plan.input_rate / (Profiled.of(problem.request).input_rate or plan.input_rate or 1.0)
 
 
-def _exchanged(problem: LimitedArrays, task: int) -> float:
+def _exchanged(problem: Arrays, task: int) -> float:
     together = np.zeros(problem.n, dtype=np.int64)
     return float(problem.traffic.of_task(task, together, 1)[0]) / problem.traffic.scale
 
@@ -219,7 +219,7 @@ def _obstacles(why: Why) -> str:
     return ", ".join(f"{what}: {number}" for what, number in sorted(count.items()))
 
 
-def _unknown(problem: LimitedArrays, task: str) -> str:
+def _unknown(problem: Arrays, task: str) -> str:
     """A message with names of tasks that are like the unknown one, or of components."""
     near = [each for each in problem.task_ids if each.startswith(f"{task}/")]
     if near:

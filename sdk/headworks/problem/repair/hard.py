@@ -1,4 +1,4 @@
-"""Mending of a decision on nodes: what breaks a hard constraint goes to an allowed node, or is left."""
+"""Repair of a decision that breaks hard constraints: such a task goes to an allowed node, or is left."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from headworks.problem.repair.limited import LimitedArrays
-    from headworks.problem.rules.constraints import Constraints, CountRule
+    from headworks.problem.arrays.arrays import Arrays
+    from headworks.problem.arrays.constraints import Constraints, CountRule
 
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
@@ -34,7 +34,7 @@ EFFORT = 2_000
 longer a request takes that has no solution: each step looks at all nodes."""
 
 
-def mend(problem: LimitedArrays, node_of: Ints, left_out: Flags | None = None) -> Ints:
+def repair_hard(problem: Arrays, node_of: Ints, left_out: Flags | None = None) -> Ints:
     """Move what breaks a hard constraint to the best allowed node.
 
     What runs stays where it is rather than nowhere; what is new and finds no node has none. A placement that breaks
@@ -49,31 +49,29 @@ def mend(problem: LimitedArrays, node_of: Ints, left_out: Flags | None = None) -
         Node index of each task, int64 (n,).
     """
     constraints = problem.constraints
-    if constraints is None:
-        return node_of
     lost = (node_of < 0) & constraints.bound[problem.component]
     if left_out is not None:
         lost &= ~left_out
     if breaks_on_nodes(problem, node_of, fresh=True) or lost.any():
-        return _mended(problem, constraints, node_of, lost)
+        return _repaired(problem, constraints, node_of, lost)
     return node_of
 
 
-def stand(problem: LimitedArrays, node_of: Ints) -> Ints:
+def keep_running(problem: Arrays, node_of: Ints) -> Ints:
     """Leave what runs where it is; what is new goes where it was decided, if that is allowed and there is room.
 
     Args:
         problem: The request as arrays.
         node_of: Node index of each task as it was decided, int64 (n,), -1 for a task without one.
     """
-    work = _Mending(problem, node_of)
+    work = _Placement(problem, node_of)
     for task in np.flatnonzero((problem.current >= 0) & (problem.fixed < 0)).tolist():
         work.room.place(task, int(problem.current[task]))
     new = np.flatnonzero((problem.current < 0) & (node_of >= 0))
     return work.place(new.tolist())
 
 
-def _mended(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
+def _repaired(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
     wanted = np.flatnonzero((node_of >= 0) | lost)
     found = _keep(problem, constraints, node_of, lost)
     if problem.request.limits.max_moves is None or not (problem.current >= 0).any():
@@ -83,13 +81,13 @@ def _mended(problem: LimitedArrays, constraints: Constraints, node_of: Ints, los
                 if (anew[wanted] < 0).sum() < (found[wanted] < 0).sum():
                     found = anew
     if (problem.current[wanted] >= 0)[found[wanted] < 0].any():  # nothing that runs is stopped for a constraint
-        return stand(problem, node_of)
+        return keep_running(problem, node_of)
     return found
 
 
-def _keep(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
-    """Mend with as few changes as possible."""
-    work = _Mending(problem, node_of)
+def _keep(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags) -> Ints:
+    """Repair with as few changes as possible."""
+    work = _Placement(problem, node_of)
     for rule in constraints.counted:
         if rule.kind is ConstraintKind.TOGETHER:
             work.gather(rule, lost)
@@ -108,13 +106,13 @@ def _keep(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost:
     return work.place(rest.tolist())
 
 
-def _anew(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost: Flags, *, wishes: bool) -> Ints:
+def _anew(problem: Arrays, constraints: Constraints, node_of: Ints, lost: Flags, *, wishes: bool) -> Ints:
     """Place what constraints bind first, the most bound first, by depth-first search; then all others.
 
     With `wishes` the search tries the node that was decided first, else those of a task's own component.
     """
     bound = constraints.bound[problem.component]
-    work = _Mending(problem, node_of if wishes else np.where(bound, -1, node_of))
+    work = _Placement(problem, node_of if wishes else np.where(bound, -1, node_of))
     tasks = np.flatnonzero(((node_of >= 0) | lost) & (problem.fixed < 0) & bound)
     choice = constraints.allowed[problem.component[tasks]].sum(axis=1)
     rules = np.array([len(each) for each in constraints.of], dtype=np.int64)[problem.component[tasks]]
@@ -125,10 +123,10 @@ def _anew(problem: LimitedArrays, constraints: Constraints, node_of: Ints, lost:
     return work.place(rest.tolist())
 
 
-class _Mending:
+class _Placement:
     """A room that is filled with a decision as far as constraints allow."""
 
-    def __init__(self, problem: LimitedArrays, node_of: Ints) -> None:
+    def __init__(self, problem: Arrays, node_of: Ints) -> None:
         self.problem, self.wanted, self.room = problem, node_of, Room(problem)
         still = problem.request.limits.max_moves is not None
         self._trials = ALL_TRIALS

@@ -7,35 +7,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.model import ConstraintKind, Reason
+from headworks.problem.arrays.constraints import CountRule, binds
+from headworks.problem.repair.constraint_rule import ConstraintRule
 from headworks.problem.room.room import Room
-from headworks.problem.rules.constraints import CountRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headworks.problem.rules.constrained import ConstrainedArrays
-    from headworks.problem.rules.constraints import Constraints, LabelRule
+    from headworks.problem.arrays.arrays import Arrays
+    from headworks.problem.arrays.constraints import LabelRule
 
 FURTHER = 16
 """Limits above its own that are tried for `at_most`; beyond them it is left out as a whole."""
 
 
-def constraint_reason(
-    problem: ConstrainedArrays, constraints: Constraints, task: int, node_of: NDArray[np.int64]
-) -> Reason:
+def constraint_reason(problem: Arrays, task: int, node_of: NDArray[np.int64]) -> Reason:
     """Reason for a task that would have room, but only where hard constraints forbid it.
 
     Args:
         problem: The request as arrays.
-        constraints: Its constraints.
         task: Index of the task.
         node_of: Node index of each task that is placed, int64 (n,), -1 for the others.
     """
-    name, part = problem.task_ids[task], int(problem.component[task])
+    name, part, constraints = problem.task_ids[task], int(problem.component[task]), problem.constraints
     binding = [rule for rule in constraints.hard if binds(rule, part)]
     alike = np.flatnonzero((problem.component == part) & (node_of < 0)).tolist()
     for rule in binding:
-        found = _relaxed(problem, constraints, rule, alike, node_of)
+        found = _relaxed(problem, rule, alike, node_of)
         if found is not None:
             limit, node = found
             where = f"{name} fits on {problem.node_ids[node]}"
@@ -54,22 +52,12 @@ def constraint_reason(
     return Reason(code="constraint", subject=name, message=message, resource=named, need=1.0, have=0.0)
 
 
-def binds(rule: LabelRule | CountRule, part: int) -> bool:
-    """Check whether a constraint is one on a component.
-
-    Args:
-        rule: The constraint.
-        part: Index of the component.
-    """
-    return rule.group[part] >= 0 if isinstance(rule, CountRule) else bool(rule.member[part])
-
-
 def _limit(rule: LabelRule | CountRule) -> int | None:
     counts = isinstance(rule, CountRule) and rule.kind is ConstraintKind.AT_MOST
     return rule.limit if counts and isinstance(rule, CountRule) else None
 
 
-def _short(problem: ConstrainedArrays, rule: LabelRule | CountRule) -> str:
+def _short(problem: Arrays, rule: LabelRule | CountRule) -> str:
     """For a set that has to be together, the resource of which the largest domain has too little."""
     if not isinstance(rule, CountRule) or rule.kind is not ConstraintKind.TOGETHER:
         return ""
@@ -81,8 +69,7 @@ def _short(problem: ConstrainedArrays, rule: LabelRule | CountRule) -> str:
 
 
 def _relaxed(
-    problem: ConstrainedArrays,
-    constraints: Constraints,
+    problem: Arrays,
     rule: LabelRule | CountRule,
     tasks: list[int],
     node_of: NDArray[np.int64],
@@ -95,7 +82,7 @@ def _relaxed(
     own = _limit(rule)
     limits: list[int | None] = [] if own is None else [own + more for more in range(1, min(FURTHER, len(tasks)) + 1)]
     for limit in [*limits, None]:
-        room = Room(problem, constraints.without(rule, limit=limit))
+        room = Room(problem, (ConstraintRule(problem, problem.constraints.without(rule, limit=limit)),))
         for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
             room.place(task, int(node_of[task]))
         nodes = [_place(room, task) for task in tasks]

@@ -21,10 +21,11 @@ from headworks.problem.room.stage_times import TimedPlacement
 from headworks.problem.rules.violations import breaks_on_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from headworks.model import Slot
-    from headworks.problem.rules.constrained import ConstrainedArrays
+    from headworks.problem.arrays.arrays import Arrays
+    from headworks.problem.rules.rule import Cause, Flags, PlacementRule
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -77,7 +78,7 @@ class Slowdown:
         return bool((node_of >= 0).all()) and self.batch.seconds(node_of) > self.seconds * (1 + OVER)
 
 
-def slowdown_of(problem: ConstrainedArrays) -> Slowdown | None:
+def slowdown_of(problem: Arrays, rules: tuple[PlacementRule, ...]) -> Slowdown | None:
     """The limit on the batches of a request, None where it has none.
 
     There is none for several topologies, which share cores; where the engine would find no room for every task; and
@@ -85,6 +86,7 @@ def slowdown_of(problem: ConstrainedArrays) -> Slowdown | None:
 
     Args:
         problem: The request as arrays.
+        rules: Rules that the engine's own scheduler keeps as well.
     """
     limits = problem.request.limits
     if limits.slowdown is None or len(problem.request.topologies) != 1 or not problem.batches:
@@ -93,7 +95,7 @@ def slowdown_of(problem: ConstrainedArrays) -> Slowdown | None:
     runs = problem.current >= 0
     if runs.any() and not runs.all() and (limits.max_moves is not None or not limits.restarts):
         return None
-    free = _free(problem, batch)
+    free = _free(problem, batch, rules)
     if free is None:
         return None
     running = batch.seconds(problem.current) if runs.all() else 0.0
@@ -101,9 +103,9 @@ def slowdown_of(problem: ConstrainedArrays) -> Slowdown | None:
     return Slowdown(batch, goal, max(goal, running), free)
 
 
-def _free(problem: ConstrainedArrays, batch: Batch) -> Ints | None:
+def _free(problem: Arrays, batch: Batch, rules: tuple[PlacementRule, ...]) -> Ints | None:
     """List scheduling of each stage over the cores of all nodes that have room; None where a task finds none."""
-    room, work = Room(problem), batch.work
+    room, work = Room(problem, rules), batch.work
     for tasks in batch.stages:
         ends = [[0.0] * cores for cores in batch.cores.tolist()]
         first = np.zeros(problem.m)
@@ -120,7 +122,7 @@ def _free(problem: ConstrainedArrays, batch: Batch) -> Ints | None:
     return room.node_of.copy()
 
 
-def keep_to_limit(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) -> Ints:
+def shorten_batches(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
     """Move tasks off the slowest nodes of stages until a batch is no longer than it may be.
 
     A placement within the limit is returned as it is. Of the moves that shorten a stage, those come first that leave
@@ -142,7 +144,7 @@ def keep_to_limit(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) ->
     return problem.current if stays and worse else found
 
 
-def _changed(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) -> Ints:
+def _changed(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
     """A placement that keeps to the limit, with the traffic of the decision if single changes find it.
 
     They begin at the decision, where each task is on the core that is free first, and at what runs.
@@ -166,12 +168,12 @@ def _changed(problem: ConstrainedArrays, limit: Slowdown, node_of: Ints) -> Ints
     return found
 
 
-def _breaks(problem: ConstrainedArrays, node_of: Ints) -> bool:
+def _breaks(problem: Arrays, node_of: Ints) -> bool:
     """Check whether a placement is over the capacity of a node, or breaks a hard constraint on nodes."""
     return bool((problem.used(node_of) > problem.capacity).any() or breaks_on_nodes(problem, node_of, fresh=True))
 
 
-def _as_good(problem: ConstrainedArrays, running: Ints, found: Ints) -> bool:
+def _as_good(problem: Arrays, running: Ints, found: Ints) -> bool:
     """Check whether what runs may stay: measurements that differ a little would else move tasks in every round."""
     if _breaks(problem, running):
         return False
@@ -179,24 +181,52 @@ def _as_good(problem: ConstrainedArrays, running: Ints, found: Ints) -> bool:
     return traffic.inter_node(found) >= (1 - LESS) * traffic.inter_node(running)
 
 
-def slow_batches(
-    problem: ConstrainedArrays, limit: Slowdown | None, assignment: FrozenMap[str, Slot]
-) -> Iterator[Reason]:
-    """The reason why an assignment may not be carried out whose batches take too long.
+class BatchRule:
+    """The limit on batches as a rule of a request; see `PlacementRule`. No node is closed by it."""
 
-    Args:
-        problem: The request as arrays.
-        limit: The limit on its batches, None where there is none.
-        assignment: Slot of each task, by task id.
-    """
-    if limit is None or not limit.exceeded(node_of := problem.node_of(assignment)):
-        return
-    need, name = limit.batch.seconds(node_of), problem.topology_ids[limit.batch.topology]
-    message = (
-        f"a batch of {name} would take {need:.3g} s, {limit.seconds:.3g} s are allowed: limits.slowdown is "
-        f"{problem.request.limits.slowdown:g} times what it takes where each task runs on the core that is free first"
-    )
-    yield Reason(code="slowdown", subject=name, message=message, resource="seconds", need=need, have=limit.seconds)
+    def __init__(self, problem: Arrays, limit: Slowdown) -> None:
+        """Keep to a limit."""
+        self._problem, self.limit = problem, limit
+
+    def tallies(self) -> tuple[()]:
+        """None."""
+        return ()
+
+    def needs(self) -> tuple[()]:
+        """None."""
+        return ()
+
+    def worsens(self, before: Ints, after: Ints) -> bool:
+        """Check whether a batch takes too long after a change, and took less before it."""
+        return self.limit.slow(after) and self.limit.batch.seconds(after) > self.limit.batch.seconds(before)
+
+    def breaches(self, assignment: Mapping[str, Slot]) -> Iterator[Reason]:
+        """The reason why an assignment may not be carried out whose batches take too long."""
+        limit, node_of = self.limit, self._problem.node_of(FrozenMap(assignment))
+        if not limit.exceeded(node_of):
+            return
+        need, name = limit.batch.seconds(node_of), self._problem.topology_ids[limit.batch.topology]
+        message = (
+            f"a batch of {name} would take {need:.3g} s, {limit.seconds:.3g} s are allowed: limits.slowdown is "
+            f"{self._problem.request.limits.slowdown:g} times what it takes where each task runs on the core that is "
+            "free first"
+        )
+        yield Reason(code="slowdown", subject=name, message=message, resource="seconds", need=need, have=limit.seconds)
+
+    def obstacles(self, others: Mapping[str, Slot], task: int, slots: Sequence[Slot]) -> list[list[Reason]]:
+        """The same for one task in each of some slots."""
+        name = self._problem.task_ids[task]
+        return [
+            [attrs.evolve(each, subject=slot.node) for each in self.breaches({**others, name: slot})] for slot in slots
+        ]
+
+    def repair(self, node_of: Ints, _left_out: Flags) -> Iterator[tuple[Ints, Cause]]:
+        """Shorter batches."""
+        yield shorten_batches(self._problem, self.limit, node_of), self.cause
+
+    def cause(self, _task: int) -> str:
+        """Cause of every change that the limit asks for."""
+        return f"limits.slowdown: a batch may take {self.limit.goal:.3g} s"
 
 
 class _Balancing:

@@ -8,13 +8,13 @@ import attrs
 import numpy as np
 
 from headworks.problem.room.room import Room
-from headworks.problem.rules.constraints import DomainCounts
+from headworks.problem.rules.domain_counts import DomainCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headworks.problem.repair.limited import LimitedArrays
-    from headworks.problem.rules.constraints import Constraints
+    from headworks.problem.arrays.arrays import Arrays
+    from headworks.problem.arrays.constraints import Constraints
 
     Ints = NDArray[np.int64]
 
@@ -22,7 +22,7 @@ PASSES = 2
 """Passes over the tasks: a later one finds what moves of an earlier one made possible."""
 
 
-def soften(problem: LimitedArrays, node_of: Ints) -> Ints:
+def repair_soft(problem: Arrays, node_of: Ints) -> Ints:
     """Move tasks that break soft constraints to nodes that fit and weigh less, the heaviest first.
 
     No hard constraint is broken for it, and no batch takes longer than it may. Where the number of moves is limited,
@@ -36,17 +36,17 @@ def soften(problem: LimitedArrays, node_of: Ints) -> Ints:
         Node index of each task, int64 (n,).
     """
     constraints = problem.constraints
-    if constraints is None or not (constraints.soft_labels or constraints.soft_counted):
+    if not constraints.soft:
         return node_of
-    work = _Softening(problem, constraints, node_of)
+    work = _SoftPlacement(problem, constraints, node_of)
     for _ in range(PASSES):
         if not work.improve():
             break
     return work.room.node_of.copy()
 
 
-class _Softening:
-    def __init__(self, problem: LimitedArrays, constraints: Constraints, node_of: Ints) -> None:
+class _SoftPlacement:
+    def __init__(self, problem: Arrays, constraints: Constraints, node_of: Ints) -> None:
         self.problem, self.room = problem, Room(problem)
         size = constraints.allowed.shape
         self._rules = constraints.soft_counted
@@ -98,7 +98,7 @@ class _Softening:
         if cost[there] >= cost[here]:
             there = here
         self.room.place(task, there)
-        if there != here and self._slows(task, here):
+        if there != here and self._breaks_another(task, here):
             self.room.remove(task)
             self.room.place(task, here)
             there = here
@@ -107,14 +107,11 @@ class _Softening:
             self._change(task, there, 1)
         return there != here
 
-    def _slows(self, task: int, here: int) -> bool:
-        """Check whether a batch is too long with a task where it is now, and was shorter where it came from."""
-        limit, node_of = self.problem.slowdown, self.room.node_of
-        if limit is None or not limit.slow(node_of):
-            return False
-        before = node_of.copy()
+    def _breaks_another(self, task: int, here: int) -> bool:
+        """Check whether a task breaks another rule where it is now, as a batch that takes too long."""
+        before = self.room.node_of.copy()
         before[task] = here
-        return limit.batch.seconds(node_of) > limit.batch.seconds(before)
+        return any(rule.worsens(before, self.room.node_of) for rule in self.problem.rules)
 
     def _change(self, task: int, node: int, sign: int) -> None:
         for counts in self._each:

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.problem.arrays.workers import TOO_MANY, Workers
-from headworks.problem.rules.constraints import DomainCounts
-from headworks.problem.rules.worker_rules import WorkerNeeds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from headworks.problem.rules.constrained import ConstrainedArrays
-    from headworks.problem.rules.constraints import Constraints
+    from headworks.problem.arrays.arrays import Arrays
+    from headworks.problem.rules.rule import PlacementRule, Tally
+    from headworks.problem.rules.worker_rules import WorkerNeeds
 
 UNKNOWN = -1
 """Nobody has asked yet how many workers more a heap needs on a node."""
@@ -33,17 +32,18 @@ class Room:
     task does not fit it either.
     """
 
-    def __init__(self, problem: ConstrainedArrays, constraints: Constraints | None = None) -> None:
+    def __init__(self, problem: Arrays, rules: tuple[PlacementRule, ...] | None = None) -> None:
         """Place the fixed tasks.
 
         Args:
             problem: The request as arrays.
-            constraints: Constraints in place of the request's own.
+            rules: Rules in place of the request's own.
         """
         self._problem = problem
-        rules = constraints or problem.constraints
-        self._counts = None if rules is None else DomainCounts(rules, problem.component)
-        self._needs = WorkerNeeds(problem) if rules is not None and rules.workers else None
+        rules = problem.rules if rules is None else rules
+        self._tallies = tuple(each for rule in rules for each in rule.tallies())
+        self._needs = tuple(each for rule in rules for each in rule.needs())
+        self._counters: tuple[Tally | WorkerNeeds, ...] = (*self._tallies, *self._needs)
         self.free: NDArray[np.float64] = problem.capacity.copy()
         """float64 (m, r): capacity not yet taken."""
         self.free_slots: NDArray[np.int64] = problem.slots.copy()
@@ -62,10 +62,10 @@ class Room:
         fits = self.has_worker(task)
         for resource, need in enumerate(self._problem.demand[task].tolist()):
             fits &= self.free[:, resource] >= need
-        if self._counts is not None:
-            fits &= self._counts.open_to(task, self.free)
-        if self._needs is not None:
-            fits = self._needs.admit_all(task, fits)
+        for tally in self._tallies:
+            fits &= tally.open_to(task, self.free)
+        for need in self._needs:
+            fits = need.admit_all(task, fits)
         return fits
 
     def fits_on(self, task: int, node: int) -> bool:
@@ -79,7 +79,7 @@ class Room:
             all(map(le, self._demand[task], self.free[node].tolist()))
             and self._workers.fit(task, node)
             and self.admits(task, node)
-            and (self._needs is None or self._needs.admit(task, node))
+            and all(each.admit(task, node) for each in self._needs)
         )
 
     def admits(self, task: int, node: int) -> bool:
@@ -89,13 +89,14 @@ class Room:
             task: Index of the task.
             node: Index of the node.
         """
-        return self._counts is None or self._counts.admits(task, node, self.free)
+        return all(each.admits(task, node, self.free) for each in self._tallies)
 
     def open_to(self, task: int) -> NDArray[np.bool_]:
         """Nodes that no hard constraint closes to the task, whatever room they have, bool (m,)."""
-        if self._counts is None:
-            return np.ones(self._problem.m, dtype=bool)
-        return self._counts.open_to(task, self.free)
+        found = np.ones(self._problem.m, dtype=bool)
+        for each in self._tallies:
+            found &= each.open_to(task, self.free)
+        return found
 
     def takes(self, topology: int, heap: float, node: int) -> bool:
         """Check whether the slots of a node suffice for one more task of a topology, with a heap of its tasks.
@@ -142,10 +143,8 @@ class Room:
         self.free[node] -= self._problem.demand[task]
         self._workers.add(task, node)
         self._recount(task, node)
-        if self._counts is not None:
-            self._counts.change(task, node)
-        if self._needs is not None:
-            self._needs.change(task, node)
+        for each in self._counters:
+            each.change(task, node)
 
     def place_if_fits(self, task: int, node: int) -> bool:
         """Place a task that is not fixed if the node has room for it: whether it was placed; `fits_on` and `place`.
@@ -154,7 +153,7 @@ class Room:
             task: Index of the task.
             node: Index of the node.
         """
-        if self._counts is not None or self._needs is not None:
+        if self._tallies or self._needs:
             fits = self.fits_on(task, node)
             if fits:
                 self.place(task, node)
@@ -174,12 +173,12 @@ class Room:
                 component where constraints bind it.
             node: Index of the node.
         """
-        count = len(tasks)
-        if self._counts is not None:
-            count = min(count, self._counts.left_for(tasks[0], node)) if self.admits(tasks[0], node) else 0
-            if not count:
-                return 0
-        if self._needs is not None:  # workers are counted task by task
+        if not self.admits(tasks[0], node):
+            return 0
+        count = min([len(tasks), *(each.left_for(tasks[0], node) for each in self._tallies)])
+        if not count:
+            return 0
+        if self._needs:  # workers are counted task by task
             return self._place_singly(tasks[:count], node)
         for need, free in zip(self._demand[tasks[0]], self.free[node].tolist(), strict=True):
             if need > free:
@@ -191,8 +190,8 @@ class Room:
             self.node_of[tasks[0] if count == 1 else tasks[:count]] = node
             self.free[node] -= count * self._problem.demand[tasks[0]]
             self._recount(tasks[0], node)
-            if self._counts is not None:
-                self._counts.change(tasks[0], node, count)
+            for each in self._tallies:
+                each.change(tasks[0], node, count)
         return count
 
     def _place_singly(self, tasks: Sequence[int], node: int) -> int:
@@ -209,10 +208,8 @@ class Room:
         self.free[node] += self._problem.demand[task]
         self._workers.remove(task, node)
         self._recount(task, node)
-        if self._counts is not None:
-            self._counts.change(task, node, -1)
-        if self._needs is not None:
-            self._needs.change(task, node, -1)
+        for each in self._counters:
+            each.change(task, node, -1)
 
     def _recount(self, task: int, node: int) -> None:
         topology = self._topology[task]

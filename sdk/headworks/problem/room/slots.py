@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from headworks.problem.rules.constrained import ConstrainedArrays
+    from headworks.problem.arrays.arrays import Arrays
 
 
 Kind = tuple[int, int]
@@ -49,7 +49,7 @@ class _Worker:
 
 
 def assign_slots(
-    problem: ConstrainedArrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None = None
+    problem: Arrays, node_of: NDArray[np.int64], worker_of: NDArray[np.int64] | None = None
 ) -> tuple[dict[int, Slot], list[Reason]]:
     """Give every placed task a slot of its node.
 
@@ -98,24 +98,24 @@ def assign_slots(
     return slots, reasons
 
 
-def _closed(problem: ConstrainedArrays) -> list[int]:
+def _closed(problem: Arrays) -> list[int]:
     found: list[int] = np.flatnonzero(problem.closed).tolist()
     return found
 
 
-def _ports(problem: ConstrainedArrays, taken: set[Slot]) -> list[tuple[int, ...]]:
+def _ports(problem: Arrays, taken: set[Slot]) -> list[tuple[int, ...]]:
     held = {(slot.node, slot.port) for slot in taken}
     nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
     return [tuple(port for port in sorted(node.slots) if (node.id, port) not in held) for node in nodes]
 
 
-def _running(problem: ConstrainedArrays) -> dict[int, int]:
+def _running(problem: Arrays) -> dict[int, int]:
     """Port of each task that runs on a live slot, by task index."""
     assignment, ids = problem.request.assignment, problem.task_ids
     return {task: assignment[ids[task]].port for task in np.flatnonzero(problem.current >= 0).tolist()}
 
 
-def _used(problem: ConstrainedArrays, running: dict[int, int]) -> dict[int, set[int]]:
+def _used(problem: Arrays, running: dict[int, int]) -> dict[int, set[int]]:
     used: dict[int, set[int]] = defaultdict(set)
     for task, port in running.items():
         used[int(problem.current[task])].add(port)
@@ -125,9 +125,7 @@ def _used(problem: ConstrainedArrays, running: dict[int, int]) -> dict[int, set[
 class _Packing:
     """Packing state of the workers, as lists: single numbers are read from them."""
 
-    def __init__(
-        self, problem: ConstrainedArrays, running: dict[int, int], worker_of: NDArray[np.int64] | None
-    ) -> None:
+    def __init__(self, problem: Arrays, running: dict[int, int], worker_of: NDArray[np.int64] | None) -> None:
         self._running = running
         self._asked = None if worker_of is None else _open_to_choice(problem, worker_of)
         self._fixed: list[bool] = (problem.fixed >= 0).tolist()
@@ -312,7 +310,7 @@ class _Packing:
             workers[at].add(task, heap)
 
 
-def _open_to_choice(problem: ConstrainedArrays, worker_of: NDArray[np.int64]) -> list[int]:
+def _open_to_choice(problem: Arrays, worker_of: NDArray[np.int64]) -> list[int]:
     """Worker of each task by number; of live topologies none, for their tasks move between workers that run."""
     live = np.array([each.live for each in sorted(problem.request.topologies, key=lambda each: each.id)], dtype=bool)
     chosen: list[int] = np.where(live[problem.topology], ANY, worker_of).tolist()
@@ -327,7 +325,7 @@ def _name_ports(workers: list[_Worker], ports: tuple[int, ...], used: set[int]) 
         worker.port = next(free)
 
 
-def _shared(problem: ConstrainedArrays, node: int, lost: int, have: int) -> Reason:
+def _shared(problem: Arrays, node: int, lost: int, have: int) -> Reason:
     name = problem.node_ids[node]
     message = (
         f"node {name} has {have} slots: constraints within workers leave {lost} of its tasks without one; add slots"

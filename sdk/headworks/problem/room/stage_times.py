@@ -12,8 +12,8 @@ from headworks.problem.room.room import Room
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from headworks.problem.arrays.arrays import Arrays
     from headworks.problem.arrays.batches import Batch
-    from headworks.problem.rules.constrained import ConstrainedArrays
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ class TimedPlacement:
         stage_of: Stage of each task of the batch.
     """
 
-    def __init__(self, problem: ConstrainedArrays, batch: Batch, node_of: Ints) -> None:
+    def __init__(self, problem: Arrays, batch: Batch, node_of: Ints) -> None:
         """Place all tasks.
 
         Args:

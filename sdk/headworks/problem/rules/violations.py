@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.model import ConstraintKind, FrozenMap, Reason, Scope
-from headworks.problem.rules.constraints import CountRule
+from headworks.problem.arrays.constraints import CountRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.model import Slot
-    from headworks.problem.rules.constrained import ConstrainedArrays
-    from headworks.problem.rules.constraints import LabelRule
+    from headworks.problem.arrays.arrays import Arrays
+    from headworks.problem.arrays.constraints import LabelRule
 
     Ints = NDArray[np.int64]
 
 
-def new_breaches(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> Iterator[Reason]:
+def new_breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[Reason]:
     """Hard constraints that an assignment breaks and the running one does not, a reason each.
 
     What ran before and broke a constraint may stay. A domain that breaks one takes no further task of it, and tasks
@@ -31,8 +31,6 @@ def new_breaches(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> 
         problem: The request as arrays.
         assignment: Slot of each task, by task id.
     """
-    if problem.constraints is None:
-        return
     places = _Places(problem, problem.node_of(FrozenMap(assignment)), assignment)
     for label in problem.constraints.labels:
         yield from _strays(problem, label, places)
@@ -40,7 +38,7 @@ def new_breaches(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> 
         yield from _crowds(problem, rule, places)
 
 
-def breaks_on_nodes(problem: ConstrainedArrays, node_of: NDArray[np.int64], *, fresh: bool = False) -> bool:
+def breaks_on_nodes(problem: Arrays, node_of: NDArray[np.int64], *, fresh: bool = False) -> bool:
     """Check whether a decision on nodes breaks a hard constraint that the running assignment keeps there.
 
     Args:
@@ -48,16 +46,12 @@ def breaks_on_nodes(problem: ConstrainedArrays, node_of: NDArray[np.int64], *, f
         node_of: Node index of each task, int64 (n,), -1 for a task without one.
         fresh: Whether to count what the running assignment breaks as well.
     """
-    if problem.constraints is None:
-        return False
     places = _Places(problem, node_of, None, fresh=fresh)
     found = [each for label in problem.constraints.labels for each in _strays(problem, label, places)]
     return bool(found) or any(_crowds(problem, rule, places) for rule in problem.constraints.counted)
 
 
-def broken_on_nodes(
-    problem: ConstrainedArrays, node_of: NDArray[np.int64], *, hard: bool
-) -> list[LabelRule | CountRule]:
+def broken_on_nodes(problem: Arrays, node_of: NDArray[np.int64], *, hard: bool) -> list[LabelRule | CountRule]:
     """Hard or soft constraints that a decision on nodes breaks, whatever runs.
 
     Args:
@@ -65,16 +59,12 @@ def broken_on_nodes(
         node_of: Node index of each task, int64 (n,), -1 for a task without one.
         hard: Whether hard constraints are asked for, else soft ones.
     """
-    if problem.constraints is None:
-        return []
     every, places = problem.constraints, _Places(problem, node_of, None, fresh=True)
     rules: tuple[LabelRule | CountRule, ...] = (*every.labels, *every.counted) if hard else every.soft
     return [rule for rule in rules if _count(rule, places)]
 
 
-def breaches_by(
-    problem: ConstrainedArrays, assignment: Mapping[str, Slot], task: int, slots: Sequence[Slot]
-) -> list[list[str]]:
+def breaches_by(problem: Arrays, assignment: Mapping[str, Slot], task: int, slots: Sequence[Slot]) -> list[list[str]]:
     """Hard constraints that one task would newly break in each of some slots, as `new_breaches` sees them.
 
     Args:
@@ -87,7 +77,7 @@ def breaches_by(
         The constraints in words, for each slot.
     """
     found: list[list[str]] = [[] for _ in slots]
-    if problem.constraints is None or not slots:
+    if not slots:
         return found
     part, places = int(problem.component[task]), _Places(problem, problem.node_of(FrozenMap(assignment)), assignment)
     node = np.array([problem.node_index[slot.node] for slot in slots], dtype=np.int64)
@@ -107,9 +97,7 @@ def breaches_by(
     return [list(dict.fromkeys(each)) for each in found]
 
 
-def _crowded(
-    problem: ConstrainedArrays, rule: CountRule, places: _Places, task: int, slots: Sequence[Slot]
-) -> NDArray[np.bool_]:
+def _crowded(problem: Arrays, rule: CountRule, places: _Places, task: int, slots: Sequence[Slot]) -> NDArray[np.bool_]:
     """Slots in which one more task breaks a rule, bool (k,); where it ran only if another is new in the domain."""
     _, domain, group, before, names = places.of(rule)
     if places.by_worker(rule):
@@ -130,7 +118,7 @@ def _crowded(
     return found
 
 
-def breaches(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> Iterator[tuple[LabelRule | CountRule, int]]:
+def breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[tuple[LabelRule | CountRule, int]]:
     """Every constraint, the hard ones first, with the number of tasks that would have to be elsewhere for it.
 
     Args:
@@ -138,21 +126,19 @@ def breaches(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> Iter
         assignment: Slot of each task, by task id.
     """
     constraints = problem.constraints
-    if constraints is None:
-        return
     places = _Places(problem, problem.node_of(FrozenMap(assignment)), assignment)
     for rule in (*constraints.hard, *constraints.soft):
         yield rule, _count(rule, places)
 
 
-def penalty(problem: ConstrainedArrays, assignment: Mapping[str, Slot]) -> float:
+def penalty(problem: Arrays, assignment: Mapping[str, Slot]) -> float:
     """Weight of the soft constraints that an assignment breaks: of each its weight, times the tasks that break it.
 
     Args:
         problem: The request as arrays.
         assignment: Slot of each task, by task id.
     """
-    if problem.constraints is None or not problem.constraints.soft:
+    if not problem.constraints.soft:
         return 0.0
     counts = breaches(problem, assignment)
     return float(sum(rule.constraint.weight * count for rule, count in counts if not rule.constraint.is_hard))
@@ -162,7 +148,7 @@ class _Places:
     """Places of all tasks, now and before, by node and, where an assignment is given, by worker."""
 
     def __init__(
-        self, problem: ConstrainedArrays, node_of: Ints, assignment: Mapping[str, Slot] | None, *, fresh: bool = False
+        self, problem: Arrays, node_of: Ints, assignment: Mapping[str, Slot] | None, *, fresh: bool = False
     ) -> None:
         self._problem, self.node, self._assignment = problem, node_of, assignment
         self.ran: Ints = np.full(problem.n, -1) if fresh else problem.current
@@ -206,7 +192,7 @@ class _Places:
         return self._slots
 
 
-def _strays(problem: ConstrainedArrays, rule: LabelRule, places: _Places) -> Iterable[Reason]:
+def _strays(problem: Arrays, rule: LabelRule, places: _Places) -> Iterable[Reason]:
     tasks = places.members(rule.member)
     node = places.node[tasks]
     wrong = tasks[~rule.nodes[node] & (places.ran[tasks] != node)]
@@ -217,7 +203,7 @@ def _strays(problem: ConstrainedArrays, rule: LabelRule, places: _Places) -> Ite
         yield Reason(code="constraint", subject=rule.topology, message=message)
 
 
-def _crowds(problem: ConstrainedArrays, rule: CountRule, places: _Places) -> list[Reason]:
+def _crowds(problem: Arrays, rule: CountRule, places: _Places) -> list[Reason]:
     tasks, domain, group, before, names = places.of(rule)
     if rule.kind is ConstraintKind.TOGETHER:
         used = set(domain.tolist())
@@ -241,7 +227,7 @@ def _crowds(problem: ConstrainedArrays, rule: CountRule, places: _Places) -> lis
     return found
 
 
-def _before_all(problem: ConstrainedArrays, rule: CountRule, places: _Places) -> Ints:
+def _before_all(problem: Arrays, rule: CountRule, places: _Places) -> Ints:
     """Domains in which members ran before, those that are placed no more included."""
     member = np.array(rule.group, dtype=np.int64)[problem.component] >= 0
     ran = np.flatnonzero(member & (places.ran >= 0))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from headworks.problem.rules.constrained import ConstrainedArrays
-    from headworks.problem.rules.constraints import CountRule
+    from headworks.problem.arrays.arrays import Arrays
+    from headworks.problem.arrays.constraints import CountRule
 
 UNKNOWN = -(2**31)
 """Nobody has asked yet how many workers more a task needs on a node; fewer than any task can need."""
@@ -26,9 +26,8 @@ UNKNOWN = -(2**31)
 class WorkerRules:
     """Hard constraints within workers, for the step from nodes to slots."""
 
-    def __init__(self, problem: ConstrainedArrays) -> None:
-        constraints = problem.constraints
-        self._rules: tuple[CountRule, ...] = () if constraints is None else constraints.workers
+    def __init__(self, problem: Arrays) -> None:
+        self._rules: tuple[CountRule, ...] = problem.constraints.workers
         self._component: list[int] = problem.component.tolist() if self._rules else []
         parts = range(max(self._component, default=-1) + 1)
         self._of = [tuple(rule for rule in self._rules if rule.group[part] >= 0) for part in parts]
@@ -120,7 +119,7 @@ class WorkerRules:
 class WorkerNeeds:
     """Workers that constraints within them take on each node, as tasks come and go."""
 
-    def __init__(self, problem: ConstrainedArrays) -> None:
+    def __init__(self, problem: Arrays) -> None:
         self._rules = WorkerRules(problem)
         self._component: list[int] = problem.component.tolist()
         self._topology: list[int] = problem.topology.tolist()
