@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.errors import EngineError, OptionError
-from headworks.interrupts import handled, keep
+from headworks.interrupts import handled, reinstall
 from headworks_local.cds import ClassData
 from headworks_local.java import find_java
 from headworks_local.lifetime import bound
@@ -89,7 +89,7 @@ def session(config: SessionConfig, folder: Path) -> Iterator[SparkSession]:
             said = " ".join(str(error).splitlines()[:2])
             message = f"no Spark session on {config.master}: {said} ({log} has what Spark printed)"
             raise EngineError(message) from None
-        keep()
+        reinstall()
         try:
             yield spark
         except KeyboardInterrupt:

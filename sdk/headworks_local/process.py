@@ -18,7 +18,7 @@ import attrs
 import psutil
 
 from headworks.errors import EngineError
-from headworks.interrupts import check, handled, held
+from headworks.interrupts import handled, held, raise_pending
 from headworks_local.lifetime import lifetime
 from headworks_local.reaper import MARK, kill, marked
 
@@ -155,7 +155,7 @@ def patience(daemons: Callable[[], Iterable[Daemon]], seconds: float, complaint:
             if not daemon.alive:
                 raise EngineError(f"{daemon.name} of the local cluster died:\n{daemon.tail()}")
         yield
-        check()
+        raise_pending()
         time.sleep(0.1)
     raise EngineError(f"{complaint} after {seconds:.0f} s")
 

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError
-from headworks.interrupts import keep
+from headworks.interrupts import reinstall
 from headworks_local.lifetime import bound
 from headworks_local.process import is_of_this_machine
 from headworks_spark.driver.gateway import ignore_end_of_jvm, running_gateway, scala_context, session_runs
@@ -233,7 +233,7 @@ def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]
     except Exception as error:
         raise EngineError(f"Spark {home.version} does not start on {master}: {error}") from error
     finally:
-        keep()
+        reinstall()
     ignore_end_of_jvm(spark.sparkContext)
     return spark
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 
-from headworks.interrupts import meant
+from headworks.interrupts import is_signal
 from headworks.plugins.failure import failure, keep_traceback
 from headworks.report.format import quantity
 from headworks_lab.evidence.model import Interval, Point
@@ -89,7 +89,7 @@ def reproduce(claim: Claim, plugin: str = "") -> Result:
         ours = _figure(found)
         status = _status(claim, ours)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        if meant(error):
+        if is_signal(error):
             raise
         keep_traceback(plugin, claim.id, error)
         status, note = "differs", f"could not be computed: {failure(error, Path(__file__).parent)}"

@@ -10,7 +10,7 @@ import attrs
 
 from headworks.api import limited
 from headworks.errors import PluginError
-from headworks.interrupts import meant
+from headworks.interrupts import is_signal
 from headworks.model import Plan, Status
 from headworks.plugins.failure import failure, keep_traceback
 from headworks.report.format import percent, quantity
@@ -102,7 +102,7 @@ def improve(asked: Improvement, plugin: str, host: PluginHost) -> Improved:
     try:
         return _filled(blank, asked, host)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        if meant(error):
+        if is_signal(error):
             raise
         keep_traceback(plugin, asked.id, error)
         return attrs.evolve(blank, note=f"could not be computed: {failure(error, Path(__file__).parent)}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.errors import EngineError
-from headworks.interrupts import check
+from headworks.interrupts import raise_pending
 from headworks.model import FrozenMap
 from headworks_lab.priority.feeds import (
     FIRST,
@@ -109,7 +109,7 @@ def _feed(
     say(f"{scheduler}: {len(due)} tuples come within {last:.0f} s")
     due.reverse()
     while due or sent.keys() - done.keys():
-        check()
+        raise_pending()
         while due and time.monotonic() >= begin + due[-1].at:
             each = due.pop()
             sent[result_key(each, scheduler)] = time.time()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.errors import EngineError
-from headworks.interrupts import check
+from headworks.interrupts import raise_pending
 from headworks_lab.priority.latency import (
     Done,
     Key,
@@ -102,7 +102,7 @@ def _batches(
     done: dict[Key, Done] = {}
     wanted, begin, number = expected(workload, scheduler), time.monotonic(), 0
     while number < workload.batches or wanted - done.keys():
-        check()
+        raise_pending()
         if number < workload.batches and time.monotonic() >= begin + number * workload.gap:
             sent |= there.broker.send(workload, scheduler, number)
             kind = "which makes raw events" if number in workload.eventful else "which makes none"

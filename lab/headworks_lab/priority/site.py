@@ -13,7 +13,7 @@ from headworks.control.guards import Guards
 from headworks.control.loop import Control, Loop
 from headworks.control.round import Round
 from headworks.errors import EngineError
-from headworks.interrupts import check
+from headworks.interrupts import raise_pending
 from headworks.model import FrozenMap
 from headworks.plugins.host import PluginHost
 from headworks_lab.priority.broker import Broker
@@ -210,7 +210,7 @@ def wait(what: str, fulfilled: Callable[[], bool], seconds: float = PATIENCE) ->
     while not fulfilled():
         if time.monotonic() > deadline:
             raise EngineError(f"the demo waited for {what}, in vain for {seconds:.0f} s")
-        check()
+        raise_pending()
         time.sleep(0.5)
 
 

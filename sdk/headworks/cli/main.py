@@ -15,7 +15,7 @@ import click
 
 from headworks.cli.logs import LEVELS, show_logs
 from headworks.errors import DocumentError, HeadworksError, known_names
-from headworks.interrupts import arrived, handled
+from headworks.interrupts import handled, pending_signal
 from headworks.plugins.own_process import claim_stdout, collect_seldom
 
 BUILT_IN = {
@@ -173,7 +173,7 @@ def _run() -> int:
         error.show()
         return error.exit_code
     except HeadworksError as error:
-        if not arrived():  # else it is what an engine says of its end
+        if not pending_signal():  # else it is what an engine says of its end
             click.echo(f"headworks: {error}", err=True)
         return error.exit_code
     except BrokenPipeError:
@@ -182,7 +182,7 @@ def _run() -> int:
     except Exception as error:
         if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
             return _unwritten(error)
-        if not arrived():
+        if not pending_signal():
             raise
         return INTERRUPTED
     return code if isinstance(code, int) else 0

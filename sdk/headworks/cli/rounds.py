@@ -18,7 +18,7 @@ import click
 from headworks.cli.output import console, trimmed
 from headworks.control.settings import Pace, Setting, settings_of
 from headworks.errors import printable
-from headworks.interrupts import check
+from headworks.interrupts import raise_pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -79,7 +79,7 @@ def run_rounds(
         if outcomes:
             wait(pace.interval)
         done = loop.round(replan=pace.replan)
-        check()
+        raise_pending()
         if show is None:
             show_round(done, as_json=as_json)
         else:

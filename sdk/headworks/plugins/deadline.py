@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from headworks.interrupts import holding
+from headworks.interrupts import signals_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -175,7 +175,7 @@ def cut_off(seconds: float) -> Iterator[None]:
     over, bell = threading.Event(), threading.Event()
 
     def ring(_number: int, _frame: FrameType | None) -> None:
-        if bell.is_set() and not over.is_set() and not holding():
+        if bell.is_set() and not over.is_set() and not signals_held():
             raise Overdue(f"is not done after {seconds:g} s; it is cut off")
 
     def watch(main: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import HeadworksError, PluginError
 from headworks.hooks import Description, Finding, Verdict
-from headworks.interrupts import meant
+from headworks.interrupts import is_signal
 from headworks.model import Intake, Observation, Receipt, Workload
 from headworks.plugins.deadline import LEAVING, Overdue, cut_off, deadline_of
 from headworks.plugins.failure import failure, keep_traceback
@@ -70,7 +70,7 @@ def guarded(name: str, hook: str, *, silent: bool = True) -> Iterator[None]:
         keep_traceback(name, hook, late)
         raise PluginError(f"{name}: {hook} {late}") from late
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        if meant(error):
+        if is_signal(error):
             raise
         keep_traceback(name, hook, error)
         raise PluginError(f"{name}: {hook} raised {failure(error)}") from error

@@ -18,7 +18,7 @@ import pluggy
 
 from headworks.errors import PluginError
 from headworks.hooks import GROUP, HOOKSPEC_VERSION, ROUNDS, SPECS, Description, LoopSpec
-from headworks.interrupts import meant
+from headworks.interrupts import is_signal
 from headworks.plugins.deadline import LOADING, Overdue, in_time
 from headworks.plugins.failure import failure, keep_traceback
 from headworks.plugins.own_process import printing_to_stderr
@@ -191,7 +191,7 @@ def imported(entry: EntryPoint) -> Any:
         keep_traceback(entry.name, "import", late)
         raise PluginError(f"its import {late}") from late
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        if meant(error):
+        if is_signal(error):
             raise
         keep_traceback(entry.name, "import", error)
         raise PluginError(f"cannot be imported: {failure(error)}") from error
@@ -251,7 +251,7 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         hooks = frozenset(caller.name for caller in manager.get_hookcallers(plugin) or ())
         description = in_time(name, "describe", LOADING, partial(_quietly, _described, plugin, hooks, manager))
     except (Exception, SystemExit, KeyboardInterrupt, Overdue) as error:
-        if meant(error):
+        if is_signal(error):
             raise
         origin = _origin(entry) if entry else type(plugin).__name__
         keep_traceback(name, "admission", error)

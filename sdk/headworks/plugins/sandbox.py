@@ -13,7 +13,7 @@ import attrs
 
 from headworks.documents import canonical, fingerprint, restore, unstructure
 from headworks.documents.strict_json import parse
-from headworks.interrupts import Terminated, answered
+from headworks.interrupts import Terminated, dismiss
 from headworks.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
 from headworks.model.scaling import rescaled
 from headworks.plugins.deadline import LOST
@@ -275,7 +275,7 @@ def _run(
     except KeyboardInterrupt as signal:
         if not mind or cancellation.callback is None or isinstance(signal, Terminated):
             raise
-        answered()
+        dismiss()
         cancellation.request()
         if not done.wait(min(seconds, GRACE)) and cancellation.offered is None:
             raise
