@@ -23,7 +23,6 @@ COMMANDS = {
     "new": ["new", "--help"],
     "plan": ["plan", "-", "-s", "even", "--json"],
     "plugins": ["plugins"],
-    "reproduce": ["reproduce", "--help"],
     "run": ["run", "--engine", "sim", "-s", "even", "--rounds", "1", "--window", "1", "--json", "{request}"],
     "schema": ["schema", "request"],
     "why": ["why", "-", "words/split/0", "-s", "even"],
