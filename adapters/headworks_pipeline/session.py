@@ -5,20 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from headworks.errors import EngineError, OptionError
 from headworks.interrupts import handled, reinstall
-from headworks_local.cds import ClassData
 from headworks_local.java import find_java
 from headworks_local.lifetime import bound
 from headworks_local.redirect import output_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -139,7 +138,7 @@ def settings(config: SessionConfig) -> dict[str, str]:
         given["spark.jars.packages"] = config.packages
     if SUBMITTED in os.environ:
         return SQL | given
-    options = " ".join((SERIAL, *((QUICK,) if config.quick else ()), *_class_data().options()))
+    options = " ".join((SERIAL, *((QUICK,) if config.quick else ())))
     own = {
         "spark.master": config.master,
         "spark.driver.memory": config.driver_memory,
@@ -161,14 +160,6 @@ def _setting(text: str) -> tuple[str, str]:
     if not (key.strip() and equals):
         raise OptionError("", f"{text!r} is no setting of Spark's: KEY=VALUE, such as spark.executor.cores=2")
     return key.strip(), value
-
-
-def _class_data() -> ClassData:
-    """The archive that `headworks spark prepare` makes."""
-    # PySpark is optional and costs 0.3 s.
-    from pyspark.find_spark_home import _find_spark_home
-
-    return ClassData.of(find_java().program, Path(_find_spark_home(), "jars"))
 
 
 def _is_here(master: str) -> bool:

@@ -17,8 +17,8 @@ GET_JAVA = "Install a Java 17 runtime (for example `apt install openjdk-17-jre-h
 SECONDS = 30
 """A runtime that has not told its version by then does not work."""
 BRIEF = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""Options of a JVM that lives for seconds, such as a compiler's: what the optimising compiler and parallel collection
-cost it never gets back."""
+"""Options of a JVM that lives for seconds, such as a compiler's, or shares few cores with many, as a local cluster's:
+what the optimising compiler and parallel collection cost it never gets back."""
 
 
 @attrs.frozen(kw_only=True)

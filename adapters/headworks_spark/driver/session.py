@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError
 from headworks.interrupts import reinstall
+from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import bound
 from headworks_local.process import is_of_this_machine
 from headworks_spark.driver.gateway import ignore_end_of_jvm, running_gateway, scala_context, session_runs
 from headworks_spark.driver.jar import MANAGER, PLACEMENT, SparkHome, scheduler_jar, spark_home
-from headworks_spark.driver.jvm import jvm_options
 from headworks_spark.driver.usage import PLUGIN
 
 if TYPE_CHECKING:
@@ -78,16 +78,17 @@ def session(
         conf: Further settings; they win over Headworks's.
 
     Raises:
-        EngineError: The URL is none of a standalone cluster, nor `yarn`, a session runs already, Spark does not start,
-            or a host has no executor in time.
+        EngineError: There is no Java, the URL is none of a standalone cluster, nor `yarn`, a session runs already,
+            Spark does not start, or a host has no executor in time.
     """
     refuse_master(master_url)
     home = spark_home()
+    find_java(home.java)
     jar = str(scheduler_jar(home))
     _refuse_running(jar)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     address = master_url.removeprefix("spark://")
-    here = _here(home, address.partition(":")[0])
+    here = _here(address.partition(":")[0])
     plugins = [PLACEMENT] * (master_url == YARN) + [PLUGIN] * usage
     loaded = {"spark.plugins": ",".join(plugins), "spark.jars": jar} if plugins else {}
     settings = SETTINGS | here | loaded | conf
@@ -184,12 +185,11 @@ def host_of(address: str) -> str:
     return host or last
 
 
-def _here(home: SparkHome, master: str) -> dict[str, str]:
+def _here(master: str) -> dict[str, str]:
     """Settings for a Master on this machine: drivers and executors are reached where it is, and start quickly.
 
     Args:
-        home: Spark.
-        master: Host of the Master.
+        master: Its host.
     """
     if master.startswith(("127.", "localhost")):
         address = "127.0.0.1"
@@ -197,7 +197,7 @@ def _here(home: SparkHome, master: str) -> dict[str, str]:
         address = master
     else:
         return {}
-    options = jvm_options(home)
+    options = " ".join(BRIEF)
     return {
         "spark.driver.host": address,
         "spark.driver.bindAddress": address,
@@ -208,7 +208,7 @@ def _here(home: SparkHome, master: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _behind(jar: str) -> Iterator[None]:
-    """Put a jar behind Spark's own in the class path of the driver: in front, it would hide the class data."""
+    """Put a jar behind Spark's own in the class path of the driver: in front, its classes would hide Spark's."""
     before = os.environ.get(BEHIND)
     os.environ[BEHIND] = os.pathsep.join(filter(None, [before, jar]))
     try:

@@ -20,11 +20,10 @@ from headworks.interrupts import held
 from headworks.model import FrozenMap
 from headworks_local.isolated.limits import NodeLimits
 from headworks_local.isolated.nodes import ApartNodes
-from headworks_local.java import find_java
+from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import lifetime
 from headworks_local.process import Daemon, LocalCluster, check_addresses, command_line, end, end_group, patience
 from headworks_spark.driver.jar import SparkHome, spark_home
-from headworks_spark.driver.jvm import jvm_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -284,10 +283,7 @@ class LocalSpark(LocalCluster):
         return daemon
 
     def _environment(self, host: str) -> dict[str, str]:
-        """The caller's environment without its Spark settings, which are meant for another cluster.
-
-        There is no folder of settings: one would come before the jars in the class path, and hide the class data.
-        """
+        """The caller's environment without its Spark settings, which are meant for another cluster."""
         own = {
             "SPARK_HOME": str(self._home.path),
             "SPARK_CONF_DIR": str(self._work / "none"),
@@ -295,7 +291,7 @@ class LocalSpark(LocalCluster):
             "SPARK_PUBLIC_DNS": host,
             "SPARK_LOCAL_DIRS": str(self._work / f"scratch-{host}"),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": f"{jvm_options(self._home)} -Dspark.decommission.enabled=true",
+            "SPARK_DAEMON_JAVA_OPTS": " ".join((*BRIEF, "-Dspark.decommission.enabled=true")),
         }
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
         return kept | own

@@ -13,13 +13,12 @@ from typing import Any, Self
 import attrs
 
 from headworks.interrupts import held
-from headworks_local.java import find_java
+from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import lifetime
 from headworks_local.maven import resolve_locked
 from headworks_local.ports import Ports
 from headworks_local.process import Daemon, LocalCluster, check_addresses, end, end_group, patience
 from headworks_spark.driver.jar import spark_home
-from headworks_spark.driver.jvm import SMALL
 from headworks_spark.yarn.conf import (
     MANAGER_HOST,
     SERVICES,
@@ -40,7 +39,7 @@ MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 """Main class of the ResourceManager."""
 NODE = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
 """Main class of a NodeManager."""
-JVM = (*SMALL, "-Xmx256m", "--add-opens=java.base/java.lang=ALL-UNNAMED")
+JVM = (*BRIEF, "-Xmx256m", "--add-opens=java.base/java.lang=ALL-UNNAMED")
 """Options of the daemons. With less heap than 200 MB a ResourceManager runs out of it with a few applications."""
 GRACE = 3.0
 """Seconds for daemons to end by themselves: nodes would first see to containers, which are killed anyway."""

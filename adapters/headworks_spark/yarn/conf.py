@@ -8,8 +8,8 @@ from xml.sax.saxutils import escape
 
 import attrs
 
+from headworks_local.java import BRIEF
 from headworks_local.reaper import MARK
-from headworks_spark.driver.jvm import SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ def write_client(folder: Path, work: Path, home: SparkHome, ports: Sequence[int]
         "spark.executor.memoryOverhead": "128m",
         "spark.yarn.am.memory": "384m",
         "spark.yarn.am.memoryOverhead": "128m",
-        **{f"spark.{who}.extraJavaOptions": " ".join(SMALL) for who in ("driver", "executor", "yarn.am")},
+        **{f"spark.{who}.extraJavaOptions": " ".join(BRIEF) for who in ("driver", "executor", "yarn.am")},
     }
     (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
 

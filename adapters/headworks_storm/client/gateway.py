@@ -16,10 +16,10 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.interrupts import held
+from headworks_local.java import BRIEF
 from headworks_local.lifetime import environment
 from headworks_storm.client.summary import ClusterSummary, StoredAssignment, TopologyInfo
 from headworks_storm.client.thrift import Struct, read_struct
-from headworks_storm.release.jvm import SMALL_JVM, class_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +32,8 @@ HASTE = {
 """Retries of the client on a Nimbus that does not answer, where the settings of the cluster do not say: Storm's own
 5 retries, 2 s apart at first, make a command without a cluster look stuck."""
 
+SMALL_JVM = (*BRIEF, "-Xss512k")
+"""Flags that keep a JVM of Storm light; with smaller stacks, its deepest calls do not fit."""
 FLAGS = (*SMALL_JVM, "-Xmx128m")
 """Options of the JVM. With less heap, the structs of a cluster of thousands of executors may not fit."""
 SERVER = ("--die-on-broken-pipe", "--enable-auth", "0")
@@ -252,8 +254,7 @@ class NimbusGateway:
         """Start py4j's server in a JVM; returns its port and the token that it asks for."""
         lib = self.lib.resolve()
         path = os.pathsep.join((os.fspath(lib / "*"), py4j))
-        flags = (*FLAGS, *class_data(self.java, lib))
-        command = [os.fspath(self.java), *flags, "-cp", path, "py4j.GatewayServer", *SERVER]
+        command = [os.fspath(self.java), *FLAGS, "-cp", path, "py4j.GatewayServer", *SERVER]
         env = os.environ | environment()
         try:
             # A session of its own: Ctrl-C in the terminal reaches this process alone, which still needs Nimbus to end.

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headworks_storm.client.gateway import SMALL_JVM
 from headworks_storm.release.artefacts import Distribution
-from headworks_storm.release.cache import release_folder
-from headworks_storm.release.jvm import SMALL_JVM, class_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+LOG4J2 = Path(__file__).parents[1] / "release" / "log4j2"
+"""Settings of the logs of daemons and workers."""
 
 
 @attrs.frozen(kw_only=True)
@@ -25,17 +27,11 @@ class StormHome:
         path: The folder.
         distribution: Whose jars it has in `lib` and `lib-worker`.
         java: The program that runs its daemons.
-        release: The folder that all homes of this distribution share; daemons take it for their `storm.home`.
     """
 
     path: Path
     distribution: Distribution
     java: Path
-    release: Path = attrs.field(init=False)
-
-    @release.default
-    def _release(self) -> Path:
-        return release_folder(self.distribution)
 
     def lay_out(self, *, extlib: Iterable[Path] = (), extlib_daemon: Iterable[Path] = ()) -> None:
         """Make the folders.
@@ -44,14 +40,21 @@ class StormHome:
             extlib: Jars that daemons and workers have in addition.
             extlib_daemon: Jars that only daemons have in addition.
         """
-        folders = {"conf": (), "public": (), "extlib": extlib, "extlib-daemon": extlib_daemon, "tmp": ()}
+        folders = {
+            "conf": (),
+            "public": (),
+            "tmp": (),
+            "extlib": extlib,
+            "extlib-daemon": extlib_daemon,
+            "lib": self.distribution.lib,
+            "lib-worker": self.distribution.lib_worker,
+        }
         for name, files in folders.items():
             folder = self.path / name
             folder.mkdir(parents=True, exist_ok=True)
             for file in files:
                 (folder / file.name).symlink_to(file.resolve())
-        for shared in self.release.iterdir():
-            (self.path / shared.name).symlink_to(shared)
+        shutil.copytree(LOG4J2, self.path / "log4j2", dirs_exist_ok=True)
 
     def command(
         self,
@@ -73,26 +76,23 @@ class StormHome:
             options: JVM options in addition.
         """
         own = {
-            "storm.home": self.release,
+            "storm.home": self.path,
             "storm.log.dir": conf.parent / "logs",
             "storm.conf.file": conf,
             # Nimbus unpacks a library of 15 MB there, and a process that is killed leaves it.
             "java.io.tmpdir": self.path / "tmp",
-            "log4j.configurationFile": self.release / "log4j2" / "cluster.xml",
+            "log4j.configurationFile": self.path / "log4j2" / "cluster.xml",
         }
-        # Storm's jars come first, by the same path names in all clusters: a class data archive is bound to them.
-        lib = self.release / "lib"
-        path = os.pathsep.join(str(each / "*") for each in (lib, self.path / "extlib", self.path / "extlib-daemon"))
+        path = os.pathsep.join(str(self.path / name / "*") for name in ("lib", "extlib", "extlib-daemon"))
         defined = (f"-D{key}={value}" for key, value in {**own, **(properties or {})}.items())
-        jvm = (*SMALL_JVM, *class_data(self.java, lib), f"-Xmx{heap_mb}m", *options)
+        jvm = (*SMALL_JVM, f"-Xmx{heap_mb}m", *options)
         return [str(self.java), *jvm, *defined, "-cp", path, main, *arguments]
 
     def worker_settings(self) -> dict[str, str]:
         """Settings of `storm.yaml` for the JVMs of workers and of their log writers."""
-        options = (*SMALL_JVM, *class_data(self.java, self.release / "lib-worker"))
         # Storm puts the worker's share of memory in place of %HEAP-MEM%.
         heaps = {"worker.childopts": "-Xmx%HEAP-MEM%m", "topology.worker.logwriter.childopts": "-Xmx16m"}
-        return {key: " ".join((heap, *options)) for key, heap in heaps.items()}
+        return {key: " ".join((heap, *SMALL_JVM)) for key, heap in heaps.items()}
 
     def environment(self) -> dict[str, str]:
         """Variables by which a supervisor finds what this home has for workers beside the release."""

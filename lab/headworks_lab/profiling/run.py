@@ -10,10 +10,10 @@ from headworks.errors import EngineError
 from headworks.model import Kind
 from headworks_lab.profiling.placer import NAME, Placer
 from headworks_lab.profiling.rule import ProfilePoint
+from headworks_storm.client.gateway import SMALL_JVM
 from headworks_storm.demo.experiment import experiment
 from headworks_storm.local.cluster import SupervisorSpec
 from headworks_storm.release.artefacts import STORM
-from headworks_storm.release.jvm import SMALL_JVM
 from headworks_storm.workload.describe import Load
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from headworks_spark.driver.jar import spark_home
-from headworks_spark.driver.jvm import jvm_options
+from headworks_local.java import BRIEF
 
 
 def quick_environment() -> dict[str, str]:
     """This environment, with options for the JVM of a driver whose session does not choose its own."""
-    return {**os.environ, "PYSPARK_SUBMIT_ARGS": f"--driver-java-options '{jvm_options(spark_home())}' pyspark-shell"}
+    options = f"--driver-java-options '{' '.join(BRIEF)}'"
+    return {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell"}

@@ -18,9 +18,8 @@ from headworks.control.loop import Control, Loop
 from headworks.errors import EngineError
 from headworks.model import Limits
 from headworks.plugins.host import PluginHost
+from headworks_local.java import BRIEF
 from headworks_spark.driver.gateway import running_gateway, state_coordinator, stream_execution
-from headworks_spark.driver.jar import spark_home
-from headworks_spark.driver.jvm import jvm_options
 from headworks_spark.driver.session import executors
 from headworks_spark.events.eventlog import replay
 from headworks_spark.local.cluster import LocalSpark, worker_specs
@@ -267,7 +266,7 @@ def main(*words):
     with tempfile.TemporaryDirectory() as folder, LocalSpark(worker_specs((2, 1, 1))) as cluster:
         os.environ["PYSPARK_PYTHON"] = sys.executable
         builder = SparkSession.builder.master(cluster.master_url)
-        quick = jvm_options(spark_home())
+        quick = " ".join(BRIEF)
         for key, value in {
             "spark.driver.extraJavaOptions": quick,
             "spark.executor.extraJavaOptions": quick,

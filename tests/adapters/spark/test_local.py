@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import attrs
 import pytest
@@ -21,9 +21,6 @@ from headworks_spark.commands import spark as commands
 from headworks_spark.local.cluster import LocalSpark, WorkerSpec, worker_specs
 from headworks_spark.local.state import SparkState
 from patience import PATIENCE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ONE = worker_specs((1,))
 KEEP_RUNNING = """
@@ -180,9 +177,9 @@ def test_up_status_down_and_workers_that_come_and_go_in_between(java: None, cach
 
 
 @pytest.mark.spark
-def test_prepare_says_whether_there_is_an_archive(java: None) -> None:
-    """It was made before this test."""
-    assert json.loads(CliRunner().invoke(commands, ["prepare", "--json"]).stdout)["archive"] is True
+def test_prepare_has_the_jar_there(java: None) -> None:
+    found = json.loads(CliRunner().invoke(commands, ["prepare", "--json"]).stdout)
+    assert Path(found["headworks"]).is_file()
 
 
 @pytest.mark.parametrize("command", [["up"], ["add"], ["drain", "127.0.0.2"], ["down"]])

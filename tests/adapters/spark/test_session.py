@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from adapters.spark.quick_drivers import quick_environment
-from adapters.spark.spark_jobs import HOSTS, executor_pid
+from adapters.spark.spark_jobs import HOSTS
 from headworks.errors import EngineError
 from headworks_local.java import find_java
 from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.jar import _compile, spark_home
-from headworks_spark.driver.jvm import jvm_options
 from headworks_spark.driver.session import executors, host_of, level_of, session
 from headworks_spark.nodes import nodes
 from patience import PATIENCE
@@ -148,18 +145,6 @@ def test_a_node_has_room_for_the_tasks_that_its_cores_can_run(spark: SparkSessio
 def test_tasks_run_on_the_driver_s_python(spark: SparkSession) -> None:
     found = spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("sys").executable).collect()
     assert found == [sys.executable]
-
-
-@pytest.mark.spark
-def test_jvms_map_their_classes_from_the_archive(spark: SparkSession, cluster: LocalSpark) -> None:
-    (archive,) = re.findall(r"SharedArchiveFile=(\S+)", jvm_options(spark_home()))
-    pids = [executor_pid(spark, host) for host in HOSTS] + [daemon.pid for daemon in cluster.daemons]
-    pids.append(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
-    assert [pid for pid in pids if archive not in maps(pid)] == []
-
-
-def maps(pid: int) -> list[str]:
-    return [each.path for each in psutil.Process(pid).memory_maps()]
 
 
 @pytest.mark.spark

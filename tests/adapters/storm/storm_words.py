@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from headworks_storm.local.smoke_topology import all_run, submit_words
 from patience import PATIENCE
+from storm_smoke import all_run, submit_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,10 +11,10 @@ from headworks_local.isolated.ability import network_problem
 from headworks_local.isolated.limits import NodeLimits
 from headworks_local.isolated.netlink import NAMESPACES, namespaces
 from headworks_storm.local.cluster import supervisor_specs
-from headworks_storm.local.smoke_topology import submit_words
 from patience import PATIENCE
 from storm_breakable import BreakableStorm
 from storm_cluster import RELEASE, wait_for
+from storm_smoke import submit_words
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.matrix]
 

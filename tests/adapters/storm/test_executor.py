@@ -15,11 +15,11 @@ from headworks_storm.demo.experiment import ServedCluster, experiment
 from headworks_storm.executor import restarted
 from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import SupervisorSpec
-from headworks_storm.local.smoke_topology import all_run
 from headworks_storm.workload.describe import Load, describe
 from patience import PATIENCE
 from storm_cluster import RELEASE
 from storm_movers import Mover
+from storm_smoke import all_run
 from storm_words import eventually
 
 if TYPE_CHECKING:
