@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from headworks_spark.events.recorder import EventRecorder
 
 TIMEOUT = 300.0
-"""Seconds that a query may take at least for its first batch: if larger, a source without data is told later; if
-smaller, a slow first batch (Python workers start in it) is given up."""
+"""Seconds that a query may take at least for its first batch."""
 
 LOOK = 1.0
-"""Seconds between two looks for a batch: if larger, the end of one is noticed later."""
+"""Seconds between two looks for a batch."""
 
 
 class NoBatchError(EngineError):

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from headworks_spark.target import SparkTarget
 
 LOOK = 1.0
-"""Seconds between two looks for the end of a query or connection while a batch is waited for: if larger, such an end is
-noticed later."""
+"""Seconds between two looks for the end of a query or connection while a batch is waited for."""
 
 
 def observe(target: SparkTarget, window: float) -> Observation:

@@ -26,11 +26,10 @@ PORT = 0
 """Port of every slot: Spark has none, and all tasks of a node are in the one slot of the node's executor."""
 UNMEASURED = Resources(cpu=10.0)
 """Demand of a task of which nobody said anything and nothing was measured yet, in points: Storm's default for an
-executor. If larger, fewer tasks fit on a node until the first window has been measured."""
+executor."""
 
 OUTDATED = 3
-"""Batches without a planned stage after which a plan is taken to be another: if larger, it is noticed later; if
-smaller, the batch that runs, of which the planned job may be to come, is taken for it."""
+"""Batches without a planned stage after which a plan is taken to be another."""
 
 
 class ExecutorTotal:

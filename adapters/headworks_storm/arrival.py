@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from headworks_storm.workers.measures import Life
 
 POLL = 0.5
-"""Seconds between two looks at workers. With more, a change takes longer; reports come once a second at most."""
+"""Seconds between two looks at workers."""
 UNTOLD = 20.0
 """Seconds after which a worker that stays has read where others have moved: 10 until its supervisor knows, and 10 of
 Storm's `task.refresh.poll.secs`. With less, one that does not tell may still send to former places; with more, a change
 beside such workers takes longer."""
 ROUTED = 60.0
-"""Seconds that workers which tell are given for that: two reports at the slowest pace more, and some to be late. With
-less, spouts may emit while tuples go to former places; with more, a change whose workers never read them ends later."""
+"""Seconds that workers which tell are given for that: two reports at the slowest pace more, and some to be late."""
 
 
 def astray(seen: Mapping[str, Slot], snapshot: Snapshot, wanted: Mapping[str, Slot]) -> list[str]:

@@ -26,8 +26,7 @@ ACTIVE, INACTIVE = "ACTIVE", "INACTIVE"
 POLL = "task.refresh.poll.secs"
 """Setting of workers: seconds between two looks at the status of their topology."""
 SLOWEST = 10.0
-"""Storm's own `task.refresh.poll.secs`, where Nimbus does not say, and the seconds that a worker may be late. With
-less, a spout that does not tell whether it pauses may emit after it seems to."""
+"""Storm's own `task.refresh.poll.secs`, where Nimbus does not say, and the seconds that a worker may be late."""
 SEEN = 2.0
 """Seconds that a topology stays active beyond the time in which all its workers look. A worker that has started while
 it paused makes its bolts ready when it sees it active; with less, one that does not see that keeps what others send to

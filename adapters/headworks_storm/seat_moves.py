@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from headworks_storm.nimbus.seat_view import SeatWish
 
 AT_ONCE = 4
-"""Moves of one topology at a time. With more, more of its tasks pause at once; with fewer, a plan takes longer."""
+"""Moves of one topology at a time."""
 SECONDS = 60.0
 """Seconds that a move may take. With fewer, one fails where a spout that is idle has not sent its marker; with more, a
 move that hangs is noticed later."""
 
 
 REMEMBERED = 1000
-"""Topologies whose seats are known without asking Nimbus again. With fewer, each look at many takes longer."""
+"""Topologies whose seats are known without asking Nimbus again."""
 
 
 @attrs.define(eq=False)

@@ -39,8 +39,7 @@ LOG = logging.getLogger("headworks.storm.service")
 LONGEST = 200
 """Characters of a cluster's name in a database."""
 MANY = 4096
-"""Workers that have to be able to report at a time, or a warning says how many are. With more, it comes where it helps
-nobody; with fewer, a large cluster meets the limit without one."""
+"""Workers that have to be able to report at a time, or a warning says how many are."""
 HOOKS: dict[str, list[Any]] = {
     "topology.auto.task.hooks": ["headworks.storm.monitor.TaskHook"],
     "topology.metrics.reporters": [{"class": "headworks.storm.monitor.QueueReporter"}],

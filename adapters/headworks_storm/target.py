@@ -95,7 +95,7 @@ class Seats(Protocol):
 
 
 FIRST = 90.0
-"""Seconds that the first round of Nimbus is waited for: it may be starting. With less, a loop begins with errors."""
+"""Seconds that the first round of Nimbus is waited for: it may be starting."""
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -28,7 +28,7 @@ HANGS = 600.0
 places of a loop that hangs longer; if smaller, a round that waits for a long batch loses the places meanwhile."""
 
 LOOK = 5.0
-"""Seconds between two looks for the end of a query whose first batch is waited for: if larger, it is noticed later."""
+"""Seconds between two looks for the end of a query whose first batch is waited for."""
 
 
 class Places(Protocol):

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 PATIENCE = 300.0
-"""Seconds that an application may take to start its streaming query: if larger, a file that starts none is told later;
-if smaller, one that prepares its data first is given up."""
+"""Seconds that an application may take to start its streaming query."""
 
 
 @contextlib.contextmanager

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from headworks_spark.target import SparkTarget
 
 BATCHES_A_YEAR = 5
-"""Micro-batches that hold one year; it divides `DAYS`. If larger, a year takes longer, for each batch costs Spark about
-the same; if smaller, a placement is judged on fewer batches."""
+"""Micro-batches that hold one year; it divides `DAYS`."""
 STAGES: FrozenMap[str, int] = FrozenMap({"feeds": 0, "airports": 1})
 """Rank of each component's stage in the job of a micro-batch."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headworks_spark.target import SparkTarget
 
 WARM_UP = 2
-"""Batches that start the Python workers and are not measured: if smaller, the pilot run pays for starting them."""
+"""Batches that start the Python workers and are not measured."""
 
 
 @attrs.frozen(kw_only=True)

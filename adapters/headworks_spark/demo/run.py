@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from headworks_spark.target import SparkTarget
 
 LIGHT = 0.2
-"""The load after the drop, at which D-Storm should need fewer nodes: if larger, it needs as many as before."""
+"""The load after the drop, at which D-Storm should need fewer nodes."""
 
 
 @attrs.frozen(kw_only=True)

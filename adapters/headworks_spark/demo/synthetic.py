@@ -31,13 +31,13 @@ GROUPS = 3
 TASKS = 6
 """Tasks of each of the two components, two to a group."""
 WITHIN = 0.85
-"""Probability that a word is for the mapper's own group: if larger, the best placement sends less between nodes."""
+"""Probability that a word is for the mapper's own group."""
 VOCABULARY = 5_000
-"""Different words of each reducer: if smaller, compressed bytes say less of the number of words."""
+"""Different words of each reducer."""
 STAGES: FrozenMap[str, int] = FrozenMap({"map": 0, "reduce": 1})
 """Rank of each component's stage in the job."""
 TIMEOUT = 300.0
-"""Seconds to wait for a job's events after its end: if smaller, a busy machine fails a run that was right."""
+"""Seconds to wait for a job's events after its end."""
 
 
 def map_group(index: int) -> int:

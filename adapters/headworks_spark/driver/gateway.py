@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PATIENCE = 30.0
-"""Seconds that a driver's JVM may take to end by itself: if smaller, one that still tidies up is killed; if larger, one
-that hangs is waited for."""
+"""Seconds that a driver's JVM may take to end by itself."""
 
 UNSENT = "Exception while sending command."
 """How py4j's record begins of a call that did not reach the JVM; it is logged at the root."""

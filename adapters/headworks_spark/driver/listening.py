@@ -11,14 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST = 2_000
-"""Events that are taken in one call: if larger, one call holds py4j longer; if smaller, a large job costs more
-calls."""
+"""Events that are taken in one call."""
 WAIT = 0.5
-"""Seconds that a call waits for the first event: if larger, closing takes longer; if smaller, an idle session is asked
-more often."""
+"""Seconds that a call waits for the first event."""
 LINGER = 0.5
-"""Seconds that it then waits for others, unless the end of a stage, a job or a micro-batch comes first: if larger, ends
-of tasks are known later; if smaller, a job costs more calls."""
+"""Seconds that it then waits for others, unless the end of a stage, a job or a micro-batch comes first."""
 HEARD = frozenset(
     {
         "onTaskEnd",

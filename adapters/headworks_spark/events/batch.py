@@ -13,7 +13,7 @@ LEAST = 30.0
 """Seconds that a round waits at least for a batch: if larger, a round with a stuck query takes longer; if smaller, one
 slow batch of a quick query is not waited for."""
 RECENT = 10
-"""Batches of which the longest is expected again: if larger, one slow batch is remembered longer."""
+"""Batches of which the longest is expected again."""
 
 
 def last_batch(jobs: Sequence[Job], ended: Collection[int]) -> tuple[Job, ...]:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from headworks_spark.events.history import Job
 
 EXACT = 4096
-"""Shuffles with no more pairs of tasks are told pair by pair, whatever they are like: if larger, small queries take
-longer to plan."""
+"""Shuffles with no more pairs of tasks are told pair by pair, whatever they are like."""
 FLOWS = 10_000
 """Flows that one shuffle may have, its largest; what is left of it is spread evenly. If larger, a plan for a wide query
 takes longer, 12 s of CPU for 250,000 flows; if smaller, less of an uneven shuffle is told."""

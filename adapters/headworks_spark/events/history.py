@@ -21,8 +21,7 @@ from headworks_spark.events.event import (
 )
 
 KEPT = 256
-"""Finished jobs, and batches, that are remembered: if larger, a long application takes more memory of its driver; if
-smaller, a window may have more batches than can be averaged."""
+"""Finished jobs, and batches, that are remembered."""
 TASKS = 100_000
 """Ends of tasks that are remembered, those of the latest jobs: if larger, each takes 0.5 KB more of the driver; if
 smaller, a window of wide batches is averaged over fewer of them."""
@@ -30,8 +29,7 @@ CELLS = 4_000_000
 """Blocks of shuffles that are remembered, those of the latest jobs: if larger, each takes 4 bytes more; if smaller,
 flows are means of fewer batches."""
 WHOLE = 8
-"""Jobs that are remembered however many tasks they have: if larger, jobs of 100,000 tasks take more memory; if smaller,
-who waits for some batches in a row never sees them together."""
+"""Jobs that are remembered however many tasks they have."""
 
 
 @attrs.frozen(kw_only=True, eq=False)

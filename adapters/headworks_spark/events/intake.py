@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from headworks_spark.events.event import QueryProgress
 
 BATCHES = 10
-"""Batches that are judged together: if larger, a query that begins to fall behind is noticed later; if smaller, one
-slow batch looks like falling behind."""
+"""Batches that are judged together."""
 LEAST = 4
-"""Batches without which no throughput is told: if smaller, the first batch, in which workers start, counts for all."""
+"""Batches without which no throughput is told."""
 
 
 def intake(progress: Sequence[QueryProgress]) -> tuple[float, float | None] | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("headworks.spark")
 """The adapter's logger; what fails beside a user's query goes here and nowhere else."""
 REASONS = 100
-"""Reasons that are logged for a query: if larger, one whose placement names each batch fills a log."""
+"""Reasons that are logged for a query."""
 
 
 def locations(spark: SparkSession, hosts: Iterable[str | None]) -> list[str | None]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headworks_spark.replay.queries import LoggedQuery
 
 LATEST = 20
-"""Batches that are computed, the latest: if larger, a long log takes longer; if smaller, one slow batch weighs more."""
+"""Batches that are computed, the latest."""
 
 
 @attrs.frozen(kw_only=True)

@@ -22,8 +22,7 @@ MANAGER_HOST = "127.0.0.1"
 SERVICES = ("address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address")
 """What the ResourceManager listens for, each at a port of its own."""
 HEARTBEAT = 500
-"""Milliseconds between two reports of a node, at each of which it is given a container: if larger, applications start
-later; if smaller, idle daemons take more of the CPU."""
+"""Milliseconds between two reports of a node, at each of which it is given a container."""
 LOST = 30_000
 """Milliseconds without a report after which a node is lost: if smaller, a busy machine loses nodes that live; if
 larger, tasks that ran on a node that died begin again later."""

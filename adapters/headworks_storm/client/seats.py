@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOT = "/headworks/seats"
 """The node under which workers keep the ledger (`headworks.storm.seats.Ledger`)."""
 POLL = 0.02
-"""Seconds between two looks at the ledger. With more, a move is told of later; with less, ZooKeeper has more to do."""
+"""Seconds between two looks at the ledger."""
 
 
 @attrs.frozen(kw_only=True)

@@ -13,12 +13,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SESSION = 20.0
-"""Seconds of silence after which ZooKeeper ends the session. With less, a busy machine loses it."""
+"""Seconds of silence after which ZooKeeper ends the session."""
 PATIENCE = 1.5
-"""Sessions' silences in which a call is tried again; one more may follow. With more, a ZooKeeper that hangs holds its
-caller for longer; with less, one that was gone for a session is not waited for."""
+"""Sessions' silences in which a call is tried again; one more may follow."""
 PAUSE_MS = 100
-"""Milliseconds from one try to the next. With less, a ZooKeeper that starts has more to refuse."""
+"""Milliseconds from one try to the next."""
 
 
 class ZooKeeper:

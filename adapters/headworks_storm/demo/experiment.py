@@ -29,22 +29,20 @@ if TYPE_CHECKING:
     from headworks_storm.nimbus.snapshot import Scheduled
 
 CONF = {"headworks.monitor.seconds": 1, "storm.messaging.netty.max_wait_ms": 200}
-"""Reports every second, and lost connections tried again within 0.2 s. With longer waits a change looks slower, and its
-seconds are not told apart."""
+"""Reports every second, and lost connections tried again within 0.2 s."""
 PATIENCE = 300.0
-"""Seconds that a topology may take until all of it runs. With less, a busy machine fails the demo."""
+"""Seconds that a topology may take until all of it runs."""
 STEADY = 4
-"""Seconds of usual throughput after which a change is over. With fewer, a pause between two stalls ends it early."""
+"""Seconds of usual throughput after which a change is over."""
 SETTLE = 60.0
-"""Seconds that it may take for that at most. With more, a topology that stays slower holds up the demo for longer."""
+"""Seconds that it may take for that at most."""
 USUAL = 10.0
-"""Seconds before a change whose mean is the usual throughput. With fewer, noise decides which seconds count as slow."""
+"""Seconds before a change whose mean is the usual throughput."""
 LOOK, EVEN, WARM_UP = 4.0, 0.05, 40.0
 """Two windows of LOOK seconds that differ by no more than the share EVEN show a warm topology; it may take WARM_UP
 seconds. With a larger EVEN, the first placement is measured while code is still compiled, and looks worse."""
 LATE = 2.0
-"""Seconds after which a worker's tuples are reported. With less, the last seconds look slow; with more, the end of a
-change is seen later."""
+"""Seconds after which a worker's tuples are reported."""
 
 
 @attrs.frozen(kw_only=True)

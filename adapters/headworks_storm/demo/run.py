@@ -29,24 +29,23 @@ if TYPE_CHECKING:
 
 NAME = "word-count"
 HEAP = 64.0
-"""MB of one task. With more, memory and not CPU decides how many nodes are needed."""
+"""MB of one task."""
 LINES = 400.0
 """Lines per second: 2,000 words or more, which a small machine counts with ease. With many more, the cores that all
 nodes share are the limit, and placements differ by noise."""
 LIGHT = 0.2
-"""Share of all CPU after the drop of the load, at which D-Storm should need fewer nodes; with more it needs all."""
+"""Share of all CPU after the drop of the load, at which D-Storm should need fewer nodes."""
 LIKE = "dstorm"
 """The placement that is made once more, by seats."""
 PENDING = {"topology.max.spout.pending": 100}
-"""Tuples of a spout's task that are under way at most where spouts emit as fast as they may: with many more, they time
-out; with fewer, spouts wait though there is room."""
+"""Tuples of a spout's task that are under way at most where spouts emit as fast as they may."""
 SEATS = {"headworks.seats.fit": 3.0}
 """A worker has heap for all tasks with seats: whatever was planned without seats, it can have."""
 NETWORK = 2e6
 """Bits per second of each node that is apart, if nothing else is asked for: six times what Storm's own placement takes
 at these lines per second. With much less, it does not bear them; with much more, no placement waits for it."""
 WINDOW = 15.0
-"""Seconds that each placement is measured. With less, noise decides; with more, the demo takes longer."""
+"""Seconds that each placement is measured."""
 
 
 @attrs.frozen(kw_only=True)

@@ -33,7 +33,7 @@ REFUSED = "headworks storm jar -O {folder}, and remove the others"
 LOCAL, LOCAL_DEFAULT = "storm.local.dir", "storm-local"
 """The setting for the folder of daemons' state, and Storm's default, below its home."""
 SECONDS = 2.0
-"""Seconds that a connection may take. With less, a far collector looks dead; with more, the command seems to hang."""
+"""Seconds that a connection may take."""
 
 
 def examine(home: Path) -> tuple[Finding, ...]:

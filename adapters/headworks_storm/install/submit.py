@@ -33,8 +33,7 @@ NOTES, REFUSES = "headworks notes: ", "headworks refuses: "
 HEAP_MB = 256
 """MB of heap of the submitter. With less, a program that builds a large topology may fail."""
 SECONDS = 300
-"""Seconds that a submission may take. With less, a large jar on a slow network is given up; with more, a Nimbus that
-does not answer holds the command up for longer."""
+"""Seconds that a submission may take."""
 
 
 @attrs.frozen(kw_only=True)

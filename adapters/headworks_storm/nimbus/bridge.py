@@ -33,7 +33,7 @@ BOUNDS = Bounds(line=64 * 2**20, peers=16, strangers=64, seconds=10.0)
 at a time: with more strangers they hold more descriptors. With more time a silent one keeps its place for longer; with
 less, a Nimbus that stands still while its heap is collected, or has no processor, is taken for a stranger."""
 PLANNING = 2
-"""Rounds at a time that are planned. With more, each round of a scheduler that hangs costs a thread."""
+"""Rounds at a time that are planned."""
 LONGEST_CALL = 5
 """Lines of a call: command, object, method, the round, end."""
 

@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from headworks_storm.nimbus.snapshot import Scheduled
 
 SHARE = 0.7
-"""Part of Nimbus's patience that goes to planning. With more, an answer may come too late, and Nimbus holds."""
+"""Part of Nimbus's patience that goes to planning."""
 PLANS = 6
-"""Plans of a round at most. With more, more topologies that do not fit are tried apart from each other; the deadline
-bounds all of them together."""
+"""Plans of a round at most."""
 PART = 0.5
-"""Part of the time that is left which one plan of several topologies may take. With more, a slow scheduler leaves less
-for the others to be planned again without one that does not fit; with less, its plans are worse."""
+"""Part of the time that is left which one plan of several topologies may take."""
 ENOUGH = 0.1
-"""Part of the time that has to be left for another plan. With less, it would hardly begin."""
+"""Part of the time that has to be left for another plan."""
 CLOSED = Limits(restarts=False)
 
 

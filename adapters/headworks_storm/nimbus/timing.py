@@ -10,17 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROUNDS = 3
-"""Rounds of Nimbus that may stay away before it counts as silent. With fewer, a slow round is an error; with more, the
-loop plans for longer on a cluster that nobody looks at."""
+"""Rounds of Nimbus that may stay away before it counts as silent."""
 LEAST_SILENCE = 30.0
 """Seconds after which Nimbus counts as silent at the earliest, three rounds by Storm's default: on a busy machine one
 that asks every second stays away for longer than three of them."""
 STORING = 60.0
-"""Seconds that a plan may take to be stored, beyond the rounds that it takes. With less, a Nimbus that waits for
-ZooKeeper or the code of a topology fails a plan."""
+"""Seconds that a plan may take to be stored, beyond the rounds that it takes."""
 
 DAY = 86_400
-"""Seconds that a setting may be. With more, a slip of the pen makes the loop wait for weeks."""
+"""Seconds that a setting may be."""
 
 
 @attrs.frozen(kw_only=True)

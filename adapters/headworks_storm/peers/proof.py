@@ -23,7 +23,7 @@ PROTOCOL = "headworks1"
 HELLO = re.compile(rb"headworks1 ([\x21-\x7e]{1,600}) ([0-9a-f]{32})")
 """A caller's first line: names are longer than any topology id in hexadecimal digits that Storm's file names allow."""
 NONCE = 16
-"""Random bytes of a nonce. With far fewer one could come twice, and with it an old proof be good again."""
+"""Random bytes of a nonce."""
 
 
 def make_nonce() -> str:

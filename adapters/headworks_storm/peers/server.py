@@ -25,13 +25,12 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("headworks.storm.peers")
 STRANGER_LINE = 1024
-"""Bytes that a line of a stranger may have. With more, strangers hold more memory."""
+"""Bytes that a line of a stranger may have."""
 BATCH = 16
 """Callers that are let in before the others are read from. With more than strangers have places, honest ones that come
 all at once push each other out before they could prove anything."""
 BACKLOG = 1024
-"""Callers that may wait to be let in: all workers of a cluster call at once when a collector starts again. With
-fewer, the system refuses some of them, which try again later."""
+"""Callers that may wait to be let in: all workers of a cluster call at once when a collector starts again."""
 SILENCE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """Seconds of silence after which the system asks whether a peer's machine is still there, seconds between questions,
 and questions. With more, peers whose machine lost its power or its network hold places for longer."""

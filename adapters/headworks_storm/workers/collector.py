@@ -29,11 +29,9 @@ tasks report nothing."""
 CLIENTS = 20_000
 """Connections at a time, one a worker. With more, a tenant may take more descriptors and memory."""
 STRANGERS = 128
-"""Callers at a time that have proved nothing yet. With more, strangers take more descriptors; with far fewer, workers
-that call all at once push each other out."""
+"""Callers at a time that have proved nothing yet."""
 GREETING = 5.0
-"""Seconds that a caller has to prove itself. With more, strangers hold their places for longer; with less, a worker
-whose machine is busy is turned away, and calls again."""
+"""Seconds that a caller has to prove itself."""
 KEPT = 120
 """Reports that are kept of each worker: ten minutes at the usual pace. A window that is longer is measured in part."""
 BUDGET = 64 * 2**20
@@ -42,10 +40,9 @@ whoever may report for one topology takes nothing of the others."""
 COLLECTORS = 8
 """Collectors that a worker reports to, as in the jar's `Settings`: each costs it a connection and a thread."""
 TIDY = 60.0
-"""Seconds between two looks for workers that are gone. With more, their reports take memory for longer."""
+"""Seconds between two looks for workers that are gone."""
 SLOWEST = 10
-"""Seconds between two reports of a worker at the slowest pace (`headworks.monitor.seconds`). With less, reports of
-workers that are alive are dropped."""
+"""Seconds between two reports of a worker at the slowest pace (`headworks.monitor.seconds`)."""
 
 
 @attrs.frozen(kw_only=True)

@@ -20,7 +20,7 @@ computed from them overflows."""
 PORTS = 2**16
 """Ports that there are."""
 TEXT = 512
-"""Characters of an id. With more, what names a worker takes more memory than its reports."""
+"""Characters of an id."""
 BEGAN = time.time() - time.monotonic()
 """When the system's steady clock was zero, in seconds since 1970."""
 

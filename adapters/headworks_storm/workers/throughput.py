@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 RECEIVED: Callable[[TaskRow], int] = attrgetter("received")
 """Tuples that a task received in a window."""
 REDUCED = 0.8
-"""Throughput below this share of the usual counts as reduced. With more, noise counts; with less, only stalls do."""
+"""Throughput below this share of the usual counts as reduced."""
 
 
 def sinks(scheduled: Scheduled) -> frozenset[int]:

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from headworks_storm.workers.reports import SourceRow, TaskRow
 
 HELD = 0.1
-"""Part of the time that Storm may hold a spout back unnoticed: if larger, a load is thought smaller than it is; if
-smaller, the pauses of every spout at its limit count."""
+"""Part of the time that Storm may hold a spout back unnoticed."""
 HELD_MOST = 0.9
-"""Part that counts at most: if larger, a spout that is held back nearly all the time seems to be offered any load."""
+"""Part that counts at most."""
 
 
 @attrs.frozen(eq=False)

@@ -24,7 +24,7 @@ send bytes."""
 NODES = (("127.0.0.11", 400, 4096, 4), ("127.0.0.12", 200, 2048, 2), ("127.0.0.13", 100, 1024, 2))
 """Address, points, MB and slots of the local cluster's supervisors."""
 HEAP = 64.0
-"""MB of one task. With more, the small supervisors hold few of them; with less, a worker's heap may not suffice."""
+"""MB of one task."""
 
 
 def local_cluster() -> Cluster:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     Others = Mapping[str, AbstractSet[str]]
 
 MOST = 100
-"""Groups of a topology. With more, a plan of one topology takes the time of the others; with fewer, more topologies
-are kept apart more than they ask for."""
+"""Groups of a topology."""
 
 
 def groups(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:

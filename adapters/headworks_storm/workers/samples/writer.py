@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("headworks.storm.archive")
 SECONDS = 60.0
-"""Seconds from one file to the next, unless told otherwise. With more, a crash loses more reports, and those that the
-collector no longer keeps are lost anyway; with less, there are more and smaller files."""
+"""Seconds from one file to the next, unless told otherwise."""
 
 
 class SampleWriter:
