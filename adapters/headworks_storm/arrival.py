@@ -25,7 +25,7 @@ ROUTED = 60.0
 """Seconds that workers which tell are given for that: two reports at the slowest pace more, and some to be late."""
 
 
-def astray(seen: Mapping[str, Slot], snapshot: Snapshot, wanted: Mapping[str, Slot]) -> list[str]:
+def misplaced(seen: Mapping[str, Slot], snapshot: Snapshot, wanted: Mapping[str, Slot]) -> list[str]:
     """Executors that are not where they are wanted; those of a topology that is gone are not missed.
 
     Args:
@@ -49,13 +49,13 @@ def wait_until_alive(target: StormTarget, watch: Watch, asked: Mapping[str, Slot
     began = time.monotonic()
     while True:
         snapshot = target.latest()
-        away = astray(watch.alive(snapshot, past=past), snapshot, asked)
+        away = misplaced(watch.alive(snapshot, past=past), snapshot, asked)
         if not away:
             return Step(action="alive", subject="workers", message=f"{len(asked)} executors are alive where asked")
         waited, patience = time.monotonic() - began, target.starting(snapshot)
         missing = {task: asked[task] for task in away}
         # By then Nimbus has dropped every executor that it has no heartbeat of: it knows better than our silence.
-        if waited > snapshot.timing.starting and not astray(snapshot.assignment, snapshot, missing):
+        if waited > snapshot.timing.starting and not misplaced(snapshot.assignment, snapshot, missing):
             return _silent(missing, asked)
         if waited > patience:
             started = {slot for life, slot in watch.lives(snapshot).items() if life not in past}

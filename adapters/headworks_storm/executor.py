@@ -12,7 +12,7 @@ import attrs
 
 from headworks.model import FrozenMap, Receipt, Step
 from headworks.model.scaling import rescale_differences, rescale_refusals
-from headworks_storm.arrival import astray, some, wait_until_alive, wait_until_routed
+from headworks_storm.arrival import misplaced, some, wait_until_alive, wait_until_routed
 from headworks_storm.seat_counts import count_changes
 from headworks_storm.seat_plan import SEATS, carry_out, seat_tasks
 from headworks_storm.workers.verification import Expected, expect, touched
@@ -179,7 +179,7 @@ def _reach(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) 
     patience = target.storing(snapshot)
     target.rounds.wish(wanted)
     try:
-        stored = target.rounds.until(lambda each: not astray(each.assignment, each, wanted), patience)
+        stored = target.rounds.until(lambda each: not misplaced(each.assignment, each, wanted), patience)
     finally:
         # A wish that stays would put executors back that a later repair has placed elsewhere.
         target.rounds.wish({})
@@ -229,6 +229,6 @@ def _stored(target: StormTarget, wanted: Mapping[str, Slot], stored: Snapshot | 
     if stored is not None:
         return Step(action="assign", subject="nimbus", message=f"round {stored.round} shows {len(wanted)} executors")
     last = target.latest()
-    away = astray(last.assignment, last, wanted)
+    away = misplaced(last.assignment, last, wanted)
     message = f"{len(away)} executors ({some(away)}) are not assigned as asked after {patience:.0f} s"
     return Step(action="assign", subject="nimbus", done=False, message=message)

@@ -10,7 +10,7 @@ from headworks.errors import EngineError
 from headworks.model import Intake
 from headworks_storm.client.seat import SeatState
 from headworks_storm.nimbus.rounds import Rounds
-from headworks_storm.nimbus.seat_view import logical
+from headworks_storm.nimbus.seat_view import logical_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -142,7 +142,8 @@ class StormTarget:
             except EngineError as error:
                 notes.append(f"tasks of {each.name} stay in their seats: {error}")
         owners = {topology: each.owners for topology, each in found.items()}
-        return logical(snapshot, owners, {topology: each.working for topology, each in found.items()}), tuple(notes)
+        working = {topology: each.working for topology, each in found.items()}
+        return logical_snapshot(snapshot, owners, working), tuple(notes)
 
     def _state(self, topology: str, seating: Seating) -> SeatState:
         """Seats in which tasks live and how many work, by the model's names of components."""

@@ -34,7 +34,7 @@ CLOSED = Limits(restarts=False)
 
 
 @attrs.frozen(kw_only=True)
-class Fill:
+class FreeSlots:
     """Slots for executors without one.
 
     Attributes:
@@ -55,7 +55,7 @@ class Fill:
     held: str = ""
 
 
-def fill(
+def plan_free_slots(
     seen: Observation,
     scheduled: Iterable[Scheduled],
     schedule: Callable[[Request], Plan],
@@ -64,7 +64,7 @@ def fill(
     top_up: bool = False,
     resort: Cluster | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> Fill:
+) -> FreeSlots:
     """Plan slots for executors without one, around those that run.
 
     Workers that run stay as they are. A topology of which nothing runs gets slots for all its executors or none:
@@ -81,17 +81,17 @@ def fill(
         clock: Tells seconds.
     """
     if resort is None:
-        return _filled(seen, scheduled, schedule, seconds=seconds, top_up=top_up, clock=clock)
+        return _plan_once(seen, scheduled, schedule, seconds=seconds, top_up=top_up, clock=clock)
     end = clock() + seconds
-    first = _filled(seen, scheduled, schedule, seconds=PART * seconds, top_up=False, clock=clock)
+    first = _plan_once(seen, scheduled, schedule, seconds=PART * seconds, top_up=False, clock=clock)
     if first.held or not (first.lacking or first.left_out):
         return first
     seen = attrs.evolve(seen, cluster=resort, assignment=FrozenMap({**seen.assignment, **first.slots}))
-    second = _filled(seen, scheduled, schedule, seconds=end - clock(), top_up=top_up, clock=clock)
+    second = _plan_once(seen, scheduled, schedule, seconds=end - clock(), top_up=top_up, clock=clock)
     return first if second.held else attrs.evolve(second, slots=FrozenMap({**first.slots, **second.slots}))
 
 
-def _filled(
+def _plan_once(
     seen: Observation,
     scheduled: Iterable[Scheduled],
     schedule: Callable[[Request], Plan],
@@ -99,7 +99,7 @@ def _filled(
     seconds: float,
     top_up: bool,
     clock: Callable[[], float],
-) -> Fill:
+) -> FreeSlots:
     waiting = frozenset(task for each in scheduled for task in each.executors if task not in seen.assignment)
     new = {each.topology.id: each for each in scheduled if each.executors and waiting >= each.executors.keys()}
     part = PART if len({_topology(task) for task in waiting}) > 1 else 1.0
@@ -107,18 +107,18 @@ def _filled(
     search = _Search(planner, new, waiting)
     found = search.run()
     if found is None:
-        return Fill(request=planner.request, plan=planner.plan, held=planner.held)
+        return FreeSlots(request=planner.request, plan=planner.plan, held=planner.held)
     slots = {task: slot for task, slot in found.assignment.items() if task in waiting}
     slots = {task: slot for task, slot in slots.items() if _topology(task) not in search.out}
-    done = Fill(slots=FrozenMap(slots), request=planner.request, plan=found, left_out=FrozenMap(search.out))
+    done = FreeSlots(slots=FrozenMap(slots), request=planner.request, plan=found, left_out=FrozenMap(search.out))
     lacking = [task for task in waiting - slots.keys() if _topology(task) not in new]
     if top_up and lacking:
-        done = _topped_up(done, planner, waiting)
+        done = _top_up(done, planner, waiting)
     waits = {_topology(task) for task in waiting - done.slots.keys()} - done.left_out.keys()
     return attrs.evolve(done, lacking=FrozenMap({name: _why(done.plan, name) for name in sorted(waits)}))
 
 
-def _topped_up(done: Fill, planner: _Planner, waiting: frozenset[str]) -> Fill:
+def _top_up(done: FreeSlots, planner: _Planner, waiting: frozenset[str]) -> FreeSlots:
     """The rest goes into workers that run, with all that was placed before in its slot."""
     before = planner.seen.assignment
     plan = planner.ask(done.left_out.keys(), slots=done.slots, limits=Limits(max_moves=0))
@@ -205,15 +205,15 @@ class _Search:
         `out` has the topologies that are not started, with the reason: all that are placed in part when time is up.
         """
         plan, asked = self._planner.ask(()), 1
-        while plan is not None and (halves := self._halves(plan)):
-            name = self._least_fitting(plan, halves)
-            self.out[name] = self._said(plan, name)
+        while plan is not None and (partial := self._partly_placed(plan)):
+            name = self._least_fitting(plan, partial)
+            self.out[name] = self._reason(plan, name)
             if all(_topology(task) in self.out for task in self._waiting):
                 break
             another = self._again(self.out) if asked < PLANS else None
             asked += 1
             if another is None:
-                self.out.update({each: self._said(plan, each) for each in halves})
+                self.out.update({each: self._reason(plan, each) for each in partial})
                 return plan
             plan = another
         # what was left out first may have room now that something else is left out as well
@@ -221,7 +221,7 @@ class _Search:
             others = {each: why for each, why in self.out.items() if each != name}
             another = self._again(others) if asked < PLANS else None
             asked += 1
-            if another is not None and not self._halves(another) and self._whole(another, name):
+            if another is not None and not self._partly_placed(another) and self._whole(another, name):
                 plan, self.out = another, others
         return plan
 
@@ -236,7 +236,7 @@ class _Search:
             planner.request, planner.plan = request, plan
         return found
 
-    def _halves(self, plan: Plan) -> list[str]:
+    def _partly_placed(self, plan: Plan) -> list[str]:
         return [name for name in self._new if 0 < self._missing(plan, name) < len(self._new[name].executors)]
 
     def _whole(self, plan: Plan, name: str) -> bool:
@@ -253,7 +253,7 @@ class _Search:
 
         return min(names, key=rank)
 
-    def _said(self, plan: Plan, name: str) -> str:
+    def _reason(self, plan: Plan, name: str) -> str:
         missing, count = self._missing(plan, name), len(self._new[name].executors)
         return f"{missing} of {count} executors cannot be placed, and none is without them: {_why(plan, name)}"
 

@@ -18,8 +18,8 @@ import attrs
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Observation, Plan, Request, Slot
 from headworks_storm.nimbus.answer import Answer, Layout, layouts
-from headworks_storm.nimbus.free_slots import SHARE, Fill, fill
-from headworks_storm.nimbus.seat_slots import deal
+from headworks_storm.nimbus.free_slots import SHARE, FreeSlots, plan_free_slots
+from headworks_storm.nimbus.seat_slots import assign_seat_slots
 from headworks_storm.nimbus.snapshot import Scheduled, Snapshot, known_metrics, read_snapshot
 
 if TYPE_CHECKING:
@@ -109,24 +109,22 @@ def decide(
         The answer `hold` if the scheduler fails or holds its plan.
     """
     granted = grant(snapshot, wish)
-    dealt = deal(snapshot, granted)
-    if dealt.lacking and snapshot.resort:
-        dealt = deal(snapshot.opened(), granted)
-    granted |= dealt.slots
+    seats = assign_seat_slots(snapshot, granted)
+    if seats.lacking and snapshot.resort:
+        seats = assign_seat_slots(snapshot.opened(), granted)
+    granted |= seats.slots
     seated = {task for each in snapshot.scheduled if each.seating for task in each.unassigned}
     if all(task in granted or task in seated for task in snapshot.unassigned):
-        return RoundDecision(answer=_answer(snapshot, granted, Fill(lacking=dealt.lacking)))
+        return RoundDecision(answer=_answer(snapshot, granted, FreeSlots(lacking=seats.lacking)))
     seen = _without_waiting(snapshot, granted).observation()
     running = FrozenMap({**snapshot.assignment, **granted})
     seen = complete(attrs.evolve(seen, assignment=running, metrics=known_metrics(metrics, seen)))
     others = [each for each in snapshot.scheduled if not each.seating]
     resort = snapshot.opened().observation().cluster if snapshot.resort and snapshot.blacklisted else None
-    filled = fill(seen, others, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up, resort=resort)
-    filled = attrs.evolve(filled, lacking=FrozenMap({**filled.lacking, **dealt.lacking}))
-    answer = Answer(mode="hold", reason=filled.held) if filled.held else _answer(snapshot, granted, filled)
-    return RoundDecision(
-        answer=answer, request=filled.request, plan=filled.plan, notes=(*seen.notes, *_mistakes(snapshot))
-    )
+    free = plan_free_slots(seen, others, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up, resort=resort)
+    free = attrs.evolve(free, lacking=FrozenMap({**free.lacking, **seats.lacking}))
+    answer = Answer(mode="hold", reason=free.held) if free.held else _answer(snapshot, granted, free)
+    return RoundDecision(answer=answer, request=free.request, plan=free.plan, notes=(*seen.notes, *_unread(snapshot)))
 
 
 def _without_waiting(snapshot: Snapshot, granted: Mapping[str, Slot]) -> Snapshot:
@@ -136,29 +134,29 @@ def _without_waiting(snapshot: Snapshot, granted: Mapping[str, Slot]) -> Snapsho
     return attrs.evolve(snapshot, scheduled=kept)
 
 
-def _mistakes(snapshot: Snapshot) -> tuple[str, ...]:
+def _unread(snapshot: Snapshot) -> tuple[str, ...]:
     """A sentence for each topology that is to be placed and whose constraints are not all read."""
-    odd = (each for each in snapshot.scheduled if each.mistakes and each.unassigned)
-    return tuple(f"{each.name}: {each.mistakes}" for each in odd)
+    odd = (each for each in snapshot.scheduled if each.unread and each.unassigned)
+    return tuple(f"{each.name}: {each.unread}" for each in odd)
 
 
-def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], filled: Fill) -> Answer:
-    wanted = {**granted, **filled.slots}
+def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], free: FreeSlots) -> Answer:
+    wanted = {**granted, **free.slots}
     changed = layouts(snapshot, wanted)
     status = {name: _describe(layout) for name, layout in changed.items()}
     for each in snapshot.scheduled:
         name, count = each.topology.id, sum(task not in wanted for task in each.unassigned)
-        if name in filled.left_out:
-            status[name] = f"not started: {filled.left_out[name]}"
-        elif count and name in filled.lacking:
-            status[name] = f"{count} executors cannot be placed: {filled.lacking[name]}"
+        if name in free.left_out:
+            status[name] = f"not started: {free.left_out[name]}"
+        elif count and name in free.lacking:
+            status[name] = f"{count} executors cannot be placed: {free.lacking[name]}"
         if hosts := _blacklisted(snapshot, each, wanted):
             status[name] = f"{status[name]}; on Storm's blacklist, for there is no room elsewhere: {', '.join(hosts)}"
-        if name in filled.restarted:
-            workers = ", ".join(_address(snapshot, slot) for slot in filled.restarted[name])
+        if name in free.restarted:
+            workers = ", ".join(_address(snapshot, slot) for slot in free.restarted[name])
             status[name] = f"{status[name]}; to top up, restarts the worker on {workers}"
-        if each.mistakes and name in status:
-            status[name] = f"{status[name]}; {each.mistakes}"
+        if each.unread and name in status:
+            status[name] = f"{status[name]}; {each.unread}"
     return Answer(layouts=changed, status=FrozenMap(status))
 
 

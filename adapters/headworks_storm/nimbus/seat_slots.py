@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(kw_only=True)
-class Deal:
+class SeatSlots:
     """Slots for executors of topologies with seats.
 
     Attributes:
@@ -35,7 +35,7 @@ class Deal:
     lacking: FrozenMap[str, str] = FrozenMap()
 
 
-def deal(snapshot: Snapshot, granted: Mapping[str, Slot]) -> Deal:
+def assign_seat_slots(snapshot: Snapshot, granted: Mapping[str, Slot]) -> SeatSlots:
     """Give each worker of a topology with seats a slot in which nothing else runs; it begins whole or not at all.
 
     Args:
@@ -48,17 +48,17 @@ def deal(snapshot: Snapshot, granted: Mapping[str, Slot]) -> Deal:
     for each in sorted(snapshot.scheduled, key=lambda each: (each.topology.priority, each.topology.id)):
         if each.seating is None or not each.unassigned:
             continue
-        found = _dealt(each, _Room(snapshot, {**at, **slots}))
+        found = _slots_of(each, _Room(snapshot, {**at, **slots}))
         slots |= found
         missing = len(each.unassigned) - len(found)
         if missing:
             lacking[each.topology.id] = (
                 f"{missing} executors have no slot: a worker for each seat of a task needs a free one"
             )
-    return Deal(slots=FrozenMap(slots), lacking=FrozenMap(lacking))
+    return SeatSlots(slots=FrozenMap(slots), lacking=FrozenMap(lacking))
 
 
-def _dealt(scheduled: Scheduled, room: _Room) -> dict[str, Slot]:
+def _slots_of(scheduled: Scheduled, room: _Room) -> dict[str, Slot]:
     assert scheduled.seating is not None
     workers: dict[int, list[str]] = defaultdict(list)
     for task in scheduled.unassigned:

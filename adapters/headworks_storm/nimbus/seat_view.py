@@ -45,7 +45,7 @@ class SeatWish:
     before: Slot
 
 
-def logical(
+def logical_snapshot(
     snapshot: Snapshot, owners: Mapping[str, Owners], working: Mapping[str, Mapping[str, int]] = ALL_WORK
 ) -> Snapshot:
     """The round with the tasks of topologies with seats in place of their seats.

@@ -32,7 +32,7 @@ from headworks.model import (
 from headworks.model.rates import stream_rates
 from headworks.model.validate import MAX_AMOUNT
 from headworks_storm.nimbus.constraints.translate import constraints_of
-from headworks_storm.nimbus.constraints.unread import mistakes_of
+from headworks_storm.nimbus.constraints.unread import unread_constraints
 from headworks_storm.nimbus.names import renamed, shown
 from headworks_storm.nimbus.seating import STREAM, Seating, seating_of
 from headworks_storm.nimbus.timing import Timing
@@ -59,7 +59,7 @@ Executor = tuple[int, int]
 class Scheduled:
     """A topology of a round: its model, its executors by the model's task id, and where Nimbus says that they run.
 
-    `mistakes` says what of its constraints was left out, "" if nothing was. If tasks have seats (`seating`), each seat
+    `unread` says what of its constraints was left out, "" if nothing was. If tasks have seats (`seating`), each seat
     is an executor, and none may move: the worker that it leaves would restart, and the one that it joins. Where tasks
     are shown in place of seats, `idle` has the slots of those that do not work; all else is of those that do.
     """
@@ -68,7 +68,7 @@ class Scheduled:
     name: str
     executors: FrozenMap[str, Executor]
     assignment: FrozenMap[str, Slot]
-    mistakes: str = ""
+    unread: str = ""
     seating: Seating | None = None
     idle: FrozenMap[str, Slot] = FrozenMap()
 
@@ -227,7 +227,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         name=data["name"],
         executors=FrozenMap(dict(pairs)),
         assignment=FrozenMap(placed),
-        mistakes=mistakes_of(conf, names.keys()),
+        unread=unread_constraints(conf, names.keys()),
         seating=seating,
     )
 

@@ -21,7 +21,7 @@ from headworks.model import (
 )
 from headworks.testing.reference import broken_constraints
 from headworks_storm.nimbus.constraints.translate import constraints_of
-from headworks_storm.nimbus.constraints.unread import mistakes_of
+from headworks_storm.nimbus.constraints.unread import unread_constraints
 from patience import PATIENCE
 
 PAIRS = [["spout", "b0"], ["b2", "spout"], ["b1", "b2"], ["b1", "b0"], ["b1", "spout"]]
@@ -92,25 +92,25 @@ def test_a_mistake_is_left_out(value):
     ],
 )
 def test_what_is_left_out_is_said(conf, told):
-    assert mistakes_of({"topology.ras.constraints": conf}, PARTS) == f"left out of its constraints: {told}"
+    assert unread_constraints({"topology.ras.constraints": conf}, PARTS) == f"left out of its constraints: {told}"
 
 
 def test_spread_components_of_another_topology_are_said_and_the_rest_counts():
     conf = {"topology.spread.components": ["b0", "theirs"]}
     assert said(conf) == ["at most 1 of b0 a node"]
-    assert mistakes_of(conf, PARTS) == "left out of its constraints: theirs, no component of this topology"
-    assert mistakes_of({"topology.spread.components": "b0"}, PARTS).endswith("topology.spread.components = b0")
+    assert unread_constraints(conf, PARTS) == "left out of its constraints: theirs, no component of this topology"
+    assert unread_constraints({"topology.spread.components": "b0"}, PARTS).endswith("topology.spread.components = b0")
 
 
 def test_of_many_mistakes_the_first_are_said_and_the_others_counted():
-    told = mistakes_of({"topology.spread.components": ["x" * 50, "y", "z", "v", "w"]}, PARTS)
+    told = unread_constraints({"topology.spread.components": ["x" * 50, "y", "z", "v", "w"]}, PARTS)
     assert told.endswith("and 2 more")
     assert "x" * 40 + "..., no component" in told
 
 
 @pytest.mark.parametrize("conf", [{}, {"topology.ras.constraints": PAIRS, "topology.spread.components": ["b0"]}])
 def test_constraints_without_a_mistake_are_no_news(conf):
-    assert mistakes_of(conf, PARTS) == ""
+    assert unread_constraints(conf, PARTS) == ""
 
 
 def solver_case(bolts, limit):

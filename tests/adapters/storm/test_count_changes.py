@@ -19,7 +19,7 @@ from headworks_storm.client.seats import Seated, SeatLedger
 from headworks_storm.executor import execute, keeps, preflight, rollback
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.nimbus.seat_metrics import logical_metrics
-from headworks_storm.nimbus.seat_view import logical
+from headworks_storm.nimbus.seat_view import logical_snapshot
 from headworks_storm.nimbus.snapshot import known_metrics
 from headworks_storm.seat_counts import count_changes
 from headworks_storm.target import StormTarget
@@ -79,7 +79,7 @@ def messages(receipt):
 
 
 def test_schedulers_see_the_tasks_that_work_and_between_which_numbers_they_may_choose():
-    seen = logical(snapshot(seated(seats=ELASTIC)), OWNERS, {"wc": {"count": 2}})
+    seen = logical_snapshot(snapshot(seated(seats=ELASTIC)), OWNERS, {"wc": {"count": 2}})
     (scheduled,) = seen.scheduled
     parts = {each.id: each for each in scheduled.topology.components}
     assert parts["count"].parallelism == 2
@@ -87,13 +87,13 @@ def test_schedulers_see_the_tasks_that_work_and_between_which_numbers_they_may_c
     assert bounds == {"count": (1, 3), "lines": (1, 1)}
     assert {task: slot for task, slot in seen.assignment.items() if task in LIVE} == dict(list(LIVE.items())[:2])
     assert scheduled.idle == {"wc/count/2": A}
-    whole = logical(snapshot(seated()), OWNERS).scheduled[0].topology
+    whole = logical_snapshot(snapshot(seated()), OWNERS).scheduled[0].topology
     assert {(each.min_parallelism, each.max_parallelism) for each in whole.components if each.id == "count"} == {(3, 3)}
 
 
 def test_what_a_task_does_that_works_no_more_is_in_no_metrics():
     before = snapshot(seated(seats=ELASTIC))
-    after = logical(before, OWNERS, {"wc": {"count": 1}})
+    after = logical_snapshot(before, OWNERS, {"wc": {"count": 1}})
     rows = tuple(TaskSample(task=f"wc/count/{index}", received=1.0 + index) for index in range(6))
     found = known_metrics(logical_metrics(Metrics(tasks=rows), before, after), after.observation())
     assert [(each.task, each.received) for each in found.tasks] == [("wc/count/0", 3.0)]
@@ -112,7 +112,7 @@ def test_what_a_task_does_that_works_no_more_is_in_no_metrics():
 )
 def test_a_number_is_carried_out_within_its_bounds_and_what_is_left_of_it_is_said(wanted, working, seats, after, why):
     before = snapshot(seated(seats=seats))
-    (found,) = count_changes(before, logical(before, OWNERS, {"wc": {"count": working}}), wanted)
+    (found,) = count_changes(before, logical_snapshot(before, OWNERS, {"wc": {"count": working}}), wanted)
     assert (found.after, found.topology) == (after, "wc")
     assert found.why.startswith(why)
     assert bool(found.why) == bool(why)
@@ -120,7 +120,7 @@ def test_a_number_is_carried_out_within_its_bounds_and_what_is_left_of_it_is_sai
 
 def test_numbers_that_stay_and_those_of_others_are_no_change_and_unknown_ones_stay():
     before = snapshot(seated(seats=ELASTIC), word_count("other"))
-    placed = logical(before, OWNERS, {"wc": {"count": 2}})
+    placed = logical_snapshot(before, OWNERS, {"wc": {"count": 2}})
     assert count_changes(before, placed, {NUMBER: 2, "other/count": 9, "gone/x": 1}) == ()
     (unknown,) = count_changes(before, before, {NUMBER: 2})
     assert (unknown.before, unknown.after, unknown.why) == (6, 6, "it is not known how many tasks of count work")

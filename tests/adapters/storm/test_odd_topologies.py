@@ -11,7 +11,7 @@ import pytest
 from headworks import PluginHost
 from headworks.model import ConstraintKind
 from headworks_storm.nimbus.constraints.translate import constraints_of
-from headworks_storm.nimbus.constraints.worker_groups import MOST, groups
+from headworks_storm.nimbus.constraints.worker_groups import MOST, exclusive_groups
 from headworks_storm.nimbus.names import shown
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.nimbus.snapshot import read_snapshot
@@ -98,7 +98,7 @@ def pairs_of(found):
 
 def test_few_pairs_stay_pairs():
     pairs = [("b", "a"), ("b", "c"), ("a", "c"), ("a", "b")]
-    assert groups(pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert exclusive_groups(pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
 
 
 def test_groups_hold_every_pair_and_no_other_as_long_as_they_are_few():
@@ -107,7 +107,7 @@ def test_groups_hold_every_pair_and_no_other_as_long_as_they_are_few():
         names = [f"c{number}" for number in range(dice.randint(2, 30))]
         pairs = [dice.sample(names, 2) for _ in range(dice.randint(0, 400))]
         asked = {(min(pair), max(pair)) for pair in pairs}
-        found = groups(pairs)
+        found = exclusive_groups(pairs)
         assert asked <= pairs_of(found)
         assert len(found) <= MOST
         exact += asked == pairs_of(found) and len(asked) > MOST
@@ -116,4 +116,4 @@ def test_groups_hold_every_pair_and_no_other_as_long_as_they_are_few():
 
 def test_pairs_that_hang_together_in_too_many_ways_are_kept_apart_all_of_them():
     ones, others = [f"a{number}" for number in range(20)], [f"b{number}" for number in range(20)]
-    assert groups([*product(ones, others), ("x", "y")]) == [tuple(sorted(ones + others)), ("x", "y")]
+    assert exclusive_groups([*product(ones, others), ("x", "y")]) == [tuple(sorted(ones + others)), ("x", "y")]

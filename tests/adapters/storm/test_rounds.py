@@ -17,7 +17,7 @@ from headworks.model.rates import stream_rates
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import Profiled
-from headworks_storm.nimbus.free_slots import fill
+from headworks_storm.nimbus.free_slots import plan_free_slots
 from headworks_storm.nimbus.rounds import Rounds, decide, grant
 from headworks_storm.nimbus.snapshot import read_snapshot
 from storm_rounds import component, round_text, supervisor, topology, word_count
@@ -288,7 +288,7 @@ def test_a_slow_scheduler_has_time_left_for_what_fits():
         round_text([supervisor("n", cpu=60.0)], [topology("a", component("x", many)), word_count()])
     )
     seen = snapshot.observation()
-    done = fill(seen, snapshot.scheduled, slow, seconds=3.5, clock=lambda: now[0])
+    done = plan_free_slots(seen, snapshot.scheduled, slow, seconds=3.5, clock=lambda: now[0])
     assert sorted(done.slots) == sorted(TASKS)
     assert done.left_out.keys() == {"a"}
     assert now[0] <= 3.5

@@ -11,8 +11,8 @@ from headworks.problem import Problem
 from headworks_storm.client.seat import SeatState
 from headworks_storm.nimbus.rounds import Rounds, decide
 from headworks_storm.nimbus.seat_metrics import logical_metrics
-from headworks_storm.nimbus.seat_slots import deal
-from headworks_storm.nimbus.seat_view import logical
+from headworks_storm.nimbus.seat_slots import assign_seat_slots
+from headworks_storm.nimbus.seat_view import logical_snapshot
 from headworks_storm.nimbus.snapshot import known_metrics
 from headworks_storm.seat_plan import carry_out
 from headworks_storm.target import StormTarget
@@ -26,7 +26,7 @@ HOST = PluginHost.load()
 
 
 def test_schedulers_see_a_task_where_it_lives_and_not_its_seats():
-    seen = logical(snapshot(seated()), OWNERS).observation()
+    seen = logical_snapshot(snapshot(seated()), OWNERS).observation()
     (wc,) = seen.topologies
     parts = {each.id: each for each in wc.components}
     assert {name: (part.parallelism, part.movable) for name, part in parts.items()} == {
@@ -47,7 +47,7 @@ def test_schedulers_see_a_task_where_it_lives_and_not_its_seats():
 
 def test_cpu_goes_with_a_task_and_memory_stays_with_the_worker():
     before = snapshot(seated())
-    (physical,), (wc,) = before.observation().topologies, logical(before, OWNERS).observation().topologies
+    (physical,), (wc,) = before.observation().topologies, logical_snapshot(before, OWNERS).observation().topologies
     seat, task, worker = (
         {each.id: each for each in one.components}[name]
         for one, name in ((physical, "count"), (wc, "count"), (wc, "__seats"))
@@ -60,7 +60,7 @@ def test_cpu_goes_with_a_task_and_memory_stays_with_the_worker():
 
 def test_without_knowing_where_tasks_live_seats_are_shown_and_none_may_move():
     before = snapshot(seated())
-    assert logical(before, {}) == before
+    assert logical_snapshot(before, {}) == before
     (wc,) = before.observation().topologies
     assert not any(each.movable for each in wc.components)
     placed, (note,) = StormTarget(rounds=Rounds(lambda request: Plan())).seated(before)
@@ -113,26 +113,26 @@ def plan_of(seen, moves, **limits):
 
 def test_tasks_go_where_their_topology_has_a_worker_and_no_more_than_have_heap_there():
     before = snapshot(seated(), supervisors=("s1", "s2", "s3"))
-    (wc,) = logical(before, OWNERS).observation().topologies
+    (wc,) = logical_snapshot(before, OWNERS).observation().topologies
     rules = {each.kind: each for each in wc.constraints}
     assert rules[ConstraintKind.ONLY_ON].labels == {"node": ("s1", "s2")}
     assert ConstraintKind.AT_MOST not in rules  # of two workers each has heap for twice its even share: for all
     third = snapshot(seated(**{"headworks.seats.fit": 1.0}))
-    (wc,) = logical(third, {"wc": {"count": [3, 6, 8]}}).observation().topologies
+    (wc,) = logical_snapshot(third, {"wc": {"count": [3, 6, 8]}}).observation().topologies
     rules = {each.kind: each for each in wc.constraints}
     assert rules[ConstraintKind.AT_MOST].limit == 2  # an even share is one and a half, and two are there already
 
 
 def test_no_scheduler_puts_a_task_on_a_node_without_a_seat_of_it():
     before = snapshot(seated(assignment=(0,) * 8), supervisors=("s1", "s2"))
-    seen = logical(before, {"wc": {"count": [3, 5, 7]}}).observation()
+    seen = logical_snapshot(before, {"wc": {"count": [3, 5, 7]}}).observation()
     for name in ("even", "resource-aware", "dstorm", "otd"):
         plan = HOST.schedule(name, Request.of(seen), {"rebalance": True} if name == "resource-aware" else {})
         assert {plan.assignment[task].node for task in LIVE} == {"s1"}, name
 
 
 def test_a_move_to_another_seat_restarts_nothing_and_is_allowed_where_nothing_may_restart():
-    seen = logical(snapshot(seated()), OWNERS).observation()
+    seen = logical_snapshot(snapshot(seated()), OWNERS).observation()
     plan = plan_of(seen, {"wc/count/0": "s2"}, restarts=False)
     assert [(move.task, move.target) for move in plan.moves] == [("wc/count/0", B)]
     seen = snapshot(word_count(slots=[("s1", 6700), ("s2", 6700)], assignment=[0, 0, 1, 1])).observation()
@@ -155,7 +155,7 @@ def test_what_is_measured_of_seats_is_that_of_their_task():
             Flow(source="wc/lines/0", target="wc/count/1", tuples=2.0, bytes=None),
         ),
     )
-    after = logical(before, OWNERS)
+    after = logical_snapshot(before, OWNERS)
     found = logical_metrics(metrics, before, after)
     assert known_metrics(found, after.observation()) == found
     count, lines = found.tasks
@@ -181,7 +181,7 @@ def test_nothing_moves_if_one_task_has_no_seat_where_it_is_asked():
     before = snapshot(seated(), supervisors=("s1", "s2", "s3"))
     target = StormTarget(rounds=Rounds(lambda request: Plan()), seats=Seats())
     placed, notes = target.seated(before)
-    assert (placed, notes) == (logical(before, OWNERS), ())
+    assert (placed, notes) == (logical_snapshot(before, OWNERS), ())
     asked = {**LIVE, "wc/count/0": B, "wc/count/1": Slot("s3", 6700)}
     receipt = carry_out(target, before, placed, asked)
     assert not receipt.done
@@ -219,8 +219,8 @@ def test_beside_seats_that_begin_the_scheduler_places_the_others():
 
 def test_fewer_slots_than_workers_are_shared_and_none_is_no_start():
     one = snapshot(seated(assignment=()), supervisors=("s1",), ports=(6700,))
-    assert set(deal(one, {}).slots.values()) == {A}
-    assert len(deal(one, {}).slots) == 8
+    assert set(assign_seat_slots(one, {}).slots.values()) == {A}
+    assert len(assign_seat_slots(one, {}).slots) == 8
     none = snapshot(seated(assignment=()), supervisors=("s1",), ports=())
     decision = decide(none, {}, Metrics(), lambda request: pytest.fail("asked"))
     assert not decision.answer.layouts
@@ -229,12 +229,12 @@ def test_fewer_slots_than_workers_are_shared_and_none_is_no_start():
 
 def test_seats_of_a_worker_that_is_gone_get_a_slot_of_their_own_and_the_others_stay():
     lost = snapshot(seated(slots=(A,), assignment=(0, *[0, -1] * 3, -1)), supervisors=("s1", "s3"))
-    found = deal(lost, {}).slots
+    found = assign_seat_slots(lost, {}).slots
     assert {slot.node for slot in found.values()} == {"s3"}
     assert set(found) == {"wc/count/1", "wc/count/3", "wc/count/5", "wc/lines/0"}
     taken = snapshot(seated(slots=(A,), assignment=(0, *[0, -1] * 3, -1)), supervisors=("s1",), ports=(6700,))
-    assert deal(taken, {}).slots == {}
-    assert set(deal(taken, {}).lacking) == {"wc"}
+    assert assign_seat_slots(taken, {}).slots == {}
+    assert set(assign_seat_slots(taken, {}).lacking) == {"wc"}
 
 
 def said(node, busy, number=1, received=1000.0):
@@ -248,7 +248,7 @@ def sampled(reports, before=()):
     """Rows of tasks by name, node and rate, and where the tasks live."""
     seen = snapshot(seated())
     home = homes(reports, seen, dict(before))
-    placed = logical(seen, owners(seen, home))
+    placed = logical_snapshot(seen, owners(seen, home))
     rows = [row for each in lived_in(reports, seen, home) for row in sample_rows(each, seen, placed)]
     tasks = sorted((row["task"], row["node"], row["received"]) for row in rows if row["kind"] == "task")
     return tasks, home, placed.assignment

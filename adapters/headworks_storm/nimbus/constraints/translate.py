@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headworks.model import Constraint, ConstraintKind, FrozenMap, Scope
-from headworks_storm.nimbus.constraints.worker_groups import groups
+from headworks_storm.nimbus.constraints.worker_groups import exclusive_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,14 +30,14 @@ def constraints_of(conf: Mapping[str, Any], components: AbstractSet[str]) -> tup
         components: Ids of its components that have executors.
     """
     return (
-        *_apart(conf.get(RAS), components),
+        *_separated(conf.get(RAS), components),
         *_limits(conf, components),
         *_in_workers(conf),
         *_nodes(conf),
     )
 
 
-def _apart(said: Any, components: AbstractSet[str]) -> Iterator[Constraint]:
+def _separated(said: Any, components: AbstractSet[str]) -> Iterator[Constraint]:
     """Components that share no worker: a map by component, or the list of pairs of before.
 
     A component that is incompatible with itself has one executor a worker.
@@ -50,7 +50,7 @@ def _apart(said: Any, components: AbstractSet[str]) -> Iterator[Constraint]:
     known = {pair for pair in pairs if set(pair) <= components}
     for name in sorted({one for one, other in known if one == other}):
         yield Constraint(kind=ConstraintKind.AT_MOST, components=(name,), scope=Scope.WORKER, limit=1)
-    for names in groups(pair for pair in known if pair[0] != pair[1]):
+    for names in exclusive_groups(pair for pair in known if pair[0] != pair[1]):
         yield Constraint(kind=ConstraintKind.APART, components=names, scope=Scope.WORKER)
 
 

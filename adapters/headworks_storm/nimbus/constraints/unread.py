@@ -16,7 +16,7 @@ LENGTH = 40
 """Characters that are shown of a value."""
 
 
-def mistakes_of(conf: Mapping[str, Any], components: AbstractSet[str]) -> str:
+def unread_constraints(conf: Mapping[str, Any], components: AbstractSet[str]) -> str:
     """Sentence on all that is left out of a topology's constraints, "" if nothing is.
 
     A component of another topology is such a mistake: Storm's constraints, and those of the model, bind the components

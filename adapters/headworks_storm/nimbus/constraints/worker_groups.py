@@ -19,7 +19,7 @@ MOST = 100
 """Groups of a topology."""
 
 
-def groups(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
+def exclusive_groups(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
     """Groups that hold all pairs: each pair alone where there are few, else those that hang together completely.
 
     Where even these are too many, components that hang together at all are one group. That keeps more of them apart

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from headworks.samples.store import Keeper, arrow_schema
-from headworks_storm.nimbus.seat_view import logical
+from headworks_storm.nimbus.seat_view import logical_snapshot
 from headworks_storm.workers.reports import steady
 from headworks_storm.workers.samples.rows import ENGINE, write_samples
 from headworks_storm.workers.samples.seat_samples import homes, lived_in, owners
@@ -80,7 +80,7 @@ class SampleWriter:
         reports = [each for each in self._collector.recent(self._since - since) if each.received <= self._since]
         try:
             self._homes = homes(reports, snapshot, self._homes)
-            placed = logical(snapshot, owners(snapshot, self._homes))
+            placed = logical_snapshot(snapshot, owners(snapshot, self._homes))
             self._states.keep_state(placed.observation(), time.time())
             write_samples(self._folder, lived_in(reports, snapshot, self._homes), snapshot, placed)
         except Exception as error:  # noqa: BLE001 - whatever a minute's reports do, those of the next are written
