@@ -111,7 +111,6 @@ def stateful_part(found: Discovered, stateful: Sequence[bool]) -> Discovered:
     """The stages of a topology that keep state: those that level soft can place.
 
     Args:
-        found: A topology.
         stateful: True for each stage that keeps state, by ordinal.
 
     Raises:

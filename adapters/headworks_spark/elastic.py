@@ -38,9 +38,7 @@ def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float
     where a new executor starts, and a drained Worker stays, empty, for other applications.
 
     Args:
-        target: The application.
         add: Number of executors to add.
-        drain: Hosts to empty.
         timeout: Seconds for each of these steps.
 
     Returns:
@@ -58,7 +56,6 @@ def drain_node(target: SparkTarget, host: str, *, timeout: float = TIMEOUT) -> S
     """Decommission the executors of a host: they end their tasks and go.
 
     Args:
-        target: The application.
         host: Host of the executors.
         timeout: Seconds after which those that are left are killed.
 
@@ -92,7 +89,6 @@ def add_node(target: SparkTarget, *, timeout: float = TIMEOUT) -> Step:
     """Ask for one more executor, and see it alive.
 
     Args:
-        target: The application.
         timeout: Seconds that it may take.
 
     Returns:
@@ -121,7 +117,6 @@ def request_total(spark: Any, number: int) -> None:
     """Set the number of executors that the application may have; ends none.
 
     Args:
-        spark: A classic session.
         number: Executors in all.
 
     Raises:

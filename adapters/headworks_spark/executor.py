@@ -21,7 +21,6 @@ def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
     """Parts of a plan that the session cannot enforce, one sentence each.
 
     Args:
-        target: The application.
         plan: The plan that is to be carried out.
     """
     if target.placement is None:
@@ -37,7 +36,6 @@ def keeps(target: SparkTarget, plan: Plan) -> bool:
     """True if all that a plan wants of this topology is asked for already: Spark deals tasks out anew in each stage.
 
     Args:
-        target: The application.
         plan: A plan, of which tasks of other topologies are passed over.
     """
     if target.placement is None:
@@ -58,7 +56,6 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
     refused: Spark's are its partitions.
 
     Args:
-        target: The application.
         plan: A plan, of which tasks of other topologies are passed over.
 
     Returns:
@@ -93,7 +90,6 @@ def rollback(target: SparkTarget, receipt: Receipt) -> Receipt:
     """Ask for what was asked before the receipt's plan. Without effect if that plan was not carried out.
 
     Args:
-        target: The application.
         receipt: What `execute` returned.
     """
     level = level_of(target.spark)
@@ -109,7 +105,6 @@ def starves(target: SparkTarget, plan: Plan) -> bool:
     """True if a plan leaves this topology without a node on purpose.
 
     Args:
-        target: The application.
         plan: A plan of any topologies.
     """
     return any(each.code == STARVED and each.subject == target.topology.id for each in plan.reasons)

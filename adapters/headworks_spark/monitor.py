@@ -52,7 +52,6 @@ def observe(target: SparkTarget, window: float) -> Observation:
     measured if that is where they are asked to run. The cluster is there in any case.
 
     Args:
-        target: The application.
         window: Seconds.
 
     Raises:
@@ -80,7 +79,6 @@ def watched(target: SparkTarget, opened: float, *, patience: float | None = None
     """Tell what a window shows, at its end, as `observe` does; no batch is waited for of what waits by a plan.
 
     Args:
-        target: The application.
         opened: Time at which the window began.
         patience: Seconds to wait for a batch where none ended; by default two triggers, or the query's own batches.
 
@@ -155,9 +153,6 @@ def _latest(target: SparkTarget) -> tuple[tuple[Job, ...], Observation]:
 def refuse_ended(target: SparkTarget) -> None:
     """Say so when there is nothing left to watch, or nobody who may place it.
 
-    Args:
-        target: The application.
-
     Raises:
         EngineEndedError: The query has ended, or its places were given back.
         EngineError: Nothing listens to the session.
@@ -176,7 +171,6 @@ def batch_notes(target: SparkTarget, jobs: Sequence[Job]) -> Iterator[str]:
     """Hits and misses of each batch against what is asked now, one sentence a batch; before them, why tasks missed.
 
     Args:
-        target: The application.
         jobs: Its batches; none of them makes a sentence while nothing is asked.
     """
     asked = target.asked()
@@ -199,7 +193,6 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
     """Observation from some finished jobs of a target, with the nodes that are alive now.
 
     Args:
-        target: The application.
         jobs: Consecutive jobs, oldest first.
         begin: Begin of the time that they stand for (seconds since the epoch), the end of the job before; by default
             the first one's start. Rates are averages from then to the end of the last.
@@ -253,8 +246,6 @@ def totals(target: SparkTarget, jobs: Sequence[Job], wanted: Mapping[str, Slot] 
     """Totals of some jobs.
 
     Args:
-        target: The application.
-        jobs: Jobs of its scope.
         wanted: Assignment by task id, against which hits are counted; None counts none.
     """
     ends = [end for job in jobs for end in job.tasks]
@@ -279,7 +270,6 @@ def next_batches(target: SparkTarget, count: int, *, timeout: float = 600.0) -> 
     """The next batches that begin from now on, when they are done.
 
     Args:
-        target: The application.
         count: Number of batches.
         timeout: Seconds to wait for all of them.
 

@@ -42,7 +42,6 @@ class SparkQueries:
         """Take the session; nothing is looked at yet.
 
         Args:
-            spark: A classic session.
             lease: Makes the right to place a query.
             join: Makes the handle of a query, given the id of its topology and that right; raises `NoBatchError` while
                 no batch of it with data has ended.

@@ -56,12 +56,7 @@ class ExecutorTotal:
 
 
 def with_measured(topology: Topology, metrics: Metrics) -> Topology:
-    """The topology with the measured demand in place of one that nobody declared.
-
-    Args:
-        topology: A topology.
-        metrics: Measurements of its tasks.
-    """
+    """The topology with the measured demand in place of one that nobody declared."""
     (measured,) = declared_from_measured(Request(topologies=(topology,), metrics=metrics)).topologies
     pairs = zip(topology.components, measured.components, strict=True)
     return attrs.evolve(topology, components=tuple(new if old.demand == UNMEASURED else old for old, new in pairs))

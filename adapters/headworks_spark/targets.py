@@ -74,11 +74,7 @@ def _watched(members: Sequence[SparkTarget], opened: float) -> Iterator[Observat
 
 
 def merged(seen: Sequence[Observation]) -> Observation:
-    """One observation of several queries on the same nodes; what nodes were seen to do for each is added up.
-
-    Args:
-        seen: An observation of each.
-    """
+    """One observation of several queries on the same nodes; what nodes were seen to do for each is added up."""
     used: dict[str, float] = defaultdict(float)
     for sample in chain.from_iterable(each.metrics.nodes for each in seen):
         used[sample.node] += sample.cpu or 0.0
@@ -115,7 +111,6 @@ def keeps(target: Target, plan: Plan) -> bool:
 
     Args:
         target: A query, or all of a session.
-        plan: A plan.
     """
     return all(executor.keeps(each, plan) for each in _alive(target))
 
@@ -125,7 +120,6 @@ def execute(target: Target, plan: Plan) -> Receipt:
 
     Args:
         target: A query, or all of a session.
-        plan: A plan.
     """
     done: list[tuple[SparkTarget, Receipt]] = []
     for each in _alive(target):
@@ -154,7 +148,6 @@ def scale(target: Target, add: int, drain: Sequence[str]) -> Receipt:
     Args:
         target: A query, or all of a session.
         add: Number of executors to add.
-        drain: Hosts to empty.
     """
     alive = _alive(target)
     if not alive:

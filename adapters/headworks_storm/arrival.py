@@ -41,8 +41,6 @@ def wait_until_alive(target: StormTarget, watch: Watch, asked: Mapping[str, Slot
     """Wait until executors are reported in their slots, as long as workers may take to start.
 
     Args:
-        target: The cluster.
-        watch: Its monitor of workers.
         asked: Slot by task id.
         past: Processes that were to end, whose reports prove nothing.
     """
@@ -67,8 +65,6 @@ def wait_until_routed(target: StormTarget, watch: Watch, staying: Mapping[Life, 
     """Wait until workers send to the places that Nimbus assigns now; a step where some never do.
 
     Args:
-        target: The cluster.
-        watch: Its monitor of workers.
         staying: The workers, each with its slot; one that is seen no more is not waited for.
     """
     began = time.monotonic()

@@ -34,7 +34,6 @@ def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
     """Warn of what a plan costs, and of what is not carried out: Storm moves executors by restarting whole workers.
 
     Args:
-        target: The cluster.
         plan: The plan that may follow.
 
     Returns:
@@ -49,12 +48,7 @@ def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
 
 
 def keeps(target: StormTarget, plan: Plan) -> bool:
-    """False if a plan changes how many tasks work: those that do no more make no move.
-
-    Args:
-        target: The cluster.
-        plan: A plan without moves.
-    """
+    """False if a plan changes how many tasks work: those that do no more make no move."""
     if not plan.parallelism:
         return True
     snapshot = target.latest()
@@ -95,7 +89,6 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
 
     Args:
         target: The cluster; waited for as long as its Nimbus gives it, for the assignment and again for workers.
-        plan: The plan.
 
     Returns:
         A receipt whose steps are: each move to another seat and each number of working tasks, with its milliseconds;
@@ -156,7 +149,6 @@ def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
     """Carry out the assignment and the numbers of working tasks from before a plan; without effect where none changed.
 
     Args:
-        target: The cluster.
         receipt: Of the plan; its `undo` is that assignment, its `undo_parallelism` those numbers.
     """
     if not receipt.undo and not receipt.undo_parallelism:

@@ -23,7 +23,6 @@ def observe(target: StormTarget, window: float) -> Observation:
     topology says. Takes the window, and waits for the first round.
 
     Args:
-        target: The cluster.
         window: Seconds to measure.
 
     Returns:

@@ -83,12 +83,7 @@ def _change(scheduled: Scheduled, part: Component, wanted: int, *, known: bool) 
 
 
 def scale_steps(scale: Scale, changes: Iterable[CountChange]) -> Iterator[Step]:
-    """Make changes one by one, a step each; after one that fails no other is begun.
-
-    Args:
-        scale: Carries one out.
-        changes: Those that change something.
-    """
+    """Make changes one by one, a step each; after one that fails no other is begun."""
     for each in changes:
         step = _scaled(scale, each)
         yield step

@@ -28,7 +28,6 @@ def seat_tasks(snapshot: Snapshot, tasks: Iterable[str]) -> frozenset[str]:
     """Those of some tasks that are of topologies with seats.
 
     Args:
-        snapshot: A round of Nimbus.
         tasks: Task ids.
     """
     seated = {each.topology.id for each in snapshot.scheduled if each.seating}
@@ -49,7 +48,6 @@ def carry_out(
     is asked. Tasks first work no more, then move, and then others begin to work, where they are to.
 
     Args:
-        target: The cluster.
         snapshot: The round of Nimbus, with seats.
         placed: The same round with tasks in place of their seats (`StormTarget.seated`).
         asked: Slot by task id, of any topologies.

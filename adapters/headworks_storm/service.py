@@ -133,10 +133,8 @@ def serve(
     """Answer Nimbus with a scheduler, and take the reports of workers.
 
     Args:
-        host: The plugins.
         scheduler: Name of the one that places executors without a slot.
         options: Its options by name.
-        settings: Addresses and files.
         shadow: Plan, but let Storm's own scheduler act.
         on_decision: Hears of every round in which something was planned.
 

@@ -127,11 +127,7 @@ class StormTarget:
         return self.rounds.latest(FIRST if self.patience is None else self.patience)
 
     def seated(self, snapshot: Snapshot) -> tuple[Snapshot, tuple[str, ...]]:
-        """A round with tasks in place of their seats where it is known in which they live; a sentence where it is not.
-
-        Args:
-            snapshot: The round.
-        """
+        """A round with tasks in place of their seats where it is known in which they live; else a sentence."""
         found: dict[str, SeatState] = {}
         notes = []
         for each in snapshot.scheduled:

@@ -40,9 +40,6 @@ def flights() -> pa.Table:
 def feeds_by_carrier(rows: dict[str, int]) -> dict[str, int]:
     """Give every carrier a feed: the largest first, each to the feed with the fewest rows so far.
 
-    Args:
-        rows: Rows of each carrier.
-
     Returns:
         Feed of each carrier, 0 to 11.
     """

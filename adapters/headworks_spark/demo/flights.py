@@ -161,7 +161,6 @@ class FlightsQuery:
 
         Args:
             query: The query, which may be running.
-            spark: Its session.
         """
         done = _days_done(query)  # first: the query may end a batch meanwhile
         days, found = self.streamed(spark)
@@ -216,7 +215,6 @@ def ticks(spark: SparkSession, tasks: int, each: int = 1) -> DataFrame:
     """A streaming DataFrame with a column `value`, int64: v is of task v % tasks, and each has its own in order.
 
     Args:
-        spark: The session.
         tasks: Number of partitions.
         each: Ticks of a task in a micro-batch.
     """

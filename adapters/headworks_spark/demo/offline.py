@@ -47,7 +47,6 @@ def offline_request(query: FlightsQuery, workers: Sequence[WorkerSpec], load: fl
 
     Args:
         query: The query, of which only the topology counts.
-        workers: The nodes.
         load: Share of all CPU that the tasks need together, 0 to 1.
     """
     topology = query.topology()

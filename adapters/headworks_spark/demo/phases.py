@@ -87,7 +87,6 @@ def alone(target: SparkTarget, load: float) -> tuple[MeasuredPlacement, Observat
     """Measure a year placed by Spark itself, before anything is asked.
 
     Args:
-        target: The running query.
         load: Share of all CPU at which its batch is told.
 
     Returns:
@@ -117,7 +116,6 @@ def question(target: SparkTarget, pilot: Observation, running: FrozenMap[str, Sl
     """Request for a scheduler: the pilot run's costs and traffic at a load, and the assignment that runs.
 
     Args:
-        target: The running query.
         pilot: Observation while Spark placed alone.
         running: Assignment by task id.
         load: Share of all CPU that the tasks need together, 0 to 1.
@@ -134,10 +132,6 @@ def carry_out(
     """Plan, show the plan, re-place the running query, and measure a year under the new placement.
 
     Args:
-        host: The plugins.
-        target: The running query.
-        candidate: The scheduler.
-        request: Its request.
         show: Called with the plan before it is carried out.
 
     Raises:

@@ -83,10 +83,7 @@ def run(
     """Run the demo on a cluster of its own; every process that it starts ends with it.
 
     Args:
-        host: The plugins.
-        workers: The nodes.
         load: Share of all CPU to plan for.
-        folder: Scratch space.
         say: Takes progress messages.
         show: Takes tables for a person.
         apart: Bounds of the node of each Worker, None if nodes are not apart.

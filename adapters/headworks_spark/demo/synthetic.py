@@ -55,7 +55,6 @@ def words(count: int, seed: int, mapper: int) -> Iterator[tuple[int, str]]:
 
     Args:
         count: Number of words.
-        seed: Seed of the run.
         mapper: Index of the mapper, 0 to 5.
     """
     rng = random.Random(f"{seed}/{mapper}")

@@ -29,7 +29,6 @@ def warnings(spark: SparkSession, level: str) -> tuple[str, ...]:
     """Settings of a session that weaken a level, one sentence each.
 
     Args:
-        spark: A classic session.
         level: `hard` or `soft`.
     """
     settings = dict(spark.sparkContext.getConf().getAll())

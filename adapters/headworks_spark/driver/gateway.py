@@ -99,11 +99,7 @@ def _end_jvm(gateway: Any) -> None:
 
 
 def stop_if_alive(stop: Callable[[], object]) -> None:
-    """Call what stops a part of a session; where the driver's JVM has died, it is stopped.
-
-    Args:
-        stop: The call.
-    """
+    """Call what stops a part of a session; where the driver's JVM has died, it is stopped."""
     # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
     from py4j.protocol import Py4JNetworkError
 
@@ -123,9 +119,6 @@ def ignore_end_of_jvm(context: Any) -> None:
     """Keep PySpark's server of accumulators quiet about a driver JVM that ends before this process does.
 
     A signal to a group of processes reaches both, and the server prints a traceback for each connection that ends.
-
-    Args:
-        context: The Python SparkContext.
     """
     server = context._accumulatorServer  # noqa: SLF001 - PySpark offers no other way
     tell = server.handle_error
@@ -146,7 +139,6 @@ def to_rdd(spark: Any, scala_rdd: Any, like: Any) -> Any:
     """A Python RDD over a Scala one.
 
     Args:
-        spark: The session of both.
         scala_rdd: RDD of pickled elements.
         like: Serializer of the elements, or a Python RDD whose serializer is taken.
     """

@@ -50,7 +50,6 @@ def listen(context: Any, capacity: int) -> EventQueue:
     """Subscribe to the events of a session from now on: in the JVM where the adapter's jar is, else in Python.
 
     Args:
-        context: The Python SparkContext.
         capacity: Events that may wait; further ones are dropped and counted.
     """
     # py4j is optional: a list of plugins imports this module without it.
@@ -70,7 +69,6 @@ class DriverEventQueue:
         """Subscribe.
 
         Args:
-            context: The Python SparkContext.
             java: A `headworks.spark.EventQueue` of its JVM.
         """
         self._scala = scala_context(context)
@@ -100,7 +98,6 @@ class PythonEventQueue:
         """Subscribe.
 
         Args:
-            context: The Python SparkContext.
             capacity: Events that may wait; further ones are dropped and counted.
         """
         # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.

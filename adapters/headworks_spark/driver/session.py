@@ -140,12 +140,7 @@ def executors(spark: SparkSession) -> dict[str, str]:
 
 
 def located(spark: SparkSession, *, alive: bool = True) -> dict[str, tuple[str, str]]:
-    """Node and host of each executor, by executor id.
-
-    Args:
-        spark: A classic session.
-        alive: Only those that live.
-    """
+    """Node and host of each executor, by executor id."""
     return {each.id(): (node_of(each), host_of(each.hostPort())) for each in summaries(spark, alive=alive)}
 
 
@@ -155,10 +150,6 @@ def summaries(spark: SparkSession, *, alive: bool = True) -> Iterator[Any]:
     It knows an executor as soon as that registers, which is up to seconds before the executor takes tasks and the task
     scheduler hears of it. Tasks that are placed there meanwhile would be left to Spark: at level hard such an executor
     does not live yet. One that is being decommissioned lives until it is gone.
-
-    Args:
-        spark: A classic session.
-        alive: Only those that live.
     """
     scala = scala_context(spark.sparkContext)
     found, scheduler = scala.statusStore().executorList(alive), scala.taskScheduler()

@@ -86,8 +86,6 @@ def with_usage(seen: Observation, before: Mapping[str, Usage], hosts: Mapping[st
     """The observation with what executors used since a reading, where they say it.
 
     Args:
-        seen: An observation.
-        before: The reading.
         hosts: Host of each live executor, by executor id.
     """
     used = node_usage(before, read_usage(), hosts)

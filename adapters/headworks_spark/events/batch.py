@@ -41,11 +41,7 @@ def main_job(batch: Sequence[Job]) -> Job:
 
 
 def is_adaptive(batch: Sequence[Job]) -> bool:
-    """True if adaptive execution made several jobs of one query: a later one skips the stages of the earlier ones.
-
-    Args:
-        batch: Jobs of one batch.
-    """
+    """True if adaptive execution made several jobs of one query: a later one skips the stages of the earlier ones."""
     return any(
         job.start.execution is not None
         and job.start.execution == other.start.execution
@@ -83,7 +79,6 @@ def measurable(jobs: Sequence[Job], *, since: float, opened: float, alive: Colle
         jobs: Finished batches, oldest first.
         since: When places were last changed (seconds since the epoch): batches that began before may be half in the
             earlier ones.
-        opened: Begin of the window.
         alive: Hosts with an executor: a batch that ran elsewhere too says nothing of what runs now.
     """
     settled = [job for job in jobs if job.start.time >= since and all(end.host in alive for end in job.tasks)]

@@ -50,7 +50,6 @@ def exchanges(topology: str, stages: Mapping[str, int], jobs: Sequence[Job], per
     Args:
         topology: Id of the topology.
         stages: Stage ordinal of each of its components.
-        jobs: Its jobs.
         period: Seconds for which they stand.
     """
     component = {ordinal: name for name, ordinal in stages.items()}

@@ -35,7 +35,6 @@ class EventRecorder:
         """Prepare; `start` begins.
 
         Args:
-            spark: A classic session.
             capacity: Events that may wait to be parsed.
         """
         self._spark = spark
@@ -107,7 +106,6 @@ class EventRecorder:
 
         Args:
             scope: Only jobs under this scope; None takes all.
-            count: Jobs to wait for.
             since: Only jobs that started at this time (seconds since the epoch) or later.
             timeout: Seconds to wait; there may be fewer jobs then.
         """

@@ -56,7 +56,6 @@ def megabytes(text: str, unit: str = "m") -> float:
     """MB of a size as Spark takes it, such as `512m`, `1gb` or `1024`; 0 for what is none.
 
     Args:
-        text: The size.
         unit: Unit of a number without one.
     """
     found = SIZE.fullmatch(text.strip().lower())
@@ -69,7 +68,6 @@ def state_of(
     """Component and MB of state of one of its tasks, of those that keep state.
 
     Args:
-        topology: One component a stage.
         stages: Stage ordinal of each component.
         operators: Numbers of the stateful operators of each stage of the query's plan, by ordinal.
         sizes: Bytes of state of each operator, by number: Spark numbers and lists them from the end of the query.

@@ -190,7 +190,6 @@ class LocalSpark(LocalCluster):
         """Decommission a Worker: its executors take no new task, end those they have, and it goes.
 
         Args:
-            host: Address of the Worker.
             timeout: Seconds that its executors may take; those that are left are killed.
 
         Returns:
@@ -327,8 +326,6 @@ def decommission(ui_port: int, host: str, master: str = MASTER_HOST) -> None:
 
     Args:
         ui_port: Port of the Master's web page.
-        host: Address of the Workers.
-        master: Address of the Master.
 
     Raises:
         EngineError: It does not answer, or does not take it.
@@ -354,10 +351,6 @@ def _executors_below(daemon: Daemon) -> tuple[int, ...]:
 
 def master_state(ui_port: int, master: str = MASTER_HOST) -> dict[str, Any]:
     """Status of the Master whose web page has this port, of its Workers and applications.
-
-    Args:
-        ui_port: The port.
-        master: Its address.
 
     Raises:
         OSError: It does not answer.

@@ -85,7 +85,6 @@ def up(
     """Start a cluster that outlives this process, if the block comes to its end.
 
     Args:
-        workers: Its Workers.
         apart: Bounds of the node of each, if nodes are to be apart.
 
     Raises:

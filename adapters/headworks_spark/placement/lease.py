@@ -61,7 +61,6 @@ class Placement(Protocol):
         """Let the table of a scope lapse unless it is renewed.
 
         Args:
-            scope: Its scope.
             holder: Name of who renews it.
             group: The job group that it holds for, None: any.
             seconds: Time until it lapses.
@@ -71,24 +70,17 @@ class Placement(Protocol):
         """Put off the end of a table; False if it is over.
 
         Args:
-            scope: Its scope.
             holder: Name that it was granted to.
             seconds: Time until it lapses.
         """
 
     def holds(self, scope: str, group: str | None) -> bool:
-        """True unless the table lapsed or is another group's.
-
-        Args:
-            scope: Its scope.
-            group: A job group.
-        """
+        """True unless the table lapsed or is another group's."""
 
     def drop(self, scope: str, holder: str) -> None:
         """Leave the tasks of a scope to Spark, if the table is this holder's.
 
         Args:
-            scope: Its scope.
             holder: Name that it was granted to.
         """
 
@@ -111,7 +103,6 @@ class Lease:
         """Prepare; the first `push` begins.
 
         Args:
-            placement: Where places are asked.
             run: Id of the run of a query: a later start from its checkpoint, which has the same id, has no place
                 of it. None is no query.
             seconds: Time after which the table lapses when it is not renewed.

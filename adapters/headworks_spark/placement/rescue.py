@@ -75,7 +75,6 @@ class Watchdog:
         """Prepare; the block begins.
 
         Args:
-            spark: A classic session.
             patience: Seconds without a beginning after which a stage that waits for a dead executor is freed: if
                 larger, a lost executor costs a batch more; if smaller, a replacement that comes at once is too late.
             interval: Seconds between two looks.
@@ -132,7 +131,6 @@ def waits_for_the_dead(spark: Any, stage: int, attempt: int) -> bool:
     """True if tasks of a stage wait for an executor that is gone, which delay scheduling takes to be able to run them.
 
     Args:
-        spark: A classic session.
         stage: Id of the stage.
         attempt: Number of its attempt.
     """
@@ -152,7 +150,6 @@ def rescue(spark: Any, stage: int, attempt: int) -> bool:
     """Let the waiting tasks of a stage run anywhere from now on, and no other stage's.
 
     Args:
-        spark: A classic session.
         stage: Id of the stage.
         attempt: Number of its attempt.
 

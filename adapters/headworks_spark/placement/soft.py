@@ -35,7 +35,6 @@ def locations(spark: SparkSession, hosts: Iterable[str | None]) -> list[str | No
     None stays None, and a host without an executor becomes None: a wish for the dead holds up all others.
 
     Args:
-        spark: A classic session.
         hosts: Host of each partition; None leaves it to Spark.
     """
     alive: dict[str, list[str]] = {}
@@ -50,7 +49,6 @@ def place_source(spark: SparkSession, items: Sequence[Any], hosts: Sequence[str 
     """An RDD with one element a partition, element i computed on host i.
 
     Args:
-        spark: A classic session.
         items: The elements; they are pickled.
         hosts: Host of each element; None leaves it to Spark.
 
@@ -112,7 +110,6 @@ def pin(spark: SparkSession, rdd: RDD[Any], hosts: Sequence[str | None]) -> Pinn
 
     Args:
         spark: The session of the RDD.
-        rdd: The RDD.
         hosts: Host of each partition; None leaves it to Spark.
 
     Raises:

@@ -25,7 +25,6 @@ class SoftLevel:
         """Prepare for a session; nothing of it is changed yet.
 
         Args:
-            spark: A classic session.
             ran: The executor on which each place of a query ran in a batch.
         """
         self._spark = spark

@@ -78,7 +78,6 @@ class StatePlacement:
         """Listen to the queries of a classic session; `close` ends that.
 
         Args:
-            spark: The session.
             ran: The executor on which each place of a query ran in a batch; nothing where that is not known. A place
                 that was hit is not told again: its task told itself.
         """

@@ -114,7 +114,6 @@ class PlacementTable:
         """Let the table of a scope lapse unless it is renewed.
 
         Args:
-            scope: Its scope.
             holder: Name of who renews it.
             group: The job group for whose jobs alone it holds, of a query the id of its run; None: for all.
             seconds: Time until it lapses.
@@ -125,7 +124,6 @@ class PlacementTable:
         """Put off the end of a table; False if it has lapsed, or somebody else pushed another.
 
         Args:
-            scope: Its scope.
             holder: Name that it was granted to.
             seconds: Time until it lapses.
         """
@@ -135,7 +133,6 @@ class PlacementTable:
         """True unless the table of a scope lapsed or is that of another group.
 
         Args:
-            scope: The scope.
             group: A job group, of a query the id of its run.
         """
         return bool(self._leases.holds(scope, group))
@@ -144,7 +141,6 @@ class PlacementTable:
         """Leave the tasks of a scope to Spark, if the table is this holder's.
 
         Args:
-            scope: The scope.
             holder: Name that it was granted to.
         """
         self._leases.drop(scope, holder)

@@ -45,8 +45,6 @@ def with_executors(query: LoggedQuery, executors: Sequence[ExecutorLife], count:
     Tasks take the seconds that they took: what more or fewer neighbours do to caches, disks and networks is not in it.
 
     Args:
-        query: The query.
-        executors: All of the log.
         count: Executors; None is those that the last batch had.
     """
     there = alive(executors, query.batches[-1])
@@ -68,8 +66,6 @@ def with_placement(query: LoggedQuery, executors: Sequence[ExecutorLife], assign
     """Seconds of a batch with every task on the node of an assignment, the median of the latest; see `with_executors`.
 
     Args:
-        query: The query.
-        executors: All of the log.
         assignment: Slot by task id, of every task, on nodes of the last batch.
     """
     cores: Counter[str] = Counter()

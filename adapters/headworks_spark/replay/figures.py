@@ -74,12 +74,8 @@ def figures_of(
     """The figures of a query as it ran, with other numbers of executors, and where schedulers would put its tasks.
 
     Args:
-        query: The query.
-        log: Its log.
-        request: Its request.
         counts: Numbers of executors to compute; none takes half and twice of what there was.
         schedulers: Names of the schedulers to ask.
-        host: The plugins.
     """
     now = with_executors(query, log.executors)
     others = sorted({*(counts or (max(now.executors // 2, 1), 2 * now.executors))} - {now.executors})

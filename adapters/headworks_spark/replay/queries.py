@@ -71,11 +71,7 @@ class LoggedQuery:
         return sum(_seconds(task) for job in self.batches for task in job.tasks)
 
     def tasks(self, stage: str) -> list[tuple[TaskEnd, ...]]:
-        """The tasks of one stage in each batch.
-
-        Args:
-            stage: Component of the shape.
-        """
+        """The tasks of one stage in each batch."""
         return [job.stage(self.shape.stages[stage]) for job in self.batches]
 
     def stages(self) -> tuple[StageFigures, ...]:
@@ -105,9 +101,6 @@ def logged_queries(log: Replay) -> tuple[LoggedQuery, ...]:
     """The queries of a log, those with most task time first.
 
     Jobs of one scope with other stages are another query; jobs that failed, and batches without data, count for none.
-
-    Args:
-        log: The log.
     """
     names = {each.query: each.name for each in log.history.progress}
     groups: dict[tuple[str, Discovered], list[Job]] = defaultdict(list)

@@ -33,12 +33,7 @@ if TYPE_CHECKING:
 
 
 def alive(executors: Iterable[ExecutorLife], job: Job) -> tuple[ExecutorLife, ...]:
-    """The executors that could run tasks of a job: those that were there at its end.
-
-    Args:
-        executors: All of the log.
-        job: The job.
-    """
+    """The executors that could run tasks of a job: those that were there at its end."""
     end = job.end.time
     return tuple(each for each in executors if each.started <= end and (each.ended is None or each.ended >= end))
 
@@ -48,10 +43,6 @@ def request_of(query: LoggedQuery, executors: Iterable[ExecutorLife]) -> Request
 
     CPU is the mean over the time of all batches, pauses included, and stands as declared and as measured. A log has
     no sizes of single shuffle blocks, so that each exchange is one evenly spread stream; and no memory.
-
-    Args:
-        query: The query.
-        executors: All of the log.
     """
     last = query.batches[-1]
     period = max(last.end.time - query.batches[0].start.time, 1e-3)

@@ -199,7 +199,6 @@ def ask(ui_port: int, path: str) -> dict[str, Any]:
     """Answer of a ResourceManager's REST API.
 
     Args:
-        ui_port: Its port.
         path: Path below `/ws/v1/cluster`.
 
     Raises:

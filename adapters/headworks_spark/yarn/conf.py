@@ -45,12 +45,7 @@ class NodeSpec:
 
 
 def node_specs(vcores: Sequence[int], memory_mb: int = 4096) -> tuple[NodeSpec, ...]:
-    """Nodes with these vcores, on 127.0.0.2 and the addresses after it.
-
-    Args:
-        vcores: Of each node.
-        memory_mb: Of every node.
-    """
+    """Nodes with these vcores, on 127.0.0.2 and the addresses after it."""
     specs = enumerate(vcores, start=2)
     return tuple(NodeSpec(host=f"127.0.0.{index}", vcores=each, memory_mb=memory_mb) for index, each in specs)
 
@@ -60,7 +55,6 @@ def write_client(folder: Path, work: Path, home: SparkHome, ports: Sequence[int]
 
     Args:
         folder: The folder to write, for HADOOP_CONF_DIR and SPARK_CONF_DIR.
-        work: Folder of the cluster.
         home: The Spark whose jars containers are given: they are on this machine already.
         ports: Ports of the ResourceManager, in the order of `SERVICES`.
     """
@@ -86,7 +80,6 @@ def write_manager(folder: Path, work: Path, ports: Sequence[int]) -> None:
 
     Args:
         folder: The folder to write, the first of its class path.
-        work: Folder for its files.
         ports: Its ports, in the order of `SERVICES`.
     """
     own = {
@@ -115,7 +108,6 @@ def write_node(folder: Path, work: Path, spec: NodeSpec, ports: Sequence[int]) -
     Args:
         folder: The folder to write, the first of its class path.
         work: Folder for its files, and those of its containers.
-        spec: Its address and size.
         ports: Ports of the ResourceManager, in the order of `SERVICES`.
     """
     own = "yarn.nodemanager"

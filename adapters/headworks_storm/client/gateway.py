@@ -215,7 +215,6 @@ class NimbusGateway:
         """Kill a topology after its spouts have paused for a while.
 
         Args:
-            name: The topology.
             wait: Seconds of the pause; by default the topology's message timeout, in which tuples under way are done.
         """
         options = self._storm.generated.KillOptions()
@@ -235,7 +234,6 @@ class NimbusGateway:
         """Schedule a topology anew from nothing: all its workers may restart.
 
         Args:
-            name: The topology.
             wait: Seconds that its spouts pause before; by default the topology's message timeout.
             workers: Its number of workers from now on, unchanged by default.
             executors: The number of executors from now on of some components.

@@ -125,7 +125,6 @@ class SeatView:
         """True if the ownership of a number, or a later one, is in the ledger.
 
         Args:
-            component: Component of the task.
             index: Number of the task in it.
             epoch: Number of the ownership.
 
@@ -164,9 +163,7 @@ def no_seats(component: str, topology: str, seated: Iterable[str]) -> str:
     """Sentence on a component whose tasks have no seats.
 
     Args:
-        component: The component.
         topology: Name of its topology.
-        seated: Components that have some.
     """
     return f"{component} has no seats: those of {topology} that have are {', '.join(seated)}"
 
@@ -175,8 +172,6 @@ def scale_refusal(component: str, most: int, count: int, *, elastic: bool) -> st
     """Reason why so many tasks of a component cannot work, "" if they can.
 
     Args:
-        component: The component.
-        most: Tasks that it has.
         count: Tasks that are to work.
         elastic: Whether it keeps no state, and all its inputs are dealt evenly.
     """
@@ -196,8 +191,6 @@ def seat_of(task: int, row: list[Any], host: str, port: int, losses: Mapping[str
     Args:
         task: Id of the seat.
         row: What the worker says (`headworks.storm.seats.Movers`).
-        host: Of the worker.
-        port: Of the worker.
         losses: Of the ledger, by component and index.
     """
     component, index, owner, epoch, handing, settled, held, forwarded, disordered, pause = row

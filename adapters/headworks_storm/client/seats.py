@@ -80,12 +80,7 @@ class SeatLedger:
     """The ledger of one topology."""
 
     def __init__(self, seated: Seated, zookeeper: ZooKeeper) -> None:
-        """Take where it lies.
-
-        Args:
-            seated: The topology.
-            zookeeper: Has its ledger.
-        """
+        """Take where it lies."""
         self._name, self._components, self._root = seated.name, seated.components, f"{ROOT}/{seated.id}"
         self._zookeeper = zookeeper
 
@@ -135,7 +130,6 @@ class SeatLedger:
         """Move a task to the seat that it has in another worker, and wait until nothing of that is under way.
 
         Args:
-            component: Component of the task.
             index: Number of the task in its component, from 0.
             place: HOST:PORT of the worker.
             seconds: Longest time to wait; what was ordered and not yet entered by then is withdrawn.
@@ -154,7 +148,6 @@ class SeatLedger:
         """Order a move, and wait for nothing.
 
         Args:
-            component: Component of the task.
             index: Number of the task in its component, from 0.
             place: HOST:PORT of the worker.
             view: What was just read; None reads it.
@@ -171,7 +164,6 @@ class SeatLedger:
         """Outcome of a move; None while something of it is under way.
 
         Args:
-            order: The move.
             view: What was read since.
 
         Raises:
@@ -195,7 +187,6 @@ class SeatLedger:
         """Withdraw a move that was not entered in time; the error that says what is left of it.
 
         Args:
-            order: The move.
             seconds: The time that it had.
         """
         if not self.view().entered(order.source.component, order.source.index, order.epoch):

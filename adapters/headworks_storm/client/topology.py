@@ -50,7 +50,6 @@ def topology_of(name: str, code: Struct, conf: Mapping[str, Any]) -> Topology:
 
     Args:
         name: Id of the topology.
-        code: The Thrift struct StormTopology.
         conf: The topology's configuration.
 
     Raises:

@@ -79,8 +79,6 @@ class ZooKeeper:
         """Write a node; False if it has another version by now.
 
         Args:
-            path: The node.
-            text: Its new text.
             version: The version that was read.
         """
         content = bytearray(text.encode())

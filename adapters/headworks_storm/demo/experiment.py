@@ -235,7 +235,6 @@ class ServedCluster:
 
         Args:
             scheduler: Name of the scheduler.
-            request: The request.
             options: Options of the scheduler by name.
 
         Returns:
@@ -256,7 +255,6 @@ class ServedCluster:
         """Carry a plan out, and wait until the topology is as fast as before.
 
         Args:
-            plan: The plan.
             request: The request that it answers.
             seconds: Time that planning took, for the result.
 
@@ -332,12 +330,8 @@ def experiment(
     """Start a cluster of these supervisors, served by this process; all that was started ends with the block.
 
     Args:
-        host: The plugins.
-        supervisors: The nodes.
-        folder: Scratch space.
         fill: The scheduler that places executors whose worker died, once a plan was carried out.
         conf: Further settings for `storm.yaml`.
-        version: Release of Storm.
         apart: Bounds of the node of each supervisor, None if nodes are not apart.
 
     Raises:
@@ -379,7 +373,6 @@ def moves_by_host(plan: Plan, request: Request) -> Plan:
     """The plan, with the nodes in its moves named by their hosts.
 
     Args:
-        plan: The plan.
         request: The request that it answers.
     """
     name = _hosts(request)

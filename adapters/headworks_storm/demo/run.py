@@ -135,13 +135,9 @@ def run(
     """Run the demo on a cluster of its own; every process that it starts ends with it.
 
     Args:
-        host: The plugins.
-        supervisors: The nodes.
         load: Share of all CPU to plan for.
-        folder: Scratch space.
         say: Takes progress messages.
         show: Takes tables for a person.
-        version: Release of Storm.
         apart: Bounds of the node of each supervisor, None if nodes are not apart.
 
     Raises:

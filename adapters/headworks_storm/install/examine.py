@@ -271,7 +271,6 @@ def _has_supervisor(home: Path, conf: Mapping[str, Any], known: Sequence[str] | 
     """Tell whether a supervisor is on this machine, as far as one can know; in doubt it is.
 
     Args:
-        home: The installation.
         conf: Its `storm.yaml`.
         known: Hosts of the supervisors that Nimbus knows, None where it was not asked. Then what daemons left in their
             folder counts: Nimbus something, and a supervisor nothing.

@@ -62,7 +62,6 @@ class Submitter:
         """Build what `headworks_storm.workload.describe.describe` made, and submit it; see `jar`.
 
         Args:
-            description: The topology.
             seats: State of the components whose tasks are to have seats; of all bolts if it is empty, of none if None.
         """
         asked = description if seats is None else {**description, "seats": dict(seats)}
@@ -79,7 +78,6 @@ class Submitter:
         Args:
             jar: The jar, which is uploaded to Nimbus for the workers.
             main: Name of the class.
-            arguments: Its arguments.
             seats: State of the components whose tasks are to have seats; the topology is not rewritten if it is None.
 
         Returns:
@@ -146,9 +144,7 @@ def submit_jar(
     """Run the main class of a jar that submits a topology; see `Submitter`.
 
     Args:
-        jar: The jar.
         main: Name of the class.
-        arguments: Its arguments.
         conf: Settings of `storm.yaml` for clients; at least `nimbus.seeds` and `nimbus.thrift.port`.
         seats: State of the components whose tasks are to have seats; the topology is not rewritten if it is None.
         version: Release of Storm that the cluster runs.

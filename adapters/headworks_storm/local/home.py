@@ -69,7 +69,6 @@ class StormHome:
 
         Args:
             main: Name of the class.
-            arguments: Its arguments.
             conf: The one `storm.yaml` it reads.
             heap_mb: Most memory in MB that its objects may take.
             properties: System properties in addition.

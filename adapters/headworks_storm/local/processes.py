@@ -43,7 +43,6 @@ def workers_of(supervisor: Daemon, host: str) -> tuple[WorkerProcess, ...]:
     """The workers that a supervisor, dead or alive, started on its host, by port.
 
     Args:
-        supervisor: The supervisor's process.
         host: Its loopback address, for the result.
     """
     found: dict[tuple[int, str], dict[bool, int]] = {}

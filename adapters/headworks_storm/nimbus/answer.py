@@ -72,7 +72,6 @@ def layouts(snapshot: Snapshot, wanted: Mapping[str, Slot]) -> FrozenMap[str, La
     """Layout of every topology in which some executor is wanted elsewhere than it is.
 
     Args:
-        snapshot: The round to answer.
         wanted: Slot by task id; an executor that runs and is not in it stays where it is.
     """
     changed = ((each, _slots(each, wanted)) for each in snapshot.scheduled)

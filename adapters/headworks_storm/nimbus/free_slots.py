@@ -74,7 +74,6 @@ def plan_free_slots(
     Args:
         seen: The cluster, with the assignment that stands.
         scheduled: Topologies, with their executors.
-        schedule: The scheduler.
         seconds: Time for all plans together.
         top_up: Put executors that then have no slot into workers of their topology, which restarts these.
         resort: The cluster with hosts for those that have no slot elsewhere; before any topping up.

@@ -98,7 +98,6 @@ def decide(
     """Answer a round: the wish, then whatever has no slot, topologies with seats first.
 
     Args:
-        snapshot: The round.
         wish: Slot by task id that the control loop asks for, {} for none.
         metrics: What workers reported last; what the round does not know of them is left out.
         schedule: The scheduler; asked only if executors are left without a slot.

@@ -21,7 +21,6 @@ def logical_metrics(metrics: Metrics, before: Snapshot, after: Snapshot) -> Metr
 
     Args:
         metrics: By the names of one round.
-        before: That round.
         after: The same round by other names: tasks in place of seats.
     """
     names = logical_names(before, after)
@@ -44,7 +43,6 @@ def logical_names(before: Snapshot, after: Snapshot) -> Mapping[str, str]:
     """New name by old name, where two rounds differ: by the ids of Storm's tasks, of which a task has several.
 
     Args:
-        before: A round.
         after: The same round by other names.
     """
     found: dict[str, str] = {}

@@ -39,7 +39,6 @@ def assign_seat_slots(snapshot: Snapshot, granted: Mapping[str, Slot]) -> SeatSl
     """Give each worker of a topology with seats a slot in which nothing else runs; it begins whole or not at all.
 
     Args:
-        snapshot: The round.
         granted: Slot by task id of what moves in this round.
     """
     at = {**snapshot.assignment, **granted}

@@ -51,7 +51,6 @@ def logical_snapshot(
     """The round with the tasks of topologies with seats in place of their seats.
 
     Args:
-        snapshot: The round.
         owners: Of each topology of which it is known, by id; all others stay as they are.
         working: Number of tasks that work, the first ones, by topology and component; all of those not named.
     """

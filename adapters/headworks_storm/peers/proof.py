@@ -35,7 +35,6 @@ def prove(token: str, role: str, place: str, name: str, nonces: tuple[str, str])
     """The proof that one side of an exchange knows a token, in hexadecimal digits.
 
     Args:
-        token: The secret.
         role: `caller` or `listener`, the side that proves.
         place: Port of the listener; `-` where callers may reach it by another one.
         name: Name that the caller gave.

@@ -104,7 +104,6 @@ def compile_classes(jar: Path, version: str = STORM, *, java: Java | None = None
     """Compile Headworks's classes, without py4j's, into a jar.
 
     Args:
-        jar: The file to write.
         version: The Storm to compile against.
         java: What compiles; what this Storm would run on by default.
 
@@ -140,9 +139,6 @@ def compile_sources(
     """Compile Java sources into a jar.
 
     Args:
-        jar: The file to write.
-        files: The sources.
-        path: Jars that they use.
         what: Name of them in messages.
         java: What compiles; what this Storm would run on by default.
         version: The Storm to compile against.

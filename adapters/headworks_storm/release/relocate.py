@@ -22,7 +22,6 @@ def relocate(content: bytes, package: str, into: str) -> bytes:
     of the program with a name in dots, as for a class looked up by name, are left.
 
     Args:
-        content: The class file.
         package: Path of the package, such as `py4j`; the packages in it follow.
         into: Path of its new name, such as `headworks/py4j`.
     """

@@ -48,7 +48,6 @@ def backlog(scheduled: Scheduled, reports: Iterable[Report], *, active: bool, pa
     """The backlog of a topology.
 
     Args:
-        scheduled: The topology.
         reports: The newest ones, of any topologies, in any order.
         active: Whether its sources may emit.
         pause: Since when they do not.

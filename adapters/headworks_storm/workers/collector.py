@@ -91,7 +91,6 @@ class Reports:
         """Keep a report, and drop older ones that no longer fit.
 
         Args:
-            report: The report.
             size: Bytes of its line, which count for the budget.
         """
         with self._lock:
@@ -239,7 +238,6 @@ class Collector:
         """Keep the report of a line, or count why not; dated here, for workers' clocks differ.
 
         Args:
-            line: The line.
             of: The connection it came from, which has a topology, and reports on one worker alone.
         """
         try:

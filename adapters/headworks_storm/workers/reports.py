@@ -179,7 +179,6 @@ def read_report(line: str | bytes, received: float) -> Report:
     """Read a line as the monitor in a worker writes it.
 
     Args:
-        line: The line.
         received: When it came, seconds since 1970.
 
     Raises:

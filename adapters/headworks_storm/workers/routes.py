@@ -29,7 +29,6 @@ def routing(reports: Iterable[Report], snapshot: Snapshot) -> dict[Life, Routing
 
     Args:
         reports: In any order, of any topologies.
-        snapshot: A round of Nimbus.
     """
     places = {each.topology.id: _places(each) for each in snapshot.scheduled}
     last = {each.process: each for each in sorted(reports, key=lambda each: (each.received, each.number))}

@@ -48,8 +48,6 @@ def series(
     A report's tuples are spread evenly over its window.
 
     Args:
-        reports: Of one topology.
-        tasks: Storm's numbers.
         begin: Start of the first second.
         end: What follows is left out.
         count: Reads the tuples that count off a task's row.

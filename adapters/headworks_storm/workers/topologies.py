@@ -72,7 +72,6 @@ def offered_rate(emitted: float, sources: Iterable[SourceRow], seconds: float) -
     emitted at the same pace all the time.
 
     Args:
-        emitted: Tuples/s that it emitted.
         sources: Rows on its source, of the same windows; none if nothing is known of it.
         seconds: Length of these windows together.
     """
@@ -87,12 +86,7 @@ def offered_rate(emitted: float, sources: Iterable[SourceRow], seconds: float) -
 
 
 def offered_load(processes: Iterable[ReportedWorker], scheduled: Scheduled) -> dict[str, Offered]:
-    """Offered load of each task of a topology's spouts, by task id.
-
-    Args:
-        processes: Of this topology.
-        scheduled: The topology.
-    """
+    """Offered load of each task of a topology's spouts, by task id."""
     spouts, _ = ends(scheduled)
     names = {number: name for name, number in task_numbers(scheduled) if name in spouts}
     found: dict[str, Offered] = {}
@@ -117,7 +111,6 @@ def topology_samples(
 
     Args:
         processes: The processes that are the last to have reported a task.
-        snapshot: A round of Nimbus.
         samples: Of all tasks, by id.
     """
     for scheduled in sorted(snapshot.scheduled, key=lambda each: each.topology.id):

@@ -55,7 +55,6 @@ def find_submission(word: str, host: PluginHost) -> Submission:
 
     Args:
         word: A file with a topology or a request document, `-` for a request from stdin, or `PLUGIN:WORKLOAD`.
-        host: The plugins.
 
     Raises:
         DocumentError: It is none of these, or names no topology.

@@ -24,9 +24,6 @@ def exclusive_groups(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
 
     Where even these are too many, components that hang together at all are one group. That keeps more of them apart
     than was asked for, and every pair that was.
-
-    Args:
-        pairs: Two different components each.
     """
     few = sorted({(min(pair), max(pair)) for pair in pairs})
     if len(few) <= MOST:

@@ -48,7 +48,6 @@ def lived_in(reports: Iterable[Report], snapshot: Snapshot, home: Mapping[Key, i
     A window in which a seat did nothing counts where its task lived in no other seat in this minute.
 
     Args:
-        reports: Of a minute.
         snapshot: The round of Nimbus that names their tasks.
         home: Of this minute, by `homes`.
     """
@@ -68,7 +67,6 @@ def owners(snapshot: Snapshot, home: Mapping[Key, int]) -> dict[str, dict[str, l
     """The seat of each task by topology and component, as `headworks_storm.nimbus.seat_view.logical` is told.
 
     Args:
-        snapshot: A round of Nimbus.
         home: By `homes`.
     """
     return {
@@ -82,11 +80,7 @@ def owners(snapshot: Snapshot, home: Mapping[Key, int]) -> dict[str, dict[str, l
 
 
 def first_seats(snapshot: Snapshot) -> dict[Key, int]:
-    """The first seat of its task, by topology and each of the task's seats.
-
-    Args:
-        snapshot: A round of Nimbus.
-    """
+    """The first seat of its task, by topology and each of the task's seats."""
     return {
         (each.topology.id, seat): seats[0]
         for each in snapshot.scheduled

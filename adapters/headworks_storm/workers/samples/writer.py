@@ -35,7 +35,6 @@ class SampleWriter:
         """Take the source and the destination.
 
         Args:
-            collector: Keeps the reports.
             folder: Where `day=.../hour=...` are.
             rounds: The rounds of Nimbus; the newest one names the tasks.
             seconds: From one file to the next.
