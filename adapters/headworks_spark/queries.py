@@ -74,12 +74,12 @@ class SparkQueries:
         with self._lock:
             active = {str(each.runId): each for each in self.spark.streams.active}
             for run in sorted({*self._leases, *self._refused} - active.keys()):
-                self._let_go(run)
+                self._forget(run)
             if self._closed or not active:
                 raise EngineEndedError("the queries were left to Spark" if self._closed else self._last)
             for run, query in active.items():
                 if run not in self._refused and (run not in self._joined or self._joined[run].is_outdated()):
-                    self._take_in(run, query)
+                    self._join_query(run, query)
             self.members = tuple(sorted(self._joined.values(), key=lambda each: each.topology.id))
 
     def begin(self, timeout: float) -> None:
@@ -111,7 +111,7 @@ class SparkQueries:
             for lease in self._leases.values():
                 lease.close()
 
-    def _let_go(self, run: str) -> None:
+    def _forget(self, run: str) -> None:
         """Forget a query that ended; the last reason is told when no other is left."""
         self._refused.pop(run, None)
         if (target := self._joined.pop(run, None)) is not None:
@@ -122,7 +122,7 @@ class SparkQueries:
         if (lease := self._leases.pop(run, None)) is not None:
             lease.close()
 
-    def _take_in(self, run: str, query: StreamingQuery) -> None:
+    def _join_query(self, run: str, query: StreamingQuery) -> None:
         if run not in self._leases:
             self._leases[run] = self._lease(query)
         known = self._joined.get(run)
