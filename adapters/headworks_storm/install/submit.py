@@ -132,29 +132,6 @@ def submit_description(
     return Submitter(distribution=distribution(version), conf=conf).description(description, seats=seats)
 
 
-def submit_jar(
-    jar: Path,
-    main: str,
-    arguments: Sequence[str],
-    conf: Mapping[str, Any],
-    *,
-    seats: Mapping[str, str] | None = None,
-    version: str = STORM,
-) -> list[str]:
-    """Run the main class of a jar that submits a topology; see `Submitter`.
-
-    Args:
-        main: Name of the class.
-        conf: Settings of `storm.yaml` for clients; at least `nimbus.seeds` and `nimbus.thrift.port`.
-        seats: State of the components whose tasks are to have seats; the topology is not rewritten if it is None.
-        version: Release of Storm that the cluster runs.
-
-    Returns:
-        What was noted of the seats of the topology.
-    """
-    return Submitter(distribution=distribution(version), conf=conf).jar(jar, main, arguments, seats=seats)
-
-
 def _reason(output: str) -> str:
     """The reason that seats are refused for, else the innermost cause of the last exception, else the output's end."""
     if refused := _marked(output, REFUSES):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks_storm.install.submit import submit_jar
+from headworks_storm.install.submit import Submitter
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
 from headworks_storm.release.artefacts import distribution
 from headworks_storm.release.jar import bridge_jar, compile_sources
@@ -136,7 +136,8 @@ class Tally:
         words = [name, str(folder or self.counts_folder), *arguments]
         # A client without Headworks's jar, whose storm.yaml names no class of it.
         conf = {key: value for key, value in self.storm.client_conf.items() if "credential" not in key}
-        submit_jar(self._jar(), main, words, conf, seats=self.seats, version=self.storm.version)
+        submitter = Submitter(distribution=distribution(self.storm.version), conf=conf)
+        submitter.jar(self._jar(), main, words, seats=self.seats)
 
     def _jar(self) -> Path:
         jar = self.folder / "tally.jar"
