@@ -16,7 +16,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from headworks.errors import DocumentError, EngineError
+from headworks.errors import DocumentError, EngineError, how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,7 +64,7 @@ def opened(url: str | None = None) -> Iterator[Engine]:
         pool = NullPool if address.get_backend_name() == "sqlite" else None
         engine = create_engine(address, connect_args=_arguments(address), pool_pre_ping=True, poolclass=pool)
     except ModuleNotFoundError as error:
-        raise EngineError(f"{address.drivername} needs {error.name}: pip install 'headworks[manager]'") from None
+        raise EngineError(f"{address.drivername} needs {error.name}: {how_to_install('manager')}") from None
     if address.get_backend_name() == "sqlite":
         _begin_immediate(engine)
     try:

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def open_store(database: str | None) -> Iterator[Store]:
         from headworks_manager.database import opened
         from headworks_manager.store import Store
     except ModuleNotFoundError as error:
-        raise EngineError(f"{error.name} is not installed: `pip install 'headworks[manager]'`") from None
+        raise EngineError(f"{error.name} is not installed: {how_to_install('manager')}") from None
     with opened(database) as engine:
         yield Store(engine)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from headworks.errors import how_to_install
 from headworks.hooks import Description, Finding, hookimpl
 from headworks_manager.indication import Trigger
 from headworks_manager.opening import Stores
@@ -37,7 +38,7 @@ class Manager:
     @hookimpl
     def headworks_needs(self) -> Sequence[Finding]:
         """Look for SQLAlchemy and Alembic."""
-        fix = "keeps priorities: pip install 'headworks[manager]'"
+        fix = f"keeps priorities: {how_to_install('manager')}"
         return [Finding.of_package(name, fix) for name in ("SQLAlchemy", "alembic")]
 
     @hookimpl

@@ -15,7 +15,7 @@ from platformdirs import user_state_path
 
 from headworks.cli.output import json_option, say
 from headworks.cli.parameters import Address
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks_local.private_files import read_or_make_secret
 from headworks_manager.commands import database_option
 from headworks_manager.kafka.address import TOPIC, KafkaTopic, read_settings
@@ -107,7 +107,7 @@ def _http(
         from headworks_manager.listening import HttpServer
         from headworks_manager.web import Routes, application
     except ModuleNotFoundError as error:
-        raise EngineError(f"{error.name} is not installed: `pip install 'headworks[manager]'`") from None
+        raise EngineError(f"{error.name} is not installed: {how_to_install('manager')}") from None
     return HttpServer(application(Routes(use, read_or_make_secret(token), tell)), listen)
 
 
@@ -127,7 +127,7 @@ def _kafka(
         from headworks_manager.kafka.client import Topic
         from headworks_manager.kafka.intake import Intake
     except ModuleNotFoundError as error:
-        raise EngineError(f"{error.name} is not installed: `pip install 'headworks[kafka]'`") from None
+        raise EngineError(f"{error.name} is not installed: {how_to_install('kafka')}") from None
     settings = read_settings(conf) if conf is not None else {}
     with Intake(Topic(where.bootstrap, where.topic, settings), use, tell) as intake:
         say(f"triggers come from {where.topic} at {where.bootstrap}, too")

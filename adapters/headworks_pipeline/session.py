@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.errors import EngineError, OptionError
+from headworks.errors import EngineError, OptionError, how_to_install
 from headworks.interrupts import handled, reinstall
 from headworks_local.java import find_java
 from headworks_local.lifetime import bound
@@ -105,7 +105,7 @@ def _builder(config: SessionConfig) -> Any:
         # PySpark is optional: where it is missing, the error says how to install it.
         from pyspark.sql import SparkSession
     except ImportError:
-        raise EngineError("PySpark is not installed: `pip install 'headworks[spark]'`") from None
+        raise EngineError(f"PySpark is not installed: {how_to_install('spark')}") from None
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if _is_here(config.master) and SUBMITTED not in os.environ:

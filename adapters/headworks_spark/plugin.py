@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headworks.errors import how_to_install
 from headworks.hooks import Description, Finding, hookimpl
 from headworks_local.java import java_finding
 from headworks_spark.applications.run import open_application
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from headworks_spark.targets import Target
 
 PACKAGES = {
-    "pyspark": "the Spark engine: pip install 'headworks[spark]'",
-    "pyarrow": "samples: pip install 'headworks[spark]' or 'headworks[storm]'",
+    "pyspark": f"the Spark engine: {how_to_install('spark')}",
+    "pyarrow": f"samples: {how_to_install('pipeline')}",
 }
 """Optional packages, and the purpose of each."""
 

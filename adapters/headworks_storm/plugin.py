@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import headworks_schemas
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks.hooks import Description, Finding, hookimpl
 from headworks_local.java import java_finding
 from headworks_storm.executor import execute, keeps, preflight, rollback
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from headworks_storm.target import StormTarget
 
 PACKAGES = {
-    "py4j": "the bridge to a JVM: pip install 'headworks[storm]'",
-    "jgo": "jars by coordinates: pip install 'headworks[storm]'",
-    "pyarrow": "samples: pip install 'headworks[spark]' or 'headworks[storm]'",
+    "py4j": f"the bridge to a JVM: {how_to_install('storm')}",
+    "jgo": f"jars by coordinates: {how_to_install('storm')}",
+    "pyarrow": f"samples: {how_to_install('pipeline')}",
 }
 """Optional packages, and what each is for."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from headworks.errors import how_to_install
 from headworks.model import ENDED_EARLY, NOT_SEARCHED, Bound, Reason, Slot, Status
 from headworks.problem import Problem
 from headworks.toolbox.cancel import offer
@@ -33,7 +34,7 @@ FOR_TRAFFIC, FOR_THROUGHPUT = ("dstorm-plus", "dstorm"), ("hetero-plus", "hetero
 ASKED = 0.3
 """Share of the deadline in which each of the other schedulers answers. The larger it is, the better may be their plans
 of large requests, and the less time is left to search."""
-EXTRA = "optimal needs OR-Tools: pip install 'headworks[exact]'"
+EXTRA = f"optimal needs OR-Tools: {how_to_install('exact')}"
 
 
 def search(request: Request, options: Options, ask: Ask | None = None) -> Plan:

@@ -24,6 +24,12 @@ def printable(text: str) -> str:
     return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], text)
 
 
+def how_to_install(*extras: str) -> str:
+    """The end of a message where an optional package is missing. Extras come from a path: Headworks is on no index."""
+    names = ",".join(extras)
+    return f"`pip install '.[{names}]'` in the clone, or the wheel with [{names}]"
+
+
 class HeadworksError(Exception):
     """Base of every error that is raised on purpose; its text is meant for the user."""
 

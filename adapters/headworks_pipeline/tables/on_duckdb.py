@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks.samples.rows import AMOUNTS, COLUMNS
 from headworks_pipeline.tables import queries
 from headworks_pipeline.tables.clean import DUPLICATE, SAMPLE, jumps, reason_of
@@ -249,7 +249,7 @@ def duckdb_backend(memory: str, threads: int | None = None) -> Iterator[OnDuckDB
         # DuckDB is optional: where it is missing, the error says how to install it.
         import duckdb
     except ImportError:
-        raise EngineError("DuckDB is not installed: `pip install 'headworks[pipeline]'`") from None
+        raise EngineError(f"DuckDB is not installed: {how_to_install('pipeline')}") from None
     with contextlib.closing(duckdb.connect()) as base:
         unit = {"k": "KiB", "m": "MiB", "g": "GiB", "t": "TiB"}.get(memory[-1:].lower(), "")
         try:

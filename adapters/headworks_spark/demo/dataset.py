@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,7 @@ def flights() -> pa.Table:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise EngineError("the flights are read by pyarrow: pip install 'headworks[demo]'") from None
+        raise EngineError(f"pyarrow, which reads the flights, is not installed: {how_to_install('demo')}") from None
     schema = pa.schema({"dest": pa.string(), "carrier": pa.string(), "arr_delay": pa.float64(), "day": pa.int64()})
     return parquet.read_table(FILE).cast(schema)
 

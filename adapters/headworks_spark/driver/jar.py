@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import environment
 from headworks_local.private_files import cache_folder
@@ -77,7 +77,7 @@ def spark_home() -> SparkHome:
         # PySpark is optional: where it is missing, the error says how to install it.
         from pyspark.find_spark_home import _find_spark_home
     except ImportError:
-        raise EngineError("PySpark is not installed: `pip install 'headworks[spark]'`") from None
+        raise EngineError(f"PySpark is not installed: {how_to_install('spark')}") from None
     path = Path(_find_spark_home())
     # A file name tells both versions; asking Spark itself would start a JVM.
     for jar in (path / "jars").glob("spark-core_*.jar"):

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks.interrupts import held
 from headworks_local.java import BRIEF
 from headworks_local.lifetime import environment
@@ -89,7 +89,7 @@ class NimbusGateway:
             # It imports py4j itself.
             from headworks_storm.client.own_errors import OwnErrors
         except ImportError:
-            raise EngineError("py4j, which reaches Nimbus, is not installed: pip install 'headworks[storm]'") from None
+            raise EngineError(f"py4j, which reaches Nimbus, is not installed: {how_to_install('storm')}") from None
         try:
             port, token = self._launch(find_jar_path())
             parameters = GatewayParameters(port=port, auth_token=token, auto_convert=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks_local.private_files import make_secret, write_private
 from headworks_storm.nimbus.answer import LONGEST
 from headworks_storm.peers.server import Bounds, PeerServer
@@ -199,7 +199,7 @@ def _need_py4j() -> None:
     try:
         import py4j.protocol  # noqa: F401 - comes with the extra `storm`; without it, an error with a fix
     except ImportError:
-        raise EngineError("py4j is not installed: `pip install 'headworks[storm]'`") from None
+        raise EngineError(f"py4j is not installed: {how_to_install('storm')}") from None
 
 
 def _reply(answer: Callable[[str], str], call: list[bytes]) -> bytes:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import environment
 from headworks_local.maven import Artefact, missing, resolve
@@ -169,7 +169,7 @@ def py4j_jar() -> Path:
         # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
         from py4j.java_gateway import find_jar_path
     except ImportError:
-        raise EngineError("py4j is not installed: `pip install 'headworks[storm]'`") from None
+        raise EngineError(f"py4j is not installed: {how_to_install('storm')}") from None
     found = find_jar_path()
     if not found:
         raise EngineError("py4j is installed without its jar: `pip install --force-reinstall py4j`")

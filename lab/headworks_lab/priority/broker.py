@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks_lab.priority.latency import Done, Key, read_done
 from headworks_lab.priority.workload import GATEWAYS, TOPICS
 
@@ -46,7 +46,7 @@ class Broker:
             from confluent_kafka.admin import AdminClient
             from confluent_kafka.cimpl import NewTopic
         except ImportError:
-            message = "confluent-kafka, which speaks to the broker, is not installed: pip install 'headworks[kafka]'"
+            message = f"confluent-kafka, which speaks to the broker, is not installed: {how_to_install('kafka')}"
             raise EngineError(message) from None
         own: dict[str, Any] = {"bootstrap.servers": bootstrap}
         topics = [*(NewTopic(name, count) for name, count in producers.items()), NewTopic(REPORTS, 1)]

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from headworks.cli.settings import BROKEN
+from headworks.errors import how_to_install
 from headworks.hooks import Finding
 from headworks.plugins.loading import SHADOWED
 from headworks_local.isolated.ability import bounds, network_problem
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from headworks.plugins.host import PluginHost
     from headworks.plugins.loading import Loaded, Quarantined
 
-TESTS = "contract tests: pip install 'headworks[testing]'"
+TESTS = f"contract tests: {how_to_install('testing')}"
 
 
 def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Finding, ...]:

@@ -1,7 +1,7 @@
 """The conformance kit: what every scheduler and every engine's adapter has to keep, for authors of plugins.
 
 In a project of tests, subclass `SchedulerContract` or `EngineContract` and name the plugin; on the command line,
-`headworks conform NAME`. The strategies need Hypothesis (`pip install headworks[testing]`), the rest does not.
+`headworks conform NAME`. The strategies need Hypothesis (the extra `testing`), the rest does not.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headworks.errors import how_to_install
 from headworks.testing.instances.build import MEDIUM, SMALL
 from headworks.testing.rule import SkipRule
 from headworks.testing.rules import RULES
@@ -14,7 +15,7 @@ try:
     from hypothesis import HealthCheck, given, settings
     from hypothesis import strategies as st
 except ImportError as error:
-    raise ImportError("headworks.testing.contract needs Hypothesis: pip install 'headworks[testing]'") from error
+    raise ImportError(f"headworks.testing.contract needs Hypothesis: {how_to_install('testing')}") from error
 
 from headworks.testing.instances.strategies import requests
 

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks_local.isolated.groups import find_groups
 from headworks_local.isolated.netlink import NAMESPACES
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 TIME = "processor time"
 """What `bounds` calls the bound without which times of nodes do not compare."""
-INSTALL = "pip install 'headworks[apart]'"
 SHELL = """unshare -Urnm sh -c 'mount -t tmpfs tmpfs /run; exec "$SHELL"'"""
 """Opens a shell in which a user without root may do it, if the kernel lets users make namespaces: on a network of its
 own, with a folder of its own for the names of namespaces."""
@@ -27,7 +26,7 @@ def network_problem() -> str:
     if not sys.platform.startswith("linux"):
         return f"network namespaces are Linux's, and this is {sys.platform}"
     if importlib.util.find_spec("pyroute2") is None:
-        return f"pyroute2 is not installed: {INSTALL}"
+        return f"pyroute2 is not installed: {how_to_install('apart')}"
     if not _may_administer():
         return (
             "this process may not make network namespaces: run it as root (CAP_NET_ADMIN and CAP_SYS_ADMIN), "

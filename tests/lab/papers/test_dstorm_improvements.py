@@ -29,5 +29,5 @@ def test_without_or_tools_the_row_names_the_extra(monkeypatch):
     monkeypatch.setattr("headworks_exact.search.find_spec", lambda name: None)
     row = improve(IMPROVEMENTS["linear-cs20"], "dstorm-plus", PluginHost.load(["dstorm", "dstorm-plus", "optimal"]))
     assert (row.optimum, row.bound, row.status) == (None, None, "no bound")
-    assert row.note == "optimal needs OR-Tools: pip install 'headworks[exact]'"
+    assert row.note == "optimal needs OR-Tools: `pip install '.[exact]'` in the clone, or the wheel with [exact]"
     assert row.ours < row.paper

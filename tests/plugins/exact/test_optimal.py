@@ -193,7 +193,7 @@ def test_without_or_tools_the_plan_names_the_extra(monkeypatch):
     plan = run(micro_benchmark("linear", BenchmarkSetting()))
     assert plan.status is Status.INFEASIBLE
     (reason,) = plan.reasons  # and nothing of room that there is
-    assert "pip install 'headworks[exact]'" in reason.message
+    assert "pip install '.[exact]'" in reason.message
 
 
 @pytest.mark.parametrize("met", [0.0, 5.0])

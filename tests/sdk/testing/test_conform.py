@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from headworks.documents import unstructure
-from headworks.errors import PluginError
+from headworks.errors import PluginError, how_to_install
 from headworks.model import Limits
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
@@ -120,5 +120,5 @@ def test_the_kit_works_without_hypothesis():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
         "True",
-        "headworks.testing.instances.strategies needs Hypothesis: pip install 'headworks[testing]'",
+        f"headworks.testing.instances.strategies needs Hypothesis: {how_to_install('testing')}",
     ]

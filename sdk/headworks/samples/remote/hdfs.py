@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks.samples.remote.folder import DRAFTS, READ_AHEAD, RemoteStream, Stored, first_line
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class HdfsFolder:
             # hdfs-native is optional: where it is missing, the error says how to install it.
             from hdfs_native import Client
         except ImportError:
-            raise EngineError("hdfs-native is not installed: `pip install 'headworks[hdfs]'`") from None
+            raise EngineError(f"hdfs-native is not installed: {how_to_install('hdfs')}") from None
         parts = urlsplit(url)
         try:
             client = Client(f"{SCHEME}://{parts.netloc}" if parts.netloc else None, config=SETTINGS)

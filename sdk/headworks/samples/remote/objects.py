@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, how_to_install
 from headworks.samples.remote.folder import READ_AHEAD, RemoteStream, Stored, first_line
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ObjectFolder:
             from obstore.exceptions import BaseError
             from obstore.store import from_url
         except ImportError:
-            raise EngineError("obstore is not installed: `pip install 'headworks[objects]'`") from None
+            raise EngineError(f"obstore is not installed: {how_to_install('objects')}") from None
         try:
             return cls(url, from_url(url))
         except (BaseError, ValueError) as error:

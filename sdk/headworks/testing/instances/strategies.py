@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
+from headworks.errors import how_to_install
 from headworks.testing.instances.build import MEDIUM, Size, build_cluster, build_request, build_topology, constrained
 
 try:
@@ -13,7 +14,7 @@ try:
     from hypothesis.strategies import DrawFn
 except ImportError as error:
     raise ImportError(
-        "headworks.testing.instances.strategies needs Hypothesis: pip install 'headworks[testing]'"
+        f"headworks.testing.instances.strategies needs Hypothesis: {how_to_install('testing')}"
     ) from error
 
 if TYPE_CHECKING:
