@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
 from headworks.model import Status
-from headworks.toolbox.limited import plan_within_limit
+from headworks.toolbox.move_limit import plan_within_limit
 from headworks.toolbox.repair import repair
 from headworks_dstorm.analyser import analyse
 from headworks_dstorm.availability import by_availability

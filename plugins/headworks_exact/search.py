@@ -13,7 +13,7 @@ from headworks.errors import how_to_install
 from headworks.model import ENDED_EARLY, NOT_SEARCHED, Bound, Reason, Slot, Status
 from headworks.problem import Problem
 from headworks.toolbox.cancel import offer
-from headworks.toolbox.limited import plan_within_limit
+from headworks.toolbox.move_limit import plan_within_limit
 from headworks_exact.placement import CLASSES, place
 from headworks_exact.solver import Budget
 from headworks_exact.start import start

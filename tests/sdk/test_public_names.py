@@ -25,10 +25,9 @@ PUBLIC = (
     "headworks.problem.room.room",
     "headworks.problem.arrays.workers",
     "headworks.testing",
-    "headworks.toolbox.annealing",
     "headworks.toolbox.cancel",
     "headworks.toolbox.instance_counts",
-    "headworks.toolbox.limited",
+    "headworks.toolbox.move_limit",
     "headworks.toolbox.repair",
 )
 

@@ -14,13 +14,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headworks.toolbox.annealing import CHAINS, anneal_chains
 from headworks.toolbox.cancel import on_cancel
-from headworks.toolbox.limited import plan_within_limit
+from headworks.toolbox.move_limit import plan_within_limit
 from headworks.toolbox.repair import repair
 from headworks_dstorm.availability import by_availability
 from headworks_dstorm.fast import place
 from headworks_dstorm.plus.anneal import anneal
+from headworks_dstorm.plus.chains import CHAINS, anneal_chains
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
 from headworks_dstorm.settling import runs
@@ -51,7 +51,7 @@ LEANER = 0.98
 """A large problem is annealed from a start on at most this share of the nodes of the one with least traffic."""
 
 CHAINED = 64
-"""Tasks up to which many chains are annealed at once (`headworks.toolbox.annealing`). Their steps cost as much as the
+"""Tasks up to which many chains are annealed at once (`headworks_dstorm.plus.chains`). Their steps cost as much as the
 square of the number of tasks, and in larger problems a full node blocks fewer changes."""
 
 AFTER_CHAINS = 300

@@ -30,7 +30,7 @@ from headworks.model.topology import COUNTED
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
-from headworks.problem.repair.exchange import _Saving
+from headworks.problem.repair.traffic_exchange import _TrafficExchange
 from headworks.problem.room.stage_times import TimedPlacement
 from headworks.testing.instances.strategies import requests
 from small_requests import component, node, request, topology
@@ -266,8 +266,8 @@ def test_traffic_is_saved_beside_a_pinned_task_that_overloads_its_node():
 
 
 def test_each_look_for_traffic_to_save_is_counted(monkeypatch):
-    looks, look = [], _Saving._peers
-    monkeypatch.setattr(_Saving, "_peers", lambda *args: looks.append(1) or look(*args))
+    looks, look = [], _TrafficExchange._peers
+    monkeypatch.setattr(_TrafficExchange, "_peers", lambda *args: looks.append(1) or look(*args))
     saved = talking(0).plan([0] * 16).scores.inter_node
     assert 40 < len(looks) < 10_000
     for most in (0, 40):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from headworks.model import FrozenMap, Reason
 from headworks.problem.arrays.batches import Batch
-from headworks.problem.repair.exchange import save_traffic
+from headworks.problem.repair.traffic_exchange import save_traffic
 from headworks.problem.room.room import Room
 from headworks.problem.room.stage_times import TimedPlacement
 from headworks.problem.rules.violations import breaks_on_nodes

@@ -30,13 +30,13 @@ def save_traffic(placement: TimedPlacement, goal: float, enough: int, looks: int
         looks: Times that the peers of a task may be looked at, or a change be tried, before it ends in any case.
     """
     surplus = placement.problem.traffic.inter_node(placement.room.node_of) - enough
-    saving = _Saving(placement, goal, surplus, looks)
+    saving = _TrafficExchange(placement, goal, surplus, looks)
     tasks = sorted(task for task in placement.stage_of if placement.problem.fixed[task] < 0)
     while sum(saving.improve(task) for task in tasks):
         pass
 
 
-class _Saving:
+class _TrafficExchange:
     def __init__(self, placement: TimedPlacement, goal: float, surplus: int, looks: int) -> None:
         self._placement, self._goal, self._surplus = placement, goal, surplus
         self._free = placement.problem.fixed < 0

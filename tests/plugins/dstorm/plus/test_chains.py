@@ -11,8 +11,8 @@ import pytest
 from headworks.model import Kind, Stream
 from headworks.problem import Problem
 from headworks.problem.arrays.workers import Workers
-from headworks.toolbox.annealing import _Chains, anneal_chains
-from headworks.toolbox.node_costs import NodeCosts
+from headworks_dstorm.plus.chains import _Chains, anneal_chains
+from headworks_dstorm.plus.node_costs import NodeCosts
 from random_requests import random_request
 from small_requests import component, node, request, topology
 from tight_heaps import tight_heaps

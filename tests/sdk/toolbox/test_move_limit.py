@@ -12,7 +12,7 @@ from headworks.model import Kind, Limits, Status, Stream
 from headworks.problem import Problem
 from headworks.testing.instances.build import Size
 from headworks.testing.instances.strategies import requests
-from headworks.toolbox.limited import _gains, best_moves, plan_within_limit
+from headworks.toolbox.move_limit import _gains, best_moves, plan_within_limit
 from small_requests import component, node, request, topology
 
 

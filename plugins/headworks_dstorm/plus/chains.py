@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks.toolbox.node_costs import NodeCosts
+from headworks_dstorm.plus.node_costs import NodeCosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
-    from headworks.toolbox.node_costs import Flags, Floats, Ints
+    from headworks_dstorm.plus.node_costs import Flags, Floats, Ints
 
 __all__ = ["CHAINS", "anneal_chains"]
 
