@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headworks.cli.output import emit, json_option, say, table
-from headworks_manager.indication import CHANGING, HOLD, Trigger
 from headworks_manager.opening import open_store
 from headworks_manager.plain import change_data, merged_data, time_text, topologies_data
+from headworks_manager.rules.indication import CHANGING, HOLD, Trigger
 
 if TYPE_CHECKING:
-    from headworks_manager.history import Author, Change
-    from headworks_manager.indication import Indication
-    from headworks_manager.starving import Seen
+    from headworks_manager.database.history import Author, Change
+    from headworks_manager.rules.indication import Indication
+    from headworks_manager.rules.starving import Seen
 
 
 class _NumberOrNone(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
@@ -140,7 +140,7 @@ def history(name: str | None, last: int, database: str | None, *, as_json: bool)
 
 def _author(why: str) -> Author:
     # The store needs SQLAlchemy, 0.3 s that the list of commands does not need.
-    from headworks_manager.history import Author
+    from headworks_manager.database.history import Author
 
     try:
         user = getpass.getuser()

@@ -11,7 +11,7 @@ from headworks.errors import EngineError, how_to_install
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from headworks_manager.store import Store
+    from headworks_manager.database.store import Store
 
 
 @contextlib.contextmanager
@@ -27,8 +27,8 @@ def open_store(database: str | None) -> Iterator[Store]:
     """
     try:
         # SQLAlchemy and Alembic cost 0.3 s, which the list of commands does not need.
-        from headworks_manager.database import opened
-        from headworks_manager.store import Store
+        from headworks_manager.database.connection import opened
+        from headworks_manager.database.store import Store
     except ModuleNotFoundError as error:
         raise EngineError(f"{error.name} is not installed: {how_to_install('manager')}") from None
     with opened(database) as engine:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 if TYPE_CHECKING:
-    from headworks_manager.history import Change
-    from headworks_manager.indication import Indication, Merged
-    from headworks_manager.starving import Seen
-    from headworks_manager.store import Store
+    from headworks_manager.database.history import Change
+    from headworks_manager.database.store import Store
+    from headworks_manager.rules.indication import Indication, Merged
+    from headworks_manager.rules.starving import Seen
 
 
 def topologies_data(store: Store) -> list[dict[str, Any]]:

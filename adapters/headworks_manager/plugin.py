@@ -8,16 +8,16 @@ import attrs
 
 from headworks.errors import how_to_install
 from headworks.hooks import Description, Finding, hookimpl
-from headworks_manager.indication import Trigger
 from headworks_manager.opening import Stores
-from headworks_manager.starving import Claim, levels
+from headworks_manager.rules.indication import Trigger
+from headworks_manager.rules.starving import Claim, levels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from headworks.model import Change, Drain, Observation, Receipt, Steering, Topology
-    from headworks_manager.indication import Indication
-    from headworks_manager.store import Store
+    from headworks_manager.database.store import Store
+    from headworks_manager.rules.indication import Indication
 
 
 class Manager:
@@ -68,8 +68,8 @@ class Manager:
             address: The database; None is the default one.
         """
         # Brings SQLAlchemy, 0.3 s that commands of other plugins do not need.
+        from headworks_manager.database.reschedulings import Reschedulings
         from headworks_manager.reschedule import Rescheduler
-        from headworks_manager.reschedulings import Reschedulings
 
         return Rescheduler(Reschedulings(self._stores.get(address).engine), steering).carry_out(change, drain)
 
@@ -82,8 +82,8 @@ class Manager:
             address: The database; None is the default one.
         """
         # Brings SQLAlchemy, 0.3 s that commands of other plugins do not need.
+        from headworks_manager.database.reschedulings import Reschedulings
         from headworks_manager.reschedule import Rescheduler
-        from headworks_manager.reschedulings import Reschedulings
 
         return Rescheduler(Reschedulings(self._stores.get(address).engine), steering).recover()
 

@@ -12,14 +12,14 @@ import attrs
 from headworks.errors import EngineError, HeadworksError
 from headworks.interrupts import held
 from headworks.model import Backlog, FrozenMap, Receipt, Step
-from headworks_manager.rescheduling import WORDS, advanced, readiness, recovered
+from headworks_manager.rules.rescheduling import WORDS, advanced, readiness, recovered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from headworks.model import Change, Drain, Steering
-    from headworks_manager.rescheduling import Rescheduling, Stage
-    from headworks_manager.reschedulings import Reschedulings
+    from headworks_manager.database.reschedulings import Reschedulings
+    from headworks_manager.rules.rescheduling import Rescheduling, Stage
 
 LOG = logging.getLogger("headworks.manager")
 POLL = 0.25

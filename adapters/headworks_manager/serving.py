@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from headworks_manager.database.store import Store
     from headworks_manager.listening import HttpServer
-    from headworks_manager.store import Store
 
 PORT = 7780
 """Default of the port: one that programs can be told once."""

@@ -19,10 +19,10 @@ from headworks.documents import loads, structure
 from headworks.documents.schema import schema_of
 from headworks.documents.strict_json import parse
 from headworks.errors import DocumentError, EngineError, HeadworksError, pointer
-from headworks_manager.history import Author
-from headworks_manager.indication import Trigger
+from headworks_manager.database.history import Author
+from headworks_manager.database.store import Store
 from headworks_manager.plain import change_data, merged_data, topologies_data
-from headworks_manager.store import Store
+from headworks_manager.rules.indication import Trigger
 
 LARGEST_BODY = 64 * 1024
 """Bytes that a request may bring. With more, callers hold more memory; a trigger has some hundred."""

@@ -10,7 +10,7 @@ import click
 from headworks.cli.settings import option_of
 from headworks.control.settings import make, settings_of
 from headworks.errors import EngineError, OptionError
-from headworks_sim.timing import Draws, Timing
+from headworks_sim.fluid.timing import Draws, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,9 +48,9 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
     # numpy and cattrs cost 0.3 s, which the list of commands, whose settings are here, does not need.
     from headworks.api import find_request
     from headworks.plugins.host import PluginHost
+    from headworks_sim.fluid.trace import naming, read_trace
+    from headworks_sim.fluid.world import World
     from headworks_sim.target import SimTarget
-    from headworks_sim.trace import naming, read_trace
-    from headworks_sim.world import World
 
     if address is not None:
         raise EngineError(f"a simulation has no address, {address!r} was given: leave --master out")

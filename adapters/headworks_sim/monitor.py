@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headworks.model import Cluster, FrozenMap, Observation
-from headworks_sim.window import measure
+from headworks_sim.fluid.window import measure
 
 if TYPE_CHECKING:
     from headworks_sim.target import SimTarget

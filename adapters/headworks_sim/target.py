@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from headworks_sim.world import World
+from headworks_sim.fluid.world import World
 
 GRACE = 1.0
 """Seconds that the executor looks on after the last task should have started. With 0, a start at that very moment would

@@ -30,7 +30,8 @@ def column_of(package):
 
 
 @pytest.mark.parametrize(
-    "package", ["headworks", "headworks_spark", "headworks_storm", "headworks_pipeline", "headworks_manager"]
+    "package",
+    ["headworks", "headworks_spark", "headworks_storm", "headworks_pipeline", "headworks_manager", "headworks_sim"],
 )
 def test_the_page_shows_the_floors_that_are_asserted(package):
     shown = [sorted(floor) for floor in column_of(package)]

@@ -12,13 +12,13 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from headworks.errors import DocumentError, EngineError
+from headworks_manager.database.topics import Message, Partition
 from headworks_manager.kafka.messages import read_message
-from headworks_manager.topics import Message, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from headworks_manager.topics import Letter
+    from headworks_manager.database.topics import Letter
 
 DEAD = ".dead"
 """Ends the name of the topic for messages that are no triggers."""

@@ -7,16 +7,16 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from headworks.errors import EngineError, HeadworksError
+from headworks_manager.database.topics import Letter, Topics
 from headworks_manager.plain import merged_data
-from headworks_manager.topics import Letter, Topics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
+    from headworks_manager.database.store import Store
+    from headworks_manager.database.topics import Message, Outcome, Partition
     from headworks_manager.kafka.client import Topic
-    from headworks_manager.store import Store
-    from headworks_manager.topics import Message, Outcome, Partition
 
 BATCH = 500
 """Messages of one transaction at most. With more, others wait longer for the database; with fewer, many messages take

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from headworks.documents import loads
 from headworks.errors import DocumentError
-from headworks_manager.history import Author
-from headworks_manager.indication import Trigger, check_trigger
-from headworks_manager.ledger import Sent
-from headworks_manager.topics import Message
+from headworks_manager.database.history import Author
+from headworks_manager.database.ledger import Sent
+from headworks_manager.database.topics import Message
+from headworks_manager.rules.indication import Trigger, check_trigger
 
 LARGEST = 64 * 1024
 """Bytes that a message may have, as many as over HTTP. With more, reading one takes longer; a trigger has a few

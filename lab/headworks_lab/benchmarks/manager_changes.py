@@ -24,8 +24,8 @@ from headworks.cli.output import console, table
 sys.path.insert(0, str(Path(__file__).parents[3] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "adapters" / "storm"))
 sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "adapters" / "manager"))
-from headworks_manager.database import opened
-from headworks_manager.store import Store
+from headworks_manager.database.connection import opened
+from headworks_manager.database.store import Store
 from manager_databases import check_consistent
 from storm_changes import Changed, Changes
 

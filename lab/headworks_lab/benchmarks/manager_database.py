@@ -16,12 +16,12 @@ import attrs
 from sqlalchemy import insert
 
 from headworks.cli.output import console, table
-from headworks_manager import tables
-from headworks_manager.database import opened, transaction
-from headworks_manager.history import Author
-from headworks_manager.indication import Indication, Trigger
-from headworks_manager.starving import Claim
-from headworks_manager.store import Store
+from headworks_manager.database import tables
+from headworks_manager.database.connection import opened, transaction
+from headworks_manager.database.history import Author
+from headworks_manager.database.store import Store
+from headworks_manager.rules.indication import Indication, Trigger
+from headworks_manager.rules.starving import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,9 +20,9 @@ from confluent_kafka import Producer
 
 from headworks.cli.output import console, table
 from headworks_local.kafka.broker import LocalKafka
-from headworks_manager.database import opened
-from headworks_manager.history import Author
-from headworks_manager.store import Store
+from headworks_manager.database.connection import opened
+from headworks_manager.database.history import Author
+from headworks_manager.database.store import Store
 
 TOPOLOGIES = 100
 TOPIC = "triggers"

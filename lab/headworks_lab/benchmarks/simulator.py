@@ -12,11 +12,11 @@ import time
 import numpy as np
 
 from headworks.plugins.host import PluginHost
-from headworks_sim.batches import Allocation, work_off
-from headworks_sim.layout import Layout
-from headworks_sim.steady import Model
-from headworks_sim.trace import Event, Trace
-from headworks_sim.world import World
+from headworks_lab.simulated.batches import Allocation, work_off
+from headworks_sim.fluid.layout import Layout
+from headworks_sim.fluid.steady import Model
+from headworks_sim.fluid.trace import Event, Trace
+from headworks_sim.fluid.world import World
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from headworks.model import Component, FrozenMap, Kind, Plan, Request, Status, S
 from headworks_lab.storm.deputy import ACKER, known
 from headworks_lab.sweeps.experiments import connected
 from headworks_lab.sweeps.sweep import RESULTS
-from headworks_sim.experiment import run
+from headworks_sim.experiments.experiment import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from headworks.errors import PluginError
-from headworks_sim.experiment import run
+from headworks_sim.experiments.experiment import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ class SimBench:
         return contextlib.nullcontext(self)
 
     def run(self, request: Request, scheduler: str, seed: int, seconds: float) -> Mapping[str, float]:
-        """Run an experiment; see `headworks_sim.experiment.run`.
+        """Run an experiment; see `headworks_sim.experiments.experiment.run`.
 
         Returns:
             The numbers of its summary by name; a latency only if a tuple was completed.

@@ -18,8 +18,8 @@ from headworks_lab.simulated.usecase import (
     starved_latency,
     tuple_latency,
 )
-from headworks_sim.migration import migrations
-from headworks_sim.timing import Timing
+from headworks_sim.fluid.migration import migrations
+from headworks_sim.fluid.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

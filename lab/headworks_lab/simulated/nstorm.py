@@ -10,11 +10,11 @@ import attrs
 
 from headworks.model import Slot
 from headworks_lab.simulated.stalls import merged, seconds, slow_spans, stalls
-from headworks_sim.migration import migrations
+from headworks_sim.fluid.migration import migrations
 
 if TYPE_CHECKING:
     from headworks_lab.simulated.stalls import Interval
-    from headworks_sim.timing import Timing
+    from headworks_sim.fluid.timing import Timing
 
 EXECUTORS, WORKERS, NODES = 36, 8, 2
 """Two bolts with 12 and 24 executors; the spout is fed by DRPC and stays."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from headworks_sim.timing import Timing
+    from headworks_sim.fluid.timing import Timing
 
 Interval = tuple[float, float]
 """Begin and end, seconds."""

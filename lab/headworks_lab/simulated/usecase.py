@@ -17,7 +17,7 @@ from typing import Literal
 import attrs
 import numpy as np
 
-from headworks_sim.batches import Allocation, BatchRound, work_off
+from headworks_lab.simulated.batches import Allocation, BatchRound, work_off
 
 Policy = Literal["isolation", "SPS", "DPS"]
 

@@ -8,8 +8,8 @@ import warnings
 import attrs
 from sqlalchemy import select, text
 
-from headworks_manager import tables
-from headworks_manager.database import opened, transaction
+from headworks_manager.database import tables
+from headworks_manager.database.connection import opened, transaction
 
 
 @contextlib.contextmanager

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 from headworks.model import Change, Drain, FrozenMap
-from headworks_manager.database import opened
+from headworks_manager.database.connection import opened
+from headworks_manager.database.reschedulings import Reschedulings
+from headworks_manager.database.store import Author, Store
 from headworks_manager.reschedule import Rescheduler
-from headworks_manager.reschedulings import Reschedulings
-from headworks_manager.store import Author, Store
 from manager_engine import NAMES, OLD, FileEngine
 
 

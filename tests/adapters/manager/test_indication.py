@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headworks.errors import DocumentError
-from headworks_manager.indication import (
+from headworks_manager.rules.indication import (
     AHEAD,
     CHANGING,
     HOLD,

@@ -16,9 +16,9 @@ pytest.importorskip("jgo")
 pytest.importorskip("confluent_kafka")
 
 from headworks_local.kafka.broker import LocalKafka
-from headworks_manager.database import opened
-from headworks_manager.history import Author
-from headworks_manager.store import Store
+from headworks_manager.database.connection import opened
+from headworks_manager.database.history import Author
+from headworks_manager.database.store import Store
 from manager_databases import check_consistent
 from manager_kafka import delete, receive, send
 from patience import PATIENCE

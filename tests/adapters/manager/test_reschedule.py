@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from headworks.errors import EngineError
 from headworks.interrupts import Terminated
 from headworks.model import Backlog, Change, Drain, FrozenMap
-from headworks_manager.database import opened
+from headworks_manager.database.connection import opened
+from headworks_manager.database.reschedulings import Reschedulings
+from headworks_manager.database.store import Author, Store
 from headworks_manager.reschedule import STARTING, Rescheduler
-from headworks_manager.rescheduling import NEXT, Rescheduling, advanced, readiness, recovered
-from headworks_manager.reschedulings import Reschedulings
-from headworks_manager.store import Author, Store
+from headworks_manager.rules.rescheduling import NEXT, Rescheduling, advanced, readiness, recovered
 from manager_databases import check_consistent, emptied, postgresql
 from manager_engine import ASLEEP, NAMES, NEW, OLD, FileEngine
 from patience import PATIENCE

@@ -7,8 +7,6 @@ import time
 
 import attrs
 import pytest
-from alembic import command
-from sqlalchemy import text
 
 from headworks.control.guards import Guards
 from headworks.control.loop import Control, Loop
@@ -17,15 +15,14 @@ from headworks.errors import DocumentError, PluginError
 from headworks.hooks import Description, hookimpl
 from headworks.model import Component, FrozenMap, Observation, Slot, Topology
 from headworks.plugins.host import PluginHost
-from headworks_manager import database
-from headworks_manager.database import opened, transaction
-from headworks_manager.indication import Trigger
+from headworks_manager.database.connection import opened
+from headworks_manager.database.store import Author, Store
 from headworks_manager.plugin import Manager
-from headworks_manager.store import Author, Store
+from headworks_manager.rules.indication import Trigger
 from headworks_priority.workloads import USE_CASE_1, use_case
+from headworks_sim.fluid.world import World
 from headworks_sim.monitor import observe
 from headworks_sim.target import SimTarget
-from headworks_sim.world import World
 from patience import PATIENCE
 
 ANN = Author(who="ann")
@@ -244,16 +241,3 @@ def test_of_an_answer_only_priorities_and_nodes_are_taken():
 def test_a_plugin_without_priorities_is_refused_before_anything_runs(name):
     with pytest.raises(PluginError, match=r"headworks_prioritise.*; there are: manager"):
         Priorities(PluginHost.load(["even", "manager"]), name)
-
-
-def test_a_database_of_the_first_version_keeps_its_rows(path, monkeypatch):
-    upgrade = command.upgrade
-    monkeypatch.setattr(database.command, "upgrade", lambda config, _head: upgrade(config, "0001"))
-    with opened(str(path)) as engine, transaction(engine) as connection:
-        connection.execute(
-            text("INSERT INTO headworks_topologies VALUES ('old', 5, 0, 8, 4, 30000, TRUE, TRUE, 1800000000000)")
-        )
-    monkeypatch.undo()
-    with opened(str(path)) as engine:
-        (old,) = Store(engine).indications().values()
-    assert (old.name, old.priority, old.active, old.aging) == ("old", 5, True, None)

@@ -18,9 +18,9 @@ import pytest
 
 import headworks_schemas
 from headworks_manager import listening
-from headworks_manager.database import opened
+from headworks_manager.database.connection import opened
+from headworks_manager.database.store import Store
 from headworks_manager.opening import Stores
-from headworks_manager.store import Store
 from headworks_manager.web import LARGEST_BODY, Routes, application
 from manager_databases import check_consistent
 from manager_served import Served, serving

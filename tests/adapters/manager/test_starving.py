@@ -8,7 +8,7 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headworks_manager.starving import Claim, Seen, levels, look, remedies
+from headworks_manager.rules.starving import Claim, Seen, levels, look, remedies
 from headworks_priority.claimants import Claimant
 from headworks_priority.options import DpsOptions
 from headworks_priority.shares import dps

@@ -19,11 +19,11 @@ from sqlalchemy import create_engine, text
 
 from headworks.errors import DocumentError, EngineError
 from headworks.model import FrozenMap, Slot
-from headworks_manager import tables
-from headworks_manager.database import _address, opened, transaction
-from headworks_manager.indication import HOLD, Trigger
-from headworks_manager.reschedulings import Reschedulings
-from headworks_manager.store import Author, Store
+from headworks_manager.database import tables
+from headworks_manager.database.connection import _address, opened, transaction
+from headworks_manager.database.reschedulings import Reschedulings
+from headworks_manager.database.store import Author, Store
+from headworks_manager.rules.indication import HOLD, Trigger
 from manager_databases import check_consistent, emptied, postgresql, rows
 from patience import PATIENCE
 
@@ -164,9 +164,9 @@ def test_a_database_out_of_reach_is_one_error(wrong, said):
 
 WRITER = """
 import sys
-from headworks_manager.database import opened
-from headworks_manager.indication import Trigger
-from headworks_manager.store import Author, Store
+from headworks_manager.database.connection import opened
+from headworks_manager.rules.indication import Trigger
+from headworks_manager.database.store import Author, Store
 url, name, count = sys.argv[1:]
 with opened(url) as engine:
     store = Store(engine)

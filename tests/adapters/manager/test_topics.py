@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from headworks_manager.database import opened
-from headworks_manager.history import Author
-from headworks_manager.indication import Trigger
+from headworks_manager.database.connection import opened
+from headworks_manager.database.history import Author
+from headworks_manager.database.store import Store
+from headworks_manager.database.topics import KEPT, Letter, Partition, Topics
 from headworks_manager.kafka.messages import LARGEST, read_message
-from headworks_manager.store import Store
-from headworks_manager.topics import KEPT, Letter, Partition, Topics
+from headworks_manager.rules.indication import Trigger
 from manager_databases import check_consistent, emptied, postgresql
 
 ANN = Author(who="ann")

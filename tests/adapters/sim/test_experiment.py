@@ -11,9 +11,9 @@ from headworks.documents import dumps
 from headworks.errors import OptionError, PluginError
 from headworks.problem import Problem
 from headworks.testing import FirstFit
-from headworks_sim.experiment import run
-from headworks_sim.timing import Timing
-from headworks_sim.trace import Event, Trace
+from headworks_sim.experiments.experiment import run
+from headworks_sim.fluid.timing import Timing
+from headworks_sim.fluid.trace import Event, Trace
 from small_requests import component, node, request, topology, word_count
 
 STORY = Trace(
@@ -50,7 +50,7 @@ def test_the_same_seed_is_the_same_summary_and_another_one_is_not():
 SCRIPT = """
 from test_experiment import STORY, first_fit
 from headworks.documents import dumps
-from headworks_sim.experiment import run
+from headworks_sim.experiments.experiment import run
 from small_requests import word_count
 print(dumps(run(word_count(), first_fit, 3, 400.0, trace=STORY)), end="")
 """

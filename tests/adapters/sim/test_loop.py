@@ -17,12 +17,12 @@ from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.testing import FirstFit
 from headworks_sim.application import open_application
+from headworks_sim.fluid.timing import Timing
+from headworks_sim.fluid.trace import Event, Trace
+from headworks_sim.fluid.world import World
 from headworks_sim.monitor import observe
 from headworks_sim.plugin import sim
 from headworks_sim.target import SimTarget
-from headworks_sim.timing import Timing
-from headworks_sim.trace import Event, Trace
-from headworks_sim.world import World
 from memory_engine import Judge
 from small_requests import at, node, request, word_count
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from headworks.model import FrozenMap, Kind, Slot
 from headworks_lab.simulated.stalls import merged, seconds, slow_spans, stalls
-from headworks_sim.migration import migrations
-from headworks_sim.timing import Timing
-from headworks_sim.world import World
+from headworks_sim.fluid.migration import migrations
+from headworks_sim.fluid.timing import Timing
+from headworks_sim.fluid.world import World
 from small_requests import component, node, request, topology
 
 SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)).map(sorted).map(tuple), max_size=12)

@@ -15,13 +15,13 @@ from headworks.model import Profile
 from headworks.model.knowledge import Knowledge, ProfileFit
 from headworks.plugins.host import PluginHost
 from headworks.report.curves import Curve, CurvePanel, curves_svg
-from headworks_sim import experiment
 from headworks_sim.application import SETTINGS
-from headworks_sim.experiment import run
-from headworks_sim.simulate import simulate
-from headworks_sim.summary import Summary
-from headworks_sim.timing import Span
-from headworks_sim.trace import Event, Trace
+from headworks_sim.experiments import experiment
+from headworks_sim.experiments.experiment import run
+from headworks_sim.experiments.simulate import simulate
+from headworks_sim.experiments.summary import Summary
+from headworks_sim.fluid.timing import Span
+from headworks_sim.fluid.trace import Event, Trace
 from shell import headworks as run_command
 from small_requests import component, node, request, topology, word_count
 

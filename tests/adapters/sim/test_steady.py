@@ -13,9 +13,9 @@ from headworks.model import Flow, Kind, Metrics, Profile, Stream
 from headworks.problem import Problem
 from headworks.problem.plan.score import score
 from headworks.testing.instances.strategies import requests
-from headworks_sim.layout import Layout
-from headworks_sim.steady import Model, fill
-from headworks_sim.streams import flow_through, pairs
+from headworks_sim.fluid.layout import Layout
+from headworks_sim.fluid.steady import Model, fill
+from headworks_sim.fluid.streams import flow_through, pairs
 from small_requests import component, node, request, topology, word_count
 
 

@@ -12,12 +12,12 @@ from headworks.problem import Problem
 from headworks.testing import FirstFit
 from headworks.testing.instances.strategies import requests
 from headworks_sim.executor import preflight
-from headworks_sim.experiment import run
-from headworks_sim.layout import Layout
+from headworks_sim.experiments.experiment import run
+from headworks_sim.fluid.layout import Layout
+from headworks_sim.fluid.timing import Timing
+from headworks_sim.fluid.trace import Event, Trace
+from headworks_sim.fluid.world import World
 from headworks_sim.target import SimTarget
-from headworks_sim.timing import Timing
-from headworks_sim.trace import Event, Trace
-from headworks_sim.world import World
 from small_requests import word_count
 
 

@@ -17,10 +17,10 @@ from adapters.spark.spark_jobs import PARTITIONS, next_batch, patience
 from headworks.control.guards import Guards
 from headworks.control.loop import Control
 from headworks.model import Limits
-from headworks_manager.database import opened
-from headworks_manager.history import Author
-from headworks_manager.indication import Trigger
-from headworks_manager.store import Store
+from headworks_manager.database.connection import opened
+from headworks_manager.database.history import Author
+from headworks_manager.database.store import Store
+from headworks_manager.rules.indication import Trigger
 from patience import PATIENCE
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

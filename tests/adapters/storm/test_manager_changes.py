@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from headworks_manager.database import opened
-from headworks_manager.store import Store
+from headworks_manager.database.connection import opened
+from headworks_manager.database.store import Store
 from storm_changes import Changes
 
 pytestmark = [

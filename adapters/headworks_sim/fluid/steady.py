@@ -17,13 +17,13 @@ import attrs
 import numpy as np
 
 from headworks.model.topology import TUPLE_BYTES
-from headworks_sim.layout import Floats, Ints, summed
-from headworks_sim.streams import Current, flow_through, pairs
+from headworks_sim.fluid.layout import Floats, Ints, summed
+from headworks_sim.fluid.streams import Current, flow_through, pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headworks_sim.layout import Layout, TopologyGraph
+    from headworks_sim.fluid.layout import Layout, TopologyGraph
 
 CROWDED = 0.95
 """Above this use of its node a task's waiting time grows no further: what has to wait, waits at the source. With more,

@@ -8,9 +8,9 @@ import attrs
 from sqlalchemy import bindparam, insert, select, tuple_, update
 
 from headworks.errors import DocumentError, known_names
-from headworks_manager import tables
-from headworks_manager.history import Author, record_all, row_of
-from headworks_manager.indication import (
+from headworks_manager.database import tables
+from headworks_manager.database.history import Author, record_all, row_of
+from headworks_manager.rules.indication import (
     CHANGING,
     Indication,
     Merged,

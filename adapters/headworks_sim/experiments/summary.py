@@ -12,7 +12,7 @@ from headworks.model import FrozenMap, Status
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from headworks_sim.world import SteadySpan, World
+    from headworks_sim.fluid.world import SteadySpan, World
 
 DEGRADED = 0.4
 """A topology that completes less than this part of its nominal load is degraded (by 60 %, paper 001, section 5.2)."""

@@ -10,8 +10,8 @@ from headworks.report.curves import Curve, CurvePanel, curves_svg
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headworks_sim.summary import CurvePoint, Summary
-    from headworks_sim.trace import Trace
+    from headworks_sim.experiments.summary import CurvePoint, Summary
+    from headworks_sim.fluid.trace import Trace
 
 MARKS = 40
 """Most events that are drawn; of a trace with more, none is. With more, their lines hide the curves."""

@@ -8,10 +8,10 @@ import attrs
 from sqlalchemy import delete, func, insert, select, update
 
 from headworks.errors import DocumentError
-from headworks_manager import tables
-from headworks_manager.database import repeated, transaction
-from headworks_manager.ledger import Ledger, Sent
-from headworks_manager.store import wall_clock
+from headworks_manager.database import tables
+from headworks_manager.database.connection import repeated, transaction
+from headworks_manager.database.ledger import Ledger, Sent
+from headworks_manager.database.store import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Engine, Select, Update
 
-    from headworks_manager.indication import Merged
+    from headworks_manager.rules.indication import Merged
 
 KEPT = 60_000
 """Bytes of a message that is no trigger that are kept."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headworks_sim.layout import Bools, Floats, Ints, summed
+from headworks_sim.fluid.layout import Bools, Floats, Ints, summed
 
 if TYPE_CHECKING:
-    from headworks_sim.layout import StreamLink, TopologyGraph
+    from headworks_sim.fluid.layout import StreamLink, TopologyGraph
 
 Pairs = tuple[Ints, Ints, Floats, Floats]
 """Senders, receivers, tuples/s and bytes/s (nan where unknown); tasks are counted from the topology's first."""

@@ -10,12 +10,12 @@ from sqlalchemy import insert, select, update
 
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Slot
-from headworks_manager import tables
-from headworks_manager.database import transaction
-from headworks_manager.history import Author, record
-from headworks_manager.indication import Indication
-from headworks_manager.rescheduling import Rescheduling
-from headworks_manager.store import wall_clock
+from headworks_manager.database import tables
+from headworks_manager.database.connection import transaction
+from headworks_manager.database.history import Author, record
+from headworks_manager.database.store import wall_clock
+from headworks_manager.rules.indication import Indication
+from headworks_manager.rules.rescheduling import Rescheduling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from headworks_manager.tables import metadata
+from headworks_manager.database.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

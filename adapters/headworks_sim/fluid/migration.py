@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Mapping
 
-    from headworks_sim.timing import Timing
+    from headworks_sim.fluid.timing import Timing
 
 
 @attrs.frozen(kw_only=True)

@@ -17,7 +17,7 @@ from headworks.control.settings import make, settings_of
 from headworks.errors import DocumentError
 from headworks.report.format import percent, quantity
 from headworks_sim.application import SETTINGS, trace_option
-from headworks_sim.timing import Span, Timing
+from headworks_sim.fluid.timing import Span, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from headworks.control.settings import Setting
     from headworks.model import Request
     from headworks.plugins.host import PluginHost
-    from headworks_sim.summary import Summary
-    from headworks_sim.trace import Trace
+    from headworks_sim.experiments.summary import Summary
+    from headworks_sim.fluid.trace import Trace
 
 ROWS = 20
 """Rows of the table over time. With more, it does not fit a terminal."""
@@ -78,7 +78,7 @@ def simulate(
     # numpy and cattrs cost 0.3 s, which the list of commands does not need.
     from headworks.api import find_request
     from headworks.documents import unstructure
-    from headworks_sim.trace import naming, read_trace
+    from headworks_sim.fluid.trace import naming, read_trace
 
     host = plugins(context)
     asked = find_request(request, host)
@@ -128,7 +128,7 @@ def _run(
     settings: Mapping[str, Any],
 ) -> Summary:
     # numpy and cattrs cost 0.3 s, which the list of commands does not need.
-    from headworks_sim.experiment import run
+    from headworks_sim.experiments.experiment import run
     from headworks_sim.keeper import ObservationWriter
 
     folder, seed, span = settings["samples"], settings["seed"], make(Span, settings)
@@ -208,7 +208,7 @@ def _over_time(summary: Summary) -> Any:
 def _write_page(path: Path, request: str, found: Sequence[Summary], trace: Trace | None) -> None:
     # cattrs and the drawing cost 0.1 s, which the list of commands does not need.
     from headworks.documents import write_text
-    from headworks_sim.page import simulation_page
+    from headworks_sim.experiments.page import simulation_page
 
     write_text(path, simulation_page(Path(request).name, found, trace, COLUMNS, [_cells(each) for each in found]))
     say(f"wrote {path}")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.model import Flow, Metrics, NodeSample, TaskSample, TopologySample
-from headworks_sim.layout import summed
-from headworks_sim.streams import pairs
+from headworks_sim.fluid.layout import summed
+from headworks_sim.fluid.streams import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from headworks_sim.layout import Floats, Ints, Layout
-    from headworks_sim.steady import Share
-    from headworks_sim.world import SteadySpan
+    from headworks_sim.fluid.layout import Floats, Ints, Layout
+    from headworks_sim.fluid.steady import Share
+    from headworks_sim.fluid.world import SteadySpan
 
 SOURCE = "simulated"
 """The source that every sample names."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from sqlalchemy import insert
 
-from headworks_manager import tables
+from headworks_manager.database import tables
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from headworks_manager.indication import Indication
+    from headworks_manager.rules.indication import Indication
 
 LONGEST = 2000
 """Characters of a reason that are kept; with more, the history takes more room."""

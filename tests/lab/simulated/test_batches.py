@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headworks_lab.simulated.batches import Allocation, work_off
 from headworks_lab.simulated.usecase import UseCaseSetting, catch_up, event_rounds, starved_latency, tuple_time
-from headworks_sim.batches import Allocation, work_off
 
 
 def test_a_round_that_finds_its_topology_starved_waits_for_nodes():

@@ -1,6 +1,6 @@
 """One simulated experiment: a request, a scheduler, a trace, and the summary of the run.
 
-    from headworks_sim.experiment import run
+    from headworks_sim.experiments.experiment import run
     summary = run(request, "dstorm", seed=1, duration=600.0)
     summary.throughput, summary.inter_node, summary.moves
 
@@ -23,9 +23,9 @@ from headworks.hooks import Description, hookimpl
 from headworks.model import FrozenMap, Limits, Plan, Request
 from headworks.plugins.host import PluginHost
 from headworks_sim.engine import SimEngine
-from headworks_sim.summary import summarise
+from headworks_sim.experiments.summary import summarise
+from headworks_sim.fluid.world import World
 from headworks_sim.target import SimTarget
-from headworks_sim.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from headworks.control.round import Round
     from headworks.model import Observation
-    from headworks_sim.summary import Summary
-    from headworks_sim.timing import Timing
-    from headworks_sim.trace import Trace
+    from headworks_sim.experiments.summary import Summary
+    from headworks_sim.fluid.timing import Timing
+    from headworks_sim.fluid.trace import Trace
 
 PATIENCE = Limits(deadline=60.0)
 """Limits of the scheduler. With a shorter deadline a busy machine may change the result, which nothing else can."""

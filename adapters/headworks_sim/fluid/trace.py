@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headworks_sim.layout import Layout
+    from headworks_sim.fluid.layout import Layout
 
 Kind = Literal["load", "batch", "node-down", "node-up", "node-flap", "worker-down"]
 """Kinds of events: `load` sets a topology's load to `value` times its nominal one; `batch` brings `value` tuples to its

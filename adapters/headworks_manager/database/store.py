@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from sqlalchemy import delete, insert, select, update
 
-from headworks_manager import tables
-from headworks_manager.database import repeated, transaction
-from headworks_manager.history import Author, Change, read_change, record, record_all
-from headworks_manager.indication import Indication, Merged, Trigger, check_indication, check_trigger, settled
-from headworks_manager.ledger import Ledger, Sent, settled_row, unknown
-from headworks_manager.starving import Seen, look, remedies
+from headworks_manager.database import tables
+from headworks_manager.database.connection import repeated, transaction
+from headworks_manager.database.history import Author, Change, read_change, record, record_all
+from headworks_manager.database.ledger import Ledger, Sent, settled_row, unknown
+from headworks_manager.rules.indication import Indication, Merged, Trigger, check_indication, check_trigger, settled
+from headworks_manager.rules.starving import Seen, look, remedies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection, Engine
 
-    from headworks_manager.starving import Claim
+    from headworks_manager.rules.starving import Claim
 
 
 def wall_clock() -> int:

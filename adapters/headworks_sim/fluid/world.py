@@ -18,19 +18,19 @@ import attrs
 import numpy as np
 
 from headworks.model.scaling import with_instances
-from headworks_sim.layout import Floats, Layout
-from headworks_sim.migration import migrations
-from headworks_sim.places import RunningTasks
-from headworks_sim.steady import Model, Steady
-from headworks_sim.timing import Timing
-from headworks_sim.trace import Trace, check_trace
+from headworks_sim.fluid.layout import Floats, Layout
+from headworks_sim.fluid.migration import migrations
+from headworks_sim.fluid.places import RunningTasks
+from headworks_sim.fluid.steady import Model, Steady
+from headworks_sim.fluid.timing import Timing
+from headworks_sim.fluid.trace import Trace, check_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from headworks.model import Request, Slot
-    from headworks_sim.migration import TaskMigration
-    from headworks_sim.trace import Event
+    from headworks_sim.fluid.migration import TaskMigration
+    from headworks_sim.fluid.trace import Event
 
 REMEMBERED = 1_000
 """States of the engine whose steady state is remembered. With more, they take more memory; with fewer, a load that
