@@ -14,7 +14,7 @@ from headworks_storm.local.cluster import supervisor_specs
 from patience import PATIENCE
 from storm_breakable import BreakableStorm
 from storm_cluster import RELEASE, wait_for
-from storm_smoke import submit_words
+from storm_words import submit_words
 
 pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.mark.matrix]
 

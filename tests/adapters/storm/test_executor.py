@@ -19,8 +19,7 @@ from headworks_storm.workload.describe import Load, describe
 from patience import PATIENCE
 from storm_cluster import RELEASE
 from storm_movers import Mover
-from storm_smoke import all_run
-from storm_words import eventually
+from storm_words import all_run, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
