@@ -15,7 +15,7 @@ by every rule in a thorough run."""
 
 
 class BuiltIn(SchedulerContract):
-    """A scheduler that is installed with Headworks."""
+    """A scheduler that is installed with Headworks: it is asked a third of the requests, and all in a thorough run."""
 
     options = None
 
@@ -26,12 +26,6 @@ class BuiltIn(SchedulerContract):
     @pytest.fixture
     def scheduler_options(self):
         return None if THOROUGH else self.options
-
-
-class Searching(BuiltIn):
-    """One that takes seconds for each rule, or shares its allocator with another one: it is asked a third of the
-    requests, and all of them in a thorough run.
-    """
 
     @pytest.fixture(scope="session")
     @staticmethod
@@ -61,12 +55,12 @@ class TestOtd(BuiltIn):
     name = "otd"
 
 
-class TestDStormPlus(Searching):
+class TestDStormPlus(BuiltIn):
     name = "dstorm-plus"
     options = FEWER["dstorm-plus"]
 
 
-class TestSps(Searching):
+class TestSps(BuiltIn):
     name = "sps"
 
 
@@ -74,7 +68,7 @@ class TestDps(BuiltIn):
     name = "dps"
 
 
-class TestSpsV2(Searching):
+class TestSpsV2(BuiltIn):
     name = "sps-v2"
 
 
@@ -82,11 +76,11 @@ class TestHetero(BuiltIn):
     name = "hetero"
 
 
-class TestHeteroPlus(Searching):
+class TestHeteroPlus(BuiltIn):
     name = "hetero-plus"
 
 
-class TestOptimal(Searching):
+class TestOptimal(BuiltIn):
     name = "optimal"
     options = FEWER["optimal"]
 
@@ -110,7 +104,6 @@ def test_what_searches_by_default_is_within_its_deadline(name, headworks_host, h
 
 
 def test_every_built_in_scheduler_is_tried(headworks_host):
-    kinds = {*BuiltIn.__subclasses__(), *Searching.__subclasses__()} - {Searching}
-    tried = {kind.name for kind in kinds}
+    tried = {kind.name for kind in BuiltIn.__subclasses__()}
     built_in = {name for name in headworks_host.schedulers if headworks_host.plugins[name].distribution == "headworks"}
     assert tried == built_in

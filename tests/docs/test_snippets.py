@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from patience import PATIENCE
+from shell import called
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,11 +36,9 @@ def commands() -> list[str]:
 
 
 @pytest.mark.parametrize("line", commands())
-def test_console_lines_run(line, tmp_path):
-    program = Path(sys.executable).parent / "headworks"
-    done = subprocess.run(
-        [program, *shlex.split(line)[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
+def test_console_lines_run(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = called(*shlex.split(line)[1:])
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

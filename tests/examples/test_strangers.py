@@ -12,7 +12,7 @@ import pytest
 from stranger import ROOT, install, make, run
 from tiers import cases
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.network]
 
 PACKAGES = {"acme": "acme-scheduler", "pool": "pool-engine", "my-own": "my-own-scheduler", "ring": "ring-engine"}
 """Packages by the name of the plugin: the examples, and those that `headworks new` makes of them."""

@@ -16,6 +16,7 @@ from headworks.model import FrozenMap
 from headworks_pipeline.learning.learn import table
 from headworks_pipeline.tables.manifest import Hour, Manifest
 from headworks_pipeline.tables.store import Store
+from tiers import cases
 
 
 def put(store, snapshot, *hours, table="cells"):
@@ -119,6 +120,7 @@ from pathlib import Path
 from headworks.model import FrozenMap
 from headworks_pipeline.tables.manifest import Hour
 from headworks_pipeline.tables.store import Store
+from tiers import cases
 store = Store(folder=Path(sys.argv[1]))
 with store.locked():
     print("ready", flush=True)
@@ -137,6 +139,7 @@ import pyarrow as pa
 from pyarrow import parquet
 from headworks_pipeline.tables.manifest import Hour
 from headworks_pipeline.tables.store import Store
+from tiers import cases
 store = Store(folder=Path(sys.argv[1]), grace=float(sys.argv[2]))
 hours = ("h0", "h1", "h2")
 with store.locked():
@@ -167,7 +170,7 @@ def replacing(folder, grace):
             writer.kill()
 
 
-@pytest.mark.parametrize("grace", [10, 0.1])
+@pytest.mark.parametrize("grace", cases([0.1, 10], 1))
 def test_readers_beside_a_writer_see_one_state(tmp_path, grace):
     """Every row of every table of every hour is of one commit; the files are looked at, not the manifest."""
     store, states = Store(folder=tmp_path), []

@@ -30,7 +30,7 @@ def run(request, **options):
 
 
 @pytest.mark.parametrize("met", [0.0, 5.0])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", cases(SHAPES, 1))
 def test_it_is_never_worse_than_the_printed_algorithm(shape, met):
     request = micro_benchmark(shape, (2, 2, 2), met)
     plan, printed = run(request), as_printed(request, Options())
@@ -178,7 +178,7 @@ def test_a_slot_that_the_topology_has_already_is_not_lacking():
     assert run(bench("unique-visitor", BENCH["three"])).input_rate >= 72_569 * 0.9999
 
 
-@pytest.mark.parametrize("met", [5.0, 20.0])
+@pytest.mark.parametrize("met", cases([5.0, 20.0], 1))
 def test_a_machine_that_is_out_of_order_changes_nothing(met):
     request = micro_benchmark("star", (2, 1, 1), met)
     dead = Node(id="zz", capacity=Resources(), slots=())
@@ -186,7 +186,7 @@ def test_a_machine_that_is_out_of_order_changes_nothing(met):
     assert run(more).scores.throughput == pytest.approx(run(request).scores.throughput, rel=1e-9)
 
 
-@pytest.mark.parametrize("most", [3, 5, 8])
+@pytest.mark.parametrize("most", cases([3, 5, 8], 1))
 @pytest.mark.parametrize("met", [0.0, 5.0])
 def test_no_step_makes_more_tasks_than_may_be(most, met):
     plan = run(micro_benchmark("linear", (2, 2, 2), met), max_tasks=most)
@@ -203,7 +203,7 @@ def test_an_exchange_makes_no_more_tasks_than_may_be_either():
         assert instances.profiled.max_factor(found, instances.free) == pytest.approx(1000.0 * tasks)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", cases(SHAPES, 1))
 def test_rates_in_another_unit_and_documents_in_another_order_change_nothing(shape):
     request = micro_benchmark(shape, (2, 1, 1), 5.0)
     plan = run(request)

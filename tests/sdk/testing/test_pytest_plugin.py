@@ -13,7 +13,7 @@ PROJECT = """
 import pytest
 from hypothesis import Phase, settings
 
-settings.register_profile("brief", max_examples=50, phases=[Phase.generate])
+settings.register_profile("brief", max_examples=10, phases=[Phase.generate])
 settings.load_profile("brief")
 
 from headworks.plugins.host import PluginHost
