@@ -19,7 +19,6 @@ from headworks.model.values import check_types
 from headworks.plugins.guard import guarded
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.problem.plan.why import explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -121,6 +120,9 @@ def why(
         PluginError: There is no such scheduler.
         OptionError: An option is unknown or does not fit.
     """
+    # Alternatives of a task are asked for here alone.
+    from headworks.problem.plan.why import explain
+
     host = host or PluginHost.load()
     asked = limited(load_request(request, host), deadline=deadline)
     return explain(asked, host.schedule(scheduler, asked, options), task)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import attrs
 
 from headworks.interrupts import is_signal
-from headworks.plugins.failure import failure, keep_traceback
+from headworks.plugins.guard import failure, keep_traceback
 from headworks.report.format import quantity
 from headworks_lab.evidence.model import Interval, Point
 

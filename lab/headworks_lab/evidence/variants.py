@@ -12,7 +12,7 @@ from headworks.api import limited
 from headworks.errors import PluginError
 from headworks.interrupts import is_signal
 from headworks.model import Plan, Status
-from headworks.plugins.failure import failure, keep_traceback
+from headworks.plugins.guard import failure, keep_traceback
 from headworks.report.format import percent, quantity
 
 if TYPE_CHECKING:

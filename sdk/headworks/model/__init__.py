@@ -1,13 +1,16 @@
 """The words every part of Headworks speaks: immutable values, Storm's terms where Storm has one."""
 
 from headworks.model.cluster import Cluster, Node, Slot
-from headworks.model.intake import Backlog, Change, Drain, Intake, Steering, Undrained
 from headworks.model.plan import (
     ENDED_EARLY,
     NO_PROFILES,
     NOT_SEARCHED,
     STARVED,
+    Backlog,
     Bound,
+    Change,
+    Drain,
+    Intake,
     Move,
     MoveKind,
     Plan,
@@ -17,7 +20,9 @@ from headworks.model.plan import (
     Repair,
     Scores,
     Status,
+    Steering,
     Step,
+    Undrained,
 )
 from headworks.model.request import (
     Flow,

@@ -20,7 +20,7 @@ from headworks.errors import PluginError
 from headworks.hooks import GROUP, HOOKSPEC_VERSION, ROUNDS, SPECS, Description, LoopSpec
 from headworks.interrupts import is_signal
 from headworks.plugins.deadline import LOADING, Overdue, in_time
-from headworks.plugins.failure import failure, keep_traceback
+from headworks.plugins.guard import failure, keep_traceback
 from headworks.plugins.own_process import printing_to_stderr
 
 if TYPE_CHECKING:

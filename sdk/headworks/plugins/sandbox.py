@@ -17,7 +17,7 @@ from headworks.interrupts import Terminated, dismiss
 from headworks.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
 from headworks.model.scaling import rescaled
 from headworks.plugins.deadline import LOST
-from headworks.plugins.failure import failure, keep_traceback
+from headworks.plugins.guard import failure, keep_traceback
 from headworks.plugins.own_process import native_to_stderr
 from headworks.plugins.processes import Answer, no_plan
 from headworks.problem import Problem

@@ -19,8 +19,7 @@ from headworks.errors import EngineError, PluginError
 from headworks.hooks import Description, hookimpl
 from headworks.interrupts import Terminated
 from headworks.model import Plan
-from headworks.plugins.failure import author_line, failure
-from headworks.plugins.guard import MANY, ONE
+from headworks.plugins.guard import MANY, ONE, author_line, failure
 from headworks.plugins.host import PluginHost
 from headworks.plugins.own_process import printing_to_stderr
 from memory_engine import Engine, Judge
