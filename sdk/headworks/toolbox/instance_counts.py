@@ -104,7 +104,6 @@ class InstanceCounts:
         Args:
             counts: Tasks by component and node, shape (K, m).
             factor: Factor of the stated rates.
-            explanation: Text for the plan's explanation.
         """
         fitted = self.within_bounds(counts)
         if (fitted != counts).any():
@@ -199,7 +198,6 @@ class InstanceCounts:
 
         Args:
             reason: Reason for the refusal.
-            explanation: Text for the plan's explanation.
         """
         stays = self._stay(0.0, reason.message)
         if stays is not None and stays.input_rate:

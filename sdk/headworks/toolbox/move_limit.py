@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from headworks.problem.room.room import Room
 
 LOOKS = 200
-"""Times that the gains of all moves are computed anew. The larger it is, the better is the choice among thousands of
-moves, and the longer it takes: one look costs O(flows + blocks * nodes)."""
+"""Times that the gains of all moves are computed anew: one look costs O(flows + blocks * nodes)."""
 
 
 def plan_within_limit(problem: Problem, node_of: NDArray[np.int64], explanation: str = "") -> Plan:
@@ -28,9 +27,7 @@ def plan_within_limit(problem: Problem, node_of: NDArray[np.int64], explanation:
     that is overloaded, then traffic between nodes, then nodes in use: in these it is never worse than what runs.
 
     Args:
-        problem: The request as arrays.
         node_of: Node index of each task, shape (n,), -1 where nothing fits.
-        explanation: Text for the plan's explanation.
     """
     plan = problem.plan(node_of, explanation)
     runs = problem.current >= 0
@@ -51,7 +48,6 @@ def best_moves(problem: Problem, node_of: NDArray[np.int64]) -> NDArray[np.int64
     The path goes on through moves that save nothing, as two together may, and is cut where it was best.
 
     Args:
-        problem: The request as arrays.
         node_of: Node index of each task, shape (n,), -1 where nothing fits.
 
     Returns:

@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     from headworks.problem.room.room import Room
 
 TRIALS = 64
-"""Placed tasks tried for an exchange with one left over. The larger it is, the more tasks find a place, and the
-longer a repair of a full cluster takes: each trial is a first fit over all nodes."""
+"""Placed tasks tried for an exchange with one left over: each trial is a first fit over all nodes."""
 
 
 def repair(problem: Problem, node_of: NDArray[np.int64], nodes: Sequence[int]) -> NDArray[np.int64]:
     """Place what is left: first fit over the nodes in their order, else where one placed task can make way.
 
     Args:
-        problem: The request as arrays.
         node_of: Node index of each task, shape (n,), -1 for a task without one.
         nodes: Node indices in the order of the first fit.
 

@@ -137,11 +137,7 @@ class Arrays:
         return np.array([-1 if slot is None else index.get(slot.node, -1) for slot in slots], dtype=np.int64)
 
     def used(self, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The amount of each resource of each node that tasks need, float64 (m, r); exact, as demands are whole steps.
-
-        Args:
-            node_of: int64 (n,), node of each task, -1 for none.
-        """
+        """Amount of each resource that tasks need of each node, float64 (m, r); exact, as demands are whole steps."""
         placed = node_of >= 0
         nodes, demand = node_of[placed], self.demand[placed]
         used = np.zeros_like(self.capacity)

@@ -44,38 +44,21 @@ class Placed:
 
     @classmethod
     def assigned(cls, problem: Arrays, assignment: Mapping[str, Slot]) -> Placed:
-        """Number the slots of an assignment of known tasks.
-
-        Args:
-            problem: The request as arrays.
-            assignment: Slot of each task, by task id.
-        """
+        """Number the slots of an assignment of known tasks."""
         return cls.of(map(problem.task_index.__getitem__, assignment), assignment.values())
 
     def nodes(self, problem: Arrays) -> NDArray[np.int64]:
-        """Node index of each slot, int64 (len(slots),); every node is known.
-
-        Args:
-            problem: The request as arrays.
-        """
+        """Node index of each slot, int64 (len(slots),); every node is known."""
         return np.array([problem.node_index[slot.node] for slot in self.slots], dtype=np.int64)
 
     def node_of(self, problem: Arrays) -> NDArray[np.int64]:
-        """Node index of each task of the request, int64 (n,), -1 for those without a slot.
-
-        Args:
-            problem: The request as arrays.
-        """
+        """Node index of each task of the request, int64 (n,), -1 for those without a slot."""
         found = np.full(problem.n, -1, dtype=np.int64)
         found[self.tasks] = self.nodes(problem)[self.slot_of]
         return found
 
     def heaps(self, problem: Arrays) -> dict[tuple[Slot, int], float]:
-        """MB of heap in use by slot and topology.
-
-        Args:
-            problem: The request as arrays.
-        """
+        """MB of heap in use by slot and topology."""
         width = len(problem.heap_limit)
         keys, worker_of = np.unique(self.slot_of * width + problem.topology[self.tasks], return_inverse=True)
         # sums of arrays: amounts are whole steps, so that any order gives the same

@@ -73,12 +73,7 @@ class Batch:
         return float(sum(self.of_stage(stage, node_of).max(initial=0.0) for stage in range(len(self.stages))))
 
     def of_stage(self, stage: int, node_of: Ints) -> Floats:
-        """Seconds for which each node is busy with a stage, float64 (m,).
-
-        Args:
-            stage: Index of the stage.
-            node_of: Node index of each task, int64 (n,), -1 for a task without one.
-        """
+        """Seconds for which each node is busy with a stage, float64 (m,)."""
         tasks = self.stages[stage]
         found = self._fetch(tasks, node_of)
         on: dict[int, list[int]] = {}
@@ -94,7 +89,6 @@ class Batch:
 
         Args:
             tasks: Indices of the tasks, in order.
-            node: Index of the node.
         """
         work, cores = self.work, int(self.cores[node])
         if len(tasks) <= cores:
@@ -106,11 +100,7 @@ class Batch:
         return max(ends)
 
     def state_seconds(self, node_of: Ints) -> float:
-        """Seconds that the first batch takes longer, in which nodes load the state of running tasks that come to them.
-
-        Args:
-            node_of: Node index of each task, int64 (n,), -1 for a task without one.
-        """
+        """Further seconds of the first batch, in which nodes load the state of running tasks that move to them."""
         comes = (self.current >= 0) & (node_of >= 0) & (node_of != self.current)
         whole = 0.0
         for tasks in self.stages:
@@ -145,11 +135,7 @@ def _count(nodes: Ints, m: int) -> Floats:
 
 
 def batches_of(problem: Arrays) -> tuple[Batch, ...]:
-    """The micro-batches of the sequential topologies whose tasks have work, in order of id.
-
-    Args:
-        problem: The request as arrays.
-    """
+    """The micro-batches of the sequential topologies whose tasks have work, in order of id."""
     return tuple(_batches(problem))
 
 
@@ -196,7 +182,6 @@ def batch_seconds(batches: Sequence[Batch], node_of: Ints) -> tuple[float | None
 
     Args:
         batches: Micro-batches of all of them.
-        node_of: Node index of each task, int64 (n,), -1 for a task without one.
 
     Returns:
         Seconds; (None, None) where no sequential topology has work, or such a one has a task without a node.

@@ -10,7 +10,6 @@ import numpy as np
 from headworks.model.rates import stream_rates
 from headworks.model.validate import check_request
 from headworks.problem.arrays import traffic
-from headworks.problem.arrays.amounts import STEP
 from headworks.problem.arrays.arrays import Arrays
 
 if TYPE_CHECKING:
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
 
 BASE = ("cpu", "memory")
 
+STEP = 2.0**-20
+"""Amounts are counted in steps of 2**-20 (rounded down), so that sums of demands are exact in any order."""
+
 A = TypeVar("A", bound=Arrays)
 
 
@@ -28,7 +30,6 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
 
     Args:
         kind: Class of the arrays to build.
-        request: The request.
         measured: Take demands and traffic from measurements where there are any.
 
     Raises:

@@ -112,11 +112,7 @@ class Constraints:
 
 
 def constraints_of(problem: Arrays) -> Constraints:
-    """The constraints of a request as arrays.
-
-    Args:
-        problem: The request as arrays.
-    """
+    """The constraints of a request as arrays."""
     rules: list[LabelRule | CountRule] = []
     nodes = sorted(problem.request.cluster.nodes, key=lambda node: node.id)
     for topology in sorted(problem.request.topologies, key=lambda each: each.id):
@@ -131,12 +127,7 @@ def constraints_of(problem: Arrays) -> Constraints:
 
 
 def binds(rule: LabelRule | CountRule, part: int) -> bool:
-    """Check whether a constraint is one on a component.
-
-    Args:
-        rule: The constraint.
-        part: Index of the component.
-    """
+    """Check whether a constraint is one on a component."""
     return rule.group[part] >= 0 if isinstance(rule, CountRule) else bool(rule.member[part])
 
 

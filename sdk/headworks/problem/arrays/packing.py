@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.problem.arrays.amounts import STEP
+from headworks.problem.arrays.build import STEP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -138,12 +138,7 @@ def _selective(topology: Topology, profiles: Mapping[tuple[str, str], Mapping[st
 
 
 def counts_of(problem: Arrays, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tasks of each component on each node, shape (C, m), of those that are placed.
-
-    Args:
-        problem: The request as arrays.
-        node_of: Node index of each task, shape (n,), -1 for a task without one.
-    """
+    """Tasks of each component on each node, shape (C, m), of those that are placed."""
     counts = np.zeros((len(problem.components), problem.m), dtype=np.int64)
     placed = node_of >= 0
     np.add.at(counts, (problem.component[placed], node_of[placed]), 1)
@@ -154,9 +149,7 @@ def unprofiled_load(problem: Arrays, profiled: Profiled, node_of: NDArray[np.int
     """Percent of each node's CPU that tasks without a profile need, shape (m,).
 
     Args:
-        problem: The request as arrays.
         profiled: Profiles of the components.
-        node_of: Node index of each task, shape (n,), -1 for a task without one.
     """
     mine = (node_of >= 0) & ~profiled.covered[problem.component]
     points = np.zeros(problem.m)
@@ -169,8 +162,6 @@ def load_at(problem: Arrays, node_of: NDArray[np.int64], input_rate: float) -> N
     """Percent of each node's CPU in use, shape (m,), when all spouts together emit `input_rate` tuples/s.
 
     Args:
-        problem: The request as arrays.
-        node_of: Node index of each task, shape (n,), -1 for a task without one.
         input_rate: Rate of all spouts, tuples/s.
     """
     profiled = Profiled.of(problem.request)
@@ -185,9 +176,7 @@ def load_with(
     """Percent of each node's CPU in use without one task, and with it there, each shape (m,); see `load_at`.
 
     Args:
-        problem: The request as arrays.
         node_of: Node index of each task, shape (n,), -1 for a task without one; that of the task does not matter.
-        task: Index of the task.
         input_rate: Rate of all spouts, tuples/s.
     """
     profiled, others, part = Profiled.of(problem.request), node_of.copy(), int(problem.component[task])
@@ -206,12 +195,7 @@ def load_with(
 
 
 def throughput(problem: Arrays, node_of: NDArray[np.int64]) -> float | None:
-    """Tuples/s that the tasks of profiled components process at the highest rate; see `Scores.throughput`.
-
-    Args:
-        problem: The request as arrays.
-        node_of: Node index of each task, shape (n,), -1 for a task without one.
-    """
+    """Tuples/s that the tasks of profiled components process at the highest rate; see `Scores.throughput`."""
     if not problem.request.profiles:
         return None
     profiled = Profiled.of(problem.request)

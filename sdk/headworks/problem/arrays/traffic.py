@@ -124,7 +124,6 @@ class Traffic:
         """Traffic from each node to each other one in tuples/s (or bytes/s), shape (m, m); the diagonal is local.
 
         Args:
-            node_of: Node index of each task, shape (n,), -1 for a task without one.
             m: Number of nodes.
         """
         matrix = np.zeros((m, m))
@@ -146,7 +145,6 @@ class Traffic:
 
         Args:
             task: Index of the task; its own node does not matter.
-            node_of: Node index of each task, shape (n,), -1 for a task without one.
             m: Number of nodes.
         """
         found, blocks = np.zeros(m, dtype=np.int64), self.blocks

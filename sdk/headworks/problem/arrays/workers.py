@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks.problem.arrays.amounts import STEP
+from headworks.problem.arrays.build import STEP
 from headworks.problem.arrays.packing import Packing, pack_alike
 
 if TYPE_CHECKING:
@@ -95,23 +95,12 @@ class Workers:
         return tuple(self._loads[node])
 
     def size_of(self, topology: int, heap: float) -> int:
-        """Index of a heap in the sizes of a topology, which have it.
-
-        Args:
-            topology: Index of the topology.
-            heap: MB of heap that the task needs.
-        """
+        """Index of a heap in the sizes of a topology, which have it."""
         sizes = self.sizes[topology]
         return sizes.index(heap) if len(sizes) > 1 else 0
 
     def further(self, topology: int, size: int, node: int) -> int:
-        """Number of further workers that the node needs for another task that is not fixed.
-
-        Args:
-            topology: Index of the task's topology.
-            size: Index of its heap in `sizes`.
-            node: Index of the node.
-        """
+        """Number of further workers that the node needs for another task that is not fixed."""
         if self.sizes[topology][size] > self.limit[topology]:
             return TOO_MANY
         load = self._loads[node].get(topology)
@@ -123,30 +112,15 @@ class Workers:
         return min(max(0, more), TOO_MANY)
 
     def fit(self, task: int, node: int) -> bool:
-        """Check whether the node's slots suffice with the task on it, which is not fixed.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """Check whether the node's slots suffice with the task on it, which is not fixed."""
         return self._taken[node] + self.further(self._topology[task], self.size[task], node) <= self.slots[node]
 
     def add(self, task: int, node: int) -> None:
-        """A task comes.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """A task comes."""
         self._change(task, node, 1)
 
     def add_if_fits(self, task: int, node: int) -> bool:
-        """A task that is not fixed comes, if the node's slots suffice with it: whether it came. See `fit` and `add`.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """A task that is not fixed comes, if the node's slots suffice with it: whether it came. See `fit` and `add`."""
         topology, size, loads = self._topology[task], self.size[task], self._loads[node]
         if self.sizes[topology][size] > self.limit[topology]:
             return False
@@ -164,7 +138,6 @@ class Workers:
 
         Args:
             tasks: Tasks of one topology and one heap, none of them fixed; at least one.
-            node: Index of the node.
         """
         topology, size = self._topology[tasks[0]], self.size[tasks[0]]
         if self.sizes[topology][size] > self.limit[topology]:
@@ -187,21 +160,11 @@ class Workers:
         return count
 
     def remove(self, task: int, node: int) -> None:
-        """A task goes.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """A task goes."""
         self._change(task, node, -1)
 
     def emptiest(self, topology: int, node: int) -> float:
-        """MB of heap left in the emptiest worker of a topology on a node, -inf if it has none there.
-
-        Args:
-            topology: Index of the topology.
-            node: Index of the node.
-        """
+        """MB of heap left in the emptiest worker of a topology on a node, -inf if it has none there."""
         load = self._loads[node].get(topology)
         if load is None or self.limit[topology] == np.inf:
             return -np.inf if load is None else np.inf

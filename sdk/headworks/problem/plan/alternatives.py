@@ -39,7 +39,6 @@ class Seats:
 
         Args:
             assignment: Slots by the ids of tasks.
-            names: Ids of the tasks.
         """
         slots = list(map(assignment.get, names))
         # A plan shares the values of its slots, and hashing each is most of the time: what is one object is one worker.
@@ -87,8 +86,6 @@ class Others:
 
         Args:
             problem: The request as arrays, with the demands that the plan was made with.
-            plan: The plan.
-            task: Index of the task.
         """
         seats = Seats.of(plan.assignment, problem.task_ids)
         worker_of = seats.worker_of.copy()
@@ -256,24 +253,14 @@ class Others:
 
 
 def restarts(others: Others, slot: Slot | None) -> int:
-    """Running workers whose tasks change because of the task alone, if it goes to a slot.
-
-    Args:
-        others: The plan without the task.
-        slot: The slot, None for none.
-    """
+    """Running workers whose tasks change because of the task alone, if it goes to a slot."""
     if slot == others.ran or others.live or not others.unchanged:
         return 0
     return len({slot, others.ran} & others.unchanged)
 
 
 def no_slot(others: Others, node: str) -> Reason:
-    """The reason why a node has no slot for the task.
-
-    Args:
-        others: The plan without the task.
-        node: Id of the node.
-    """
+    """The reason why a node has no slot for the task."""
     count = len(others.taken.get(node, ()))
     message = f"no slot is free: workers of other topologies are in all {count}" if count else "it has no slots"
     return Reason(code="slots", subject=node, message=message, resource="slots", need=1.0, have=0.0)

@@ -24,7 +24,6 @@ class Changes:
         """Begin with the decision.
 
         Args:
-            problem: The request as arrays.
             decided: Node index of each task, int64 (n,), -1 for a task without one.
         """
         self._problem, self._decided = problem, decided
@@ -98,8 +97,6 @@ def followed(first: tuple[Repair, ...], then: tuple[Repair, ...], order: Mapping
     """Repairs of two plans, the second of which begins where the first one ends.
 
     Args:
-        first: Repairs of the first plan.
-        then: Repairs of the second plan.
         order: Index of each task, by id.
     """
     found = {each.task: each for each in first}

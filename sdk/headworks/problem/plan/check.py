@@ -29,10 +29,6 @@ def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
     stay so, but takes nothing); fixed tasks stay; without `limits.restarts` the tasks of each running worker are the
     same, but for topologies that are live; moves lead from the running assignment to the planned one, within the move
     limit; no hard constraint is broken that the running assignment keeps; batches are within `limits.slowdown`.
-
-    Args:
-        problem: The request as arrays.
-        plan: The plan.
     """
     return tuple(_violations(problem, plan))
 

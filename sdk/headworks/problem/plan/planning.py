@@ -46,9 +46,6 @@ def make_plan(
     """Make a plan of node indices; see `Problem.plan`.
 
     Args:
-        problem: The request as arrays.
-        node_of: Node index of each task, shape (n,), -1 for a task without one.
-        explanation: Text for the plan's explanation.
         decided: Reasons for tasks that the scheduler leaves out on purpose.
         worker_of: Worker of each task, shape (n,), -1 or None where the scheduler does not decide it.
         repair: Whether a decision that breaks a rule is repaired; it is refused if not.

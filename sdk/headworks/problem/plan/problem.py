@@ -132,7 +132,6 @@ class Problem(Arrays):
 
         Args:
             plan: A plan for the same tasks and nodes.
-            explanation: Text for the new plan's explanation.
         """
         again = self.plan(self.node_of(plan.assignment), explanation)
         return attrs.evolve(again, repaired=followed(plan.repaired, again.repaired, self.task_index))

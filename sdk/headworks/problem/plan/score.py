@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.model import FrozenMap, Scores, Slot
-from headworks.problem.arrays.amounts import STEP
 from headworks.problem.arrays.batches import batch_seconds
+from headworks.problem.arrays.build import STEP
 from headworks.problem.arrays.profiles import FULL, Profiled, load_at, throughput
 from headworks.problem.rules.violations import penalty
 
@@ -25,8 +25,6 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
     is at that rate too.
 
     Args:
-        problem: The request as arrays.
-        assignment: Slot of each task, by task id.
         input_rate: Input rate that the plan names, None for the stated one.
     """
     node_of = problem.node_of(assignment)

@@ -14,7 +14,7 @@ import numpy as np
 from headworks.errors import DocumentError, known_names
 from headworks.model import Reason, Repair, Slot
 from headworks.model.scaling import rescaled
-from headworks.problem.arrays.amounts import STEP
+from headworks.problem.arrays.build import STEP
 from headworks.problem.arrays.profiles import FULL, Profiled, load_with
 from headworks.problem.plan.alternatives import Others, no_slot, restarts
 from headworks.problem.plan.problem import Problem
@@ -89,7 +89,6 @@ def explain(request: Request, plan: Plan, task: str) -> Why:
     A move's turn is not looked at: a node that fits may have to be left by another task first.
 
     Args:
-        request: The request.
         plan: The plan for it, of any scheduler.
         task: Id of the task, `TOPOLOGY/COMPONENT/INDEX`.
 

@@ -22,16 +22,13 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 TRIALS = 128
-"""Placed tasks tried for making way for one that finds no node. The larger it is, the more tasks find a place, and the
-longer a full cluster takes: each trial looks at all nodes."""
+"""Placed tasks tried for making way for one that finds no node: each trial looks at all nodes."""
 
 ALL_TRIALS = 16 * TRIALS
-"""Such trials for all tasks together. The larger it is, the more tasks find a place where many find no node, and the
-longer a request takes that has no room for them all."""
+"""Such trials for all tasks together."""
 
 EFFORT = 2_000
-"""Steps of the depth-first search, at most. The larger it is, the more tangles of constraints are solved, and the
-longer a request takes that has no solution: each step looks at all nodes."""
+"""Steps of the depth-first search, at most: each step looks at all nodes."""
 
 
 def repair_hard(problem: Arrays, node_of: Ints, left_out: Flags | None = None) -> Ints:
@@ -41,7 +38,6 @@ def repair_hard(problem: Arrays, node_of: Ints, left_out: Flags | None = None) -
     nothing is returned as it is.
 
     Args:
-        problem: The request as arrays.
         node_of: Node index of each task, int64 (n,), -1 for a task without one; fixed tasks are where they are.
         left_out: Tasks that the scheduler left out on purpose, bool (n,); nobody looks for a node for them.
 
@@ -61,7 +57,6 @@ def keep_running(problem: Arrays, node_of: Ints) -> Ints:
     """Leave what runs where it is; what is new goes where it was decided, if that is allowed and there is room.
 
     Args:
-        problem: The request as arrays.
         node_of: Node index of each task as it was decided, int64 (n,), -1 for a task without one.
     """
     work = _Placement(problem, node_of)

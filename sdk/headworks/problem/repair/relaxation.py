@@ -25,8 +25,6 @@ def constraint_reason(problem: Arrays, task: int, node_of: NDArray[np.int64]) ->
     """Reason for a task that would have room, but only where hard constraints forbid it.
 
     Args:
-        problem: The request as arrays.
-        task: Index of the task.
         node_of: Node index of each task that is placed, int64 (n,), -1 for the others.
     """
     name, part, constraints = problem.task_ids[task], int(problem.component[task]), problem.constraints

@@ -31,17 +31,14 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 OVER = 1e-9
-"""Relative excess that counts as rounding: if larger, slower plans pass; if smaller, sums in another order do not."""
+"""Relative excess that counts as rounding."""
 LESS = 0.05
-"""Part of the traffic between nodes that a placement which had to be changed has to save, for tasks to move. If larger,
-gains are passed over; if smaller, tasks move when measurements change."""
+"""Part of the traffic between nodes that a placement which had to be changed has to save, for tasks to move."""
 TRIED = 8
-"""Tasks of the slowest node that are looked at for each step, those with the most work. If larger, less traffic goes
-between nodes; if smaller, a wide stage is balanced sooner."""
+"""Tasks of the slowest node that are looked at for each step, those with the most work."""
 
 LOOKS = 10_000
-"""Times that the peers of a task are looked at, or a change is tried. If larger, wide topologies save more; if smaller,
-they take less time: one costs some 50 microseconds."""
+"""Times that the peers of a task are looked at, or a change is tried: one costs some 50 microseconds."""
 
 
 @attrs.frozen(eq=False)
@@ -70,11 +67,7 @@ class Slowdown:
         return bool((node_of >= 0).all()) and self.batch.seconds(node_of) > self.goal * (1 + more)
 
     def exceeded(self, node_of: Ints) -> bool:
-        """Check whether a batch takes longer than it may; not while tasks have no node.
-
-        Args:
-            node_of: Node index of each task, int64 (n,), -1 for a task without one.
-        """
+        """Check whether a batch takes longer than it may; not while tasks have no node."""
         return bool((node_of >= 0).all()) and self.batch.seconds(node_of) > self.seconds * (1 + OVER)
 
 
@@ -85,7 +78,6 @@ def slowdown_of(problem: Arrays, rules: tuple[PlacementRule, ...]) -> Slowdown |
     where some tasks run and may not all move, others being new.
 
     Args:
-        problem: The request as arrays.
         rules: Rules that the engine's own scheduler keeps as well.
     """
     limits = problem.request.limits
@@ -128,11 +120,6 @@ def shorten_batches(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
     A placement within the limit is returned as it is. Of the moves that shorten a stage, those come first that leave
     a task where it runs, then those that add the least traffic between nodes. What was added is saved elsewhere, as far
     as the limit lets it.
-
-    Args:
-        problem: The request as arrays.
-        limit: The limit on its batches.
-        node_of: Node index of each task, int64 (n,), -1 for a task without one.
     """
     if not limit.slow(node_of) or (node_of == problem.current).all():
         return node_of

@@ -28,10 +28,6 @@ def repair_soft(problem: Arrays, node_of: Ints) -> Ints:
     No hard constraint is broken for it, and no batch takes longer than it may. Where the number of moves is limited,
     what runs stays.
 
-    Args:
-        problem: The request as arrays.
-        node_of: Node index of each task, int64 (n,), -1 for a task without one.
-
     Returns:
         Node index of each task, int64 (n,).
     """

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from headworks.problem.room.stage_times import TimedPlacement
 
 PARTNERS = 8
-"""Tasks of a node that an exchange is tried with, those that gain most by it. If larger, more exchanges are found; if
-smaller, more tasks are looked at."""
+"""Tasks of a node that an exchange is tried with, those that gain most by it."""
 
 
 def save_traffic(placement: TimedPlacement, goal: float, enough: int, looks: int) -> None:

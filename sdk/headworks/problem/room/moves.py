@@ -35,7 +35,6 @@ def order_moves(problem: Arrays, target: dict[int, Slot]) -> Route:
     whose task could not be placed again is not begun; a new task that then has no room is not placed.
 
     Args:
-        problem: The request as arrays.
         target: Slot of each task, by task index.
     """
     if not (problem.current >= 0).any() and _holds(problem, target):

@@ -36,7 +36,6 @@ class Room:
         """Place the fixed tasks.
 
         Args:
-            problem: The request as arrays.
             rules: Rules in place of the request's own.
         """
         self._problem = problem
@@ -69,12 +68,7 @@ class Room:
         return fits
 
     def fits_on(self, task: int, node: int) -> bool:
-        """Check whether one node has room for the task; the same as `fits(task)[node]`, without looking at others.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """Check whether one node has room for the task; the same as `fits(task)[node]`, without looking at others."""
         return (
             all(map(le, self._demand[task], self.free[node].tolist()))
             and self._workers.fit(task, node)
@@ -83,12 +77,7 @@ class Room:
         )
 
     def admits(self, task: int, node: int) -> bool:
-        """Check whether no hard constraint closes the node to the task, whatever room it has.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """Check whether no hard constraint closes the node to the task, whatever room it has."""
         return all(each.admits(task, node, self.free) for each in self._tallies)
 
     def open_to(self, task: int) -> NDArray[np.bool_]:
@@ -99,23 +88,12 @@ class Room:
         return found
 
     def takes(self, topology: int, heap: float, node: int) -> bool:
-        """Check whether the slots of a node suffice for one more task of a topology, with a heap of its tasks.
-
-        Args:
-            topology: Index of the topology.
-            heap: MB of heap that the task needs.
-            node: Index of the node.
-        """
+        """Check whether the slots of a node suffice for one more task of a topology, with a heap of its tasks."""
         size = self._workers.size_of(topology, heap)
         return bool(self._workers.further(topology, size, node) <= self.free_slots[node])
 
     def heap_left(self, topology: int, node: int) -> float:
-        """MB of heap in the emptiest worker of a topology on a node, -inf if it has none there.
-
-        Args:
-            topology: Index of the topology.
-            node: Index of the node.
-        """
+        """MB of heap in the emptiest worker of a topology on a node, -inf if it has none there."""
         return self._workers.emptiest(topology, node)
 
     def topologies_on(self, node: int) -> tuple[int, ...]:
@@ -133,12 +111,7 @@ class Room:
         return found
 
     def place(self, task: int, node: int) -> None:
-        """Put the task on the node, whether it fits or not.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """Put the task on the node, whether it fits or not."""
         self.node_of[task] = node
         self.free[node] -= self._problem.demand[task]
         self._workers.add(task, node)
@@ -147,12 +120,7 @@ class Room:
             each.change(task, node)
 
     def place_if_fits(self, task: int, node: int) -> bool:
-        """Place a task that is not fixed if the node has room for it: whether it was placed; `fits_on` and `place`.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """Place a task that is not fixed if the node has room for it: whether it was placed; `fits_on` and `place`."""
         if self._tallies or self._needs:
             fits = self.fits_on(task, node)
             if fits:
@@ -171,7 +139,6 @@ class Room:
         Args:
             tasks: Tasks of one topology, one demand and one heap, none of them fixed; at least one. They are of one
                 component where constraints bind it.
-            node: Index of the node.
         """
         if not self.admits(tasks[0], node):
             return 0

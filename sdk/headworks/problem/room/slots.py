@@ -61,8 +61,6 @@ def assign_slots(
     nobody uses now, then the lowest that is given up. Closed tasks keep their slots, which take no other.
 
     Args:
-        problem: The request as arrays.
-        node_of: Node index of each task, shape (n,), -1 for a task without one.
         worker_of: Worker of each task, shape (n,), -1 or None where it is not decided: tasks of a topology on a node
             with different numbers have different workers, as far as the node has slots. Of topologies that are live it
             is not looked at: no worker begins for a task that moves while they run.

@@ -35,8 +35,6 @@ class TimedPlacement:
         """Place all tasks.
 
         Args:
-            problem: The request as arrays.
-            batch: The batch of its sequential topology.
             node_of: Node index of each task, int64 (n,).
         """
         self.problem, self.batch, self.room = problem, batch, Room(problem)
@@ -61,7 +59,6 @@ class TimedPlacement:
 
         Args:
             task: Index of the task, which is not fixed.
-            target: Index of the node.
         """
         stage, node = self.stage_of[task], int(self.room.node_of[task])
         self.room.remove(task)

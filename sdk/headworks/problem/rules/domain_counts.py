@@ -26,7 +26,6 @@ class DomainCounts:
         """Begin with no task.
 
         Args:
-            constraints: The constraints.
             component: Index of each task's component, int64 (n,).
         """
         self._constraints = constraints
@@ -40,7 +39,6 @@ class DomainCounts:
         The first task of a set that has to be together asks for room for the whole set.
 
         Args:
-            task: Index of the task.
             free: Capacity that is left, float64 (m, r).
         """
         part = self._component[task]
@@ -54,8 +52,6 @@ class DomainCounts:
         """Check whether no hard constraint closes a node to one more task.
 
         Args:
-            task: Index of the task.
-            node: Index of the node.
             free: Capacity that is left, float64 (m, r).
         """
         part = self._component[task]
@@ -72,12 +68,7 @@ class DomainCounts:
         return True
 
     def left_for(self, task: int, node: int) -> int:
-        """Number of tasks like this one that a node may take before a limit is reached, once it admits the first.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """Number of tasks like this one that a node may take before a limit is reached, once it admits the first."""
         part = self._component[task]
         rules = ((self._constraints.counted[at], self.held[at]) for at in self._constraints.of[part])
         return min(
@@ -86,13 +77,7 @@ class DomainCounts:
         )
 
     def change(self, task: int, node: int, count: int = 1) -> None:
-        """Tasks like this one come to a node, or go for a negative count.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-            count: Number of tasks.
-        """
+        """Tasks like this one come to a node, or go for a negative count."""
         part = self._component[task]
         for at in self._constraints.of[part]:
             rule = self._constraints.counted[at]

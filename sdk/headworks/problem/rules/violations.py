@@ -26,10 +26,6 @@ def new_breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[Re
 
     What ran before and broke a constraint may stay. A domain that breaks one takes no further task of it, and tasks
     that have to be together come to no domain that has none of them.
-
-    Args:
-        problem: The request as arrays.
-        assignment: Slot of each task, by task id.
     """
     places = _Places(problem, problem.node_of(FrozenMap(assignment)), assignment)
     for label in problem.constraints.labels:
@@ -42,8 +38,6 @@ def breaks_on_nodes(problem: Arrays, node_of: NDArray[np.int64], *, fresh: bool 
     """Check whether a decision on nodes breaks a hard constraint that the running assignment keeps there.
 
     Args:
-        problem: The request as arrays.
-        node_of: Node index of each task, int64 (n,), -1 for a task without one.
         fresh: Whether to count what the running assignment breaks as well.
     """
     places = _Places(problem, node_of, None, fresh=fresh)
@@ -55,8 +49,6 @@ def broken_on_nodes(problem: Arrays, node_of: NDArray[np.int64], *, hard: bool) 
     """Hard or soft constraints that a decision on nodes breaks, whatever runs.
 
     Args:
-        problem: The request as arrays.
-        node_of: Node index of each task, int64 (n,), -1 for a task without one.
         hard: Whether hard constraints are asked for, else soft ones.
     """
     every, places = problem.constraints, _Places(problem, node_of, None, fresh=True)
@@ -68,10 +60,7 @@ def breaches_by(problem: Arrays, assignment: Mapping[str, Slot], task: int, slot
     """Hard constraints that one task would newly break in each of some slots, as `new_breaches` sees them.
 
     Args:
-        problem: The request as arrays.
         assignment: Slot of each other task, by task id.
-        task: Index of the task.
-        slots: The slots.
 
     Returns:
         The constraints in words, for each slot.
@@ -119,12 +108,7 @@ def _crowded(problem: Arrays, rule: CountRule, places: _Places, task: int, slots
 
 
 def breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[tuple[LabelRule | CountRule, int]]:
-    """Every constraint, the hard ones first, with the number of tasks that would have to be elsewhere for it.
-
-    Args:
-        problem: The request as arrays.
-        assignment: Slot of each task, by task id.
-    """
+    """Every constraint, the hard ones first, with the number of tasks that would have to be elsewhere for it."""
     constraints = problem.constraints
     places = _Places(problem, problem.node_of(FrozenMap(assignment)), assignment)
     for rule in (*constraints.hard, *constraints.soft):
@@ -132,12 +116,7 @@ def breaches(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterator[tuple[
 
 
 def penalty(problem: Arrays, assignment: Mapping[str, Slot]) -> float:
-    """Weight of the soft constraints that an assignment breaks: of each its weight, times the tasks that break it.
-
-    Args:
-        problem: The request as arrays.
-        assignment: Slot of each task, by task id.
-    """
+    """Weight of the soft constraints that an assignment breaks: of each its weight, times the tasks that break it."""
     if not problem.constraints.soft:
         return 0.0
     counts = breaches(problem, assignment)

@@ -38,12 +38,7 @@ class WorkerRules:
         return bool(self._rules)
 
     def allow(self, tasks: Sequence[int], task: int) -> bool:
-        """Check whether a worker with some tasks may have one more.
-
-        Args:
-            tasks: Tasks in the worker.
-            task: The other task.
-        """
+        """Check whether a worker with some tasks may have one more."""
         part = self._component[task]
         return all(self._allows(rule, tasks, rule.group[part]) for rule in self._of[part])
 
@@ -133,13 +128,7 @@ class WorkerNeeds:
         self._further: NDArray[np.int64] = np.ones((max(self._component, default=-1) + 1, problem.m), dtype=np.int64)
 
     def change(self, task: int, node: int, count: int = 1) -> None:
-        """Tasks like this one come to a node, or go for a negative count.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-            count: Number of tasks.
-        """
+        """Tasks like this one come to a node, or go for a negative count."""
         if self._closed[task]:
             return
         place = self._topology[task], node
@@ -150,12 +139,7 @@ class WorkerNeeds:
         self._further[self._parts[place[0]], node] = UNKNOWN
 
     def admit(self, task: int, node: int) -> bool:
-        """Check whether the slots of a node suffice with one more task, or it takes no further worker.
-
-        Args:
-            task: Index of the task.
-            node: Index of the node.
-        """
+        """Check whether the slots of a node suffice with one more task, or it takes no further worker."""
         row = self._further[self._component[task]]
         if row[node] == UNKNOWN:
             row[node] = self._needed(self._with(task, node, 1)) - self._need[self._topology[task], node]
@@ -165,7 +149,6 @@ class WorkerNeeds:
         """Those of some nodes that admit one more task, bool (m,).
 
         Args:
-            task: Index of the task.
             nodes: The nodes that are asked, bool (m,).
         """
         row = self._further[self._component[task]]
