@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
 from headworks_sim.executor import execute, preflight, rollback
-from headworks_sim.monitor import observe
+from headworks_sim.target import observe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ class SimEngine:
 
     @hookimpl
     def headworks_observe(self, target: SimTarget, window: float) -> Observation:
-        """Observe the simulated cluster; see `headworks_sim.monitor.observe`.
+        """Observe the simulated cluster; see `headworks_sim.target.observe`.
 
         Args:
             target: The engine.

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from headworks.model import FrozenMap, Receipt, Step
-from headworks_sim.target import GRACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,9 @@ if TYPE_CHECKING:
 
 LEVEL = "simulated"
 """Level of enforcement in receipts."""
+GRACE = 1.0
+"""Seconds that the executor looks on after the last task should have started. With 0, a start at that very moment would
+be missed."""
 
 
 def preflight(target: SimTarget, plan: Plan) -> Sequence[str]:

@@ -9,8 +9,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headworks_exact.elimination_order import order_of
-
 if TYPE_CHECKING:
     from headworks.problem import Problem
     from headworks_exact.classes import Classes
@@ -161,3 +159,31 @@ def _between(problem: Problem, classes: Classes, tasks: Ints) -> Floats:
     np.add.at(one_way, (number[sparse.sources], number[sparse.indices]), sparse.rate)
     found: Floats = one_way + one_way.T
     return found
+
+
+def order_of(between: Floats, topology: Ints, count: Ints, free: Ints) -> Ints:
+    """Order of the free classes, topology by topology, each time the one that leaves the narrowest frontier.
+
+    Few of those that came matter then to those that are still to come.
+
+    Args:
+        between: Traffic between classes, shape (k, k).
+        topology: Topology of each, shape (k,).
+        count: Tasks of each, shape (k,).
+        free: Indices of the classes to order.
+    """
+    order: list[int] = []
+    for each in dict.fromkeys(topology[free].tolist()):
+        left = [at for at in free.tolist() if topology[at] == each]
+        begin = len(order)
+        while left:
+            mine = order[begin:]
+            best = min(left, key=lambda at: (_width(between, count, [*mine, at], [x for x in left if x != at]), at))
+            order.append(best)
+            left.remove(best)
+    return np.array(order, dtype=np.int64)
+
+
+def _width(between: Floats, count: Ints, done: list[int], left: list[int]) -> float:
+    """States of the frontier when some classes came and others are still to come."""
+    return float(np.prod([count[at] + 1.0 for at in done if between[at, left].any()]))

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headworks.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology, Workload
-from headworks_hetero.profiling import fixed_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -135,3 +134,16 @@ def workloads() -> Sequence[Workload]:
         for size, machines in BENCH.items()
     ]
     return (*micro, *benches)
+
+
+def fixed_cost(used: float, rate: float, e: float) -> float:
+    """MET of Eq. 5 at the highest point measured: percent used - e * rate, and never below 0.
+
+    Section "CPU usage prediction". Points of several rates are fitted by `headworks profile`.
+
+    Args:
+        used: Percent of the machine.
+        rate: Tuples/s.
+        e: Percent-seconds of one tuple, as the engine measures it (100 times its seconds).
+    """
+    return max(0.0, used - e * rate)

@@ -9,10 +9,9 @@ import numpy as np
 
 from headworks.model import Status
 from headworks.problem import Problem
+from headworks_nstorm.algorithms import communication_optimization, load_balancing
 from headworks_nstorm.cases import Case, loads, running_workers
-from headworks_nstorm.communication_optimization import communication_optimization
 from headworks_nstorm.gains import Gains
-from headworks_nstorm.load_balancing import load_balancing
 from headworks_nstorm.migration import Feasibility, Migration, pinned
 
 if TYPE_CHECKING:

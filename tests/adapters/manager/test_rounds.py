@@ -21,8 +21,7 @@ from headworks_manager.plugin import Manager
 from headworks_manager.rules.indication import Trigger
 from headworks_priority.workloads import USE_CASE_1, use_case
 from headworks_sim.fluid.world import World
-from headworks_sim.monitor import observe
-from headworks_sim.target import SimTarget
+from headworks_sim.target import SimTarget, observe
 from patience import PATIENCE
 
 ANN = Author(who="ann")

@@ -20,9 +20,8 @@ from headworks_sim.application import open_application
 from headworks_sim.fluid.timing import Timing
 from headworks_sim.fluid.trace import Event, Trace
 from headworks_sim.fluid.world import World
-from headworks_sim.monitor import observe
 from headworks_sim.plugin import sim
-from headworks_sim.target import SimTarget
+from headworks_sim.target import SimTarget, observe
 from memory_engine import Judge
 from small_requests import at, node, request, word_count
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headworks_hetero.profiling import fixed_cost
-from headworks_hetero.workloads import BOLTS, bench
+from headworks_hetero.workloads import BOLTS, bench, fixed_cost
 
 
 def test_met_is_what_e_does_not_explain():

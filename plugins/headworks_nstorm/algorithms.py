@@ -1,4 +1,8 @@
-"""Algorithm 2, Communication Optimization: the executor whose migration saves most traffic between nodes goes."""
+"""The paper's two algorithms: Load Balancing, and Communication Optimization.
+
+The first moves the best executor of the Worker with the highest load to a low-load Worker. The second moves the
+executor whose migration saves most traffic between nodes.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,27 @@ from headworks_nstorm.migration import Migration, best_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from headworks_nstorm.cases import Loads
     from headworks_nstorm.gains import Gains
     from headworks_nstorm.migration import Feasibility
+    from headworks_nstorm.workers import Workers
+
+
+def load_balancing(
+    movable: NDArray[np.int64], loads: Loads, workers: Workers, gains: Gains, fit: Feasibility
+) -> Migration | None:
+    """Run Algorithm 1; None where no executor of that Worker has room on a Worker under low load.
+
+    Args:
+        movable: Executors that may move, ascending.
+        loads: Load of each Worker.
+        workers: The Workers.
+        gains: C of executors with nodes.
+        fit: Room on the Workers with the lowest load of each node (line 3).
+    """
+    max_load_worker = int(np.where(loads.high, loads.ratio, -1.0).argmax())  # line 1
+    executors = movable[workers.of[movable] == max_load_worker]  # line 2
+    return best_of(gains.rows(executors), executors, fit)  # lines 4-12
 
 
 def communication_optimization(
